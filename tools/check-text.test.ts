@@ -1,0 +1,73 @@
+// Each rule is shown a fault it must find and a neighbour it must leave alone.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { findFaults } from "./check-text.ts";
+
+// Put together here, so that the rules do not find them in this file.
+const todo = ["TO", "DO"].join("");
+const home = ["", "home", "me"].join("/");
+
+const lookalikes = new Map([
+  ["server/src/wallet/hold.ts", "select 1 from pb.wallets"],
+  ["server/src/config.ts", "read(process.env)"],
+  ["server/src/app.ts", `get("https://example.com/home/page"); // ${todo}(#12): say less`],
+  ["server/migrations/0001_tables.sql", "-- Tables, because money needs rows.\ncreate table a ();"],
+  ["package.json", '{ "dependencies": { "pg": "8.23.1", "@pennyblack/sdk": "*" } }'],
+  ["package-lock.json", '{ "packages": { "node_modules/a": { "resolved": "server" } } }'],
+  ["docs/decisions/dependencies.md", "| `pg` | server | talks to PostgreSQL |"],
+]);
+
+test("files that only look wrong are left alone", () => {
+  assert.deepEqual(findFaults(lookalikes), []);
+});
+
+const faults: [guarantee: string, path: string, text: string, expected: RegExp][] = [
+  [
+    "a money table is named only in wallet/",
+    "server/src/usage/usage.ts",
+    "from pb.searches",
+    /usage\.ts:1: names the money/,
+  ],
+  ["a quoted money table is found too", "server/src/keys/keys.ts", '"pb"."key_budgets"', /names the money table/],
+  ["a partition of a money table is found too", "server/src/jobs/drop.ts", "pb.transfers_p7", /names the money table/],
+  [
+    "the environment is read only in config.ts",
+    "server/src/db/pool.ts",
+    "process.env.URL",
+    /pool\.ts:1: reads the env/,
+  ],
+  ["the environment is not taken apart elsewhere", "server/src/app.ts", "const { env } = process;", /reads the env/],
+  ["the environment is not imported elsewhere", "server/src/app.ts", 'from "node:process"', /reads the env/],
+  ["no path of one machine is written down", "docs/guide.md", `run ${home}/run`, /path of one machine/],
+  ["a file URL is a path too", "server/src/app.ts", `"file://${home}"`, /path of one machine/],
+  [
+    "the lock file names no package host",
+    "package-lock.json",
+    '{ "resolved": "https://npm.example/a.tgz" }',
+    /package host/,
+  ],
+  [
+    "the lock file is complete on every platform",
+    "package-lock.json",
+    '{ "packages": { "node_modules/a": { "optionalDependencies": { "a-linux-x64": "1.0.0" } } } }',
+    /lacks a-linux-x64/,
+  ],
+  ["an open end has an issue number", "server/src/app.ts", `// ${todo}: later`, /without an issue number/],
+  ["a migration says why", "server/migrations/0002_more.sql", "create table b ();", /open with a comment/],
+  ["a migration has no way down", "server/migrations/0002_more.sql", "-- Why.\n-- Down Migration\n", /has a way down/],
+  ["migrations are numbered without a gap", "server/migrations/0003_more.sql", "-- Why.\n", /should be 0002/],
+  ["migrations are named alike", "server/migrations/0002-More.sql", "-- Why.\n", /is not named like/],
+  ["a file is named after what it exports", "server/src/http/utils.ts", "", /named after what it exports/],
+  ["a dependency has a row", "cli/package.json", '{ "dependencies": { "left": "1.0.0" } }', /left has no row/],
+  ["a row has a dependency", "docs/decisions/dependencies.md", "| `pg` | a |\n| `gone` | b |", /gone is in no package/],
+  ["a version is exact", "package.json", '{ "dependencies": { "pg": "^8.23.1" } }', /write one exact version/],
+];
+
+for (const [guarantee, path, text, expected] of faults) {
+  test(guarantee, () => {
+    const found = findFaults(new Map([...lookalikes, [path, text]]));
+    assert.equal(found.length, 1, found.join("\n"));
+    assert.match(found[0] ?? "", expected);
+  });
+}
