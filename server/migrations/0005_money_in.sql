@@ -1,0 +1,121 @@
+-- Why: money enters a wallet once per payment, however many webhooks, polls and retries announce it, and a
+-- search is refunded at most once. The gate tables decide that, in the transaction that moves the money.
+
+-- Credits payments. A payment already credited is 'repeated' and moves nothing; the same payment id with
+-- another wallet or amount is 'conflicting', which an operator must look at.
+create function pb.top_up(
+  payment_ids text[], wallet_ids uuid[], amounts_micros bigint[], transfer_ids uuid[], kind pb.transfer_kind
+)
+returns table (item integer, outcome text, balance_micros bigint)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+  now_at timestamptz;
+begin
+  perform pb.lock_wallets(wallet_ids);
+  now_at := clock_timestamp();
+
+  return query
+  with given as (
+    -- An item for a wallet that does not exist stands in nobody's way.
+    select b.*, w.id is not null as is_known,
+      row_number() over (partition by b.payment_id, w.id is not null order by b.item) = 1 as is_first
+    from unnest(payment_ids, wallet_ids, amounts_micros, transfer_ids) with ordinality
+      as b (payment_id, wallet_id, amount_micros, transfer_id, item)
+    left join pb.wallets w on w.id = b.wallet_id
+  ), gated as (
+    insert into pb.payments (payment_id, wallet_id, transfer_id, amount_micros, created_at)
+    select g.payment_id, g.wallet_id, g.transfer_id, g.amount_micros, now_at
+    from given g
+    where g.is_first and g.is_known
+    -- Two batches that name the same payments for other wallets wait for each other in one order.
+    order by g.payment_id
+    on conflict (payment_id) do nothing
+    returning payment_id, wallet_id, transfer_id, amount_micros
+  ), entries as (
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    select transfer_id, wallet_id, kind,
+      case kind when 'credit' then 'promotion' else 'cash' end::pb.ledger_account, 'wallet', amount_micros, now_at
+    from gated
+  ), credited as (
+    update pb.wallets w set credited_micros = w.credited_micros + got.micros
+    from (select wallet_id, sum(amount_micros)::bigint as micros from gated group by wallet_id) got
+    where w.id = got.wallet_id
+    returning w.id, w.credited_micros - w.debited_micros as balance
+  )
+  select g.item::integer,
+    case
+      when not g.is_known then 'unknown_wallet'
+      when g.is_first and t.payment_id is not null then 'credited'
+      -- A row written by this statement is not visible to it: the first of the batch stands in for it.
+      when coalesce(p.wallet_id, t.wallet_id) = g.wallet_id
+        and coalesce(p.amount_micros, t.amount_micros) = g.amount_micros then 'repeated'
+      else 'conflicting'
+    end,
+    coalesce(c.balance, w.credited_micros - w.debited_micros)
+  from given g
+  left join pb.wallets w on w.id = g.wallet_id
+  left join gated t on t.payment_id = g.payment_id
+  left join pb.payments p on p.payment_id = g.payment_id
+  left join credited c on c.id = g.wallet_id;
+end
+$$;
+
+-- Gives the price of captured searches back. Budgets are not restored: they bound what was asked for.
+create function pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[])
+returns table (item integer, outcome text, balance_micros bigint)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+  first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
+  last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
+  now_at timestamptz;
+begin
+  perform pb.lock_wallets(wallet_ids);
+  now_at := clock_timestamp();
+
+  return query
+  with given as (
+    -- An item that names the search for another wallet stands in nobody's way.
+    select b.*, row_number() over (partition by b.search_id, b.wallet_id order by b.item) = 1 as is_first,
+      s.state, s.price_micros
+    from unnest(search_ids, wallet_ids, transfer_ids, reasons) with ordinality
+      as b (search_id, wallet_id, transfer_id, reason, item)
+    left join pb.searches s
+      on s.id = b.search_id and s.wallet_id = b.wallet_id and s.id between first_id and last_id
+  ), gated as (
+    insert into pb.refunds (search_id, wallet_id, transfer_id, reason, created_at)
+    select search_id, wallet_id, transfer_id, reason, now_at
+    from given where is_first and state = 'captured' and price_micros > 0
+    on conflict (search_id) do nothing
+    returning search_id, wallet_id, transfer_id
+  ), entries as (
+    insert into pb.transfers
+      (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+    select t.transfer_id, t.wallet_id, t.search_id, 'refund', 'revenue', 'wallet', g.price_micros, now_at
+    from gated t join given g on (g.search_id, g.wallet_id) = (t.search_id, t.wallet_id) and g.is_first
+  ), credited as (
+    update pb.wallets w set credited_micros = w.credited_micros + got.micros
+    from (
+      select t.wallet_id, sum(g.price_micros)::bigint as micros
+      from gated t join given g on (g.search_id, g.wallet_id) = (t.search_id, t.wallet_id) and g.is_first
+      group by t.wallet_id
+    ) got
+    where w.id = got.wallet_id
+    returning w.id, w.credited_micros - w.debited_micros as balance
+  )
+  select g.item::integer,
+    case
+      when g.state is distinct from 'captured' or g.price_micros = 0 then 'not_captured'
+      when g.is_first and t.search_id is not null then 'refunded'
+      else 'repeated'
+    end,
+    coalesce(c.balance, w.credited_micros - w.debited_micros)
+  from given g
+  left join pb.wallets w on w.id = g.wallet_id
+  left join gated t on t.search_id = g.search_id
+  left join credited c on c.id = g.wallet_id;
+end
+$$;

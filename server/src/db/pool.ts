@@ -1,0 +1,46 @@
+import pg from "pg";
+
+export type Pool = pg.Pool;
+
+/** Whatever runs one statement: a pool or a connection inside a transaction. */
+export type Queryable = Pick<pg.Pool, "query">;
+
+export interface PoolOptions {
+  url: string;
+  /** Shown in pg_stat_activity. */
+  name: string;
+  connections: number;
+  statementTimeoutMs?: number;
+  /** A pool's idle connections fail too, for instance when the database restarts; the pool replaces them. */
+  onIdleError: (error: Error) => void;
+}
+
+/**
+ * Every wait has an end. The server's own clock ends a statement a little after the database should have, so
+ * that a database that went silent is noticed; what it then did is unknown, and callers treat it so.
+ */
+export function createPool(options: PoolOptions): Pool {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.name,
+    max: options.connections,
+    connectionTimeoutMillis: 2_000,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: Math.min(2_000, statementTimeoutMs),
+    idle_in_transaction_session_timeout: 5_000,
+    query_timeout: statementTimeoutMs + 1_000,
+    keepAlive: true,
+    types: { getTypeParser },
+  });
+  pool.on("error", options.onIdleError);
+  return pool;
+}
+
+const bigintOid = 20;
+
+/** Amounts arrive as bigint; the driver's own choice for int8 is a string. */
+function getTypeParser(oid: number, format?: "text" | "binary"): ReturnType<typeof pg.types.getTypeParser> {
+  return oid === bigintOid ? BigInt : pg.types.getTypeParser(oid, format);
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { seedWallet } from "../../test/seed-wallet.ts";
+import { captureBatch, holdBatch } from "../wallet/statements.ts";
+import type { Pool } from "./pool.ts";
+import { refuseRole, roles } from "./roles.ts";
+
+// The whole schema is walked, so that a table, column, sequence or function added later is refused to the
+// server's roles until someone writes it down here.
+
+const ledgerMayCall = ["applied_migrations", "capture", "find_key", "hold", "release"];
+const tenantMayRead: Record<string, string[]> = {
+  wallets: ["id", "name", "credited_micros", "debited_micros", "held_micros", "suspended_at", "created_at"],
+  transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
+};
+
+let database: TestDatabase;
+const walletIds: string[] = [];
+
+before(async () => {
+  database = await createTestDatabase();
+  for (const credit of [50_000n, 70_000n]) {
+    const seed = await seedWallet(database.owner, { credit });
+    const items = [{ searchId: randomUUIDv7(), ...seed }];
+    await holdBatch(database.ledger, items);
+    await captureBatch(database.ledger, items);
+    walletIds.push(seed.walletId);
+  }
+});
+
+after(() => database.drop());
+
+const sorted = (lines: string[]): string[] => lines.toSorted();
+
+async function lines(sql: string): Promise<string[]> {
+  const { rows } = await database.owner.query<{ line: string }>(sql);
+  return rows.map((row) => row.line);
+}
+
+const everyone = `unnest(array['${roles.ledger}', '${roles.tenant}', 'public']) as role`;
+
+test("the server's roles, and everybody else, hold exactly the grants that are written here", async () => {
+  const granted = await lines(`
+    select concat_ws(' ', role, privilege, c.relname) as line
+    from pg_class c, ${everyone}, unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as privilege
+    where c.relnamespace = 'pb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and has_table_privilege(role, c.oid, privilege)
+    union all
+    select concat_ws(' ', role, privilege, c.relname || '.' || a.attname)
+    from pg_class c join pg_attribute a on a.attrelid = c.oid, ${everyone},
+      unnest(array['select', 'insert', 'update', 'references']) as privilege
+    where c.relnamespace = 'pb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and not a.attisdropped
+      and has_column_privilege(role, c.oid, a.attnum, privilege)
+    union all
+    select concat_ws(' ', role, privilege, c.relname)
+    from pg_class c, ${everyone}, unnest(array['usage', 'select', 'update']) as privilege
+    where c.relnamespace = 'pb'::regnamespace and c.relkind = 'S' and has_sequence_privilege(role, c.oid, privilege)
+    union all
+    select concat_ws(' ', role, 'execute', p.proname)
+    from pg_proc p, ${everyone}
+    where p.pronamespace = 'pb'::regnamespace and has_function_privilege(role, p.oid, 'execute')
+    union all
+    select concat_ws(' ', role, privilege, 'schema', n.nspname)
+    from pg_namespace n, ${everyone}, unnest(array['usage', 'create']) as privilege
+    where n.nspname !~ '^(pg_|information_schema$)' and has_schema_privilege(role, n.oid, privilege)
+    union all
+    select concat_ws(' ', role, privilege, 'database')
+    from ${everyone}, unnest(array['create', 'temporary', 'connect']) as privilege
+    where has_database_privilege(role, current_database(), privilege)`);
+  assert.deepEqual(
+    sorted(granted),
+    sorted([
+      ...ledgerMayCall.map((name) => `${roles.ledger} execute ${name}`),
+      ...Object.entries(tenantMayRead).flatMap(([table, columns]) =>
+        columns.map((column) => `${roles.tenant} select ${table}.${column}`),
+      ),
+      ...[roles.ledger, roles.tenant].flatMap((role) => [`${role} usage schema pb`, `${role} connect database`]),
+      // Of PostgreSQL itself: the empty schema "public" may be looked into by all.
+      ...[roles.ledger, roles.tenant, "public"].map((role) => `${role} usage schema public`),
+    ]),
+  );
+});
+
+interface Relation {
+  name: string;
+  isPartition: boolean;
+  column: string;
+}
+
+async function tables(): Promise<Relation[]> {
+  const { rows } = await database.owner.query<Relation>(
+    `select c.relname as name, c.relispartition as "isPartition",
+       (select attname from pg_attribute where attrelid = c.oid and attnum = 1) as column
+     from pg_class c where c.relnamespace = 'pb'::regnamespace and c.relkind in ('r', 'p') order by c.relname`,
+  );
+  return rows;
+}
+
+/** What PostgreSQL says when the role really tries: the number of rows, or the SQLSTATE of its refusal. */
+async function attempt(db: Pool, sql: string, walletId?: string): Promise<number | string> {
+  const client = await db.connect();
+  try {
+    await client.query("begin");
+    if (walletId !== undefined) await client.query("select set_config('pb.wallet_id', $1, true)", [walletId]);
+    return (await client.query(sql)).rowCount ?? 0;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) return error.code ?? "";
+    throw error;
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
+const denied = "42501";
+
+test("no role of the server can write to a table or partition, however it tries", async () => {
+  const found = await tables();
+  assert.ok(found.filter((table) => table.isPartition).length >= 30, "the walk saw the partitions");
+  for (const { name, column } of found)
+    for (const db of [database.ledger, database.tenant])
+      for (const sql of [
+        `insert into pb.${name} default values`,
+        `update pb.${name} set ${column} = ${column}`,
+        `delete from pb.${name}`,
+        `truncate pb.${name}`,
+        `drop table pb.${name}`,
+        `alter table pb.${name} disable row level security`,
+      ])
+        assert.equal(await attempt(db, sql, walletIds[0]), denied, sql);
+});
+
+test("the ledger's role reads no table, and the tenant's no partition and nothing but its two tables", async () => {
+  for (const { name, column } of await tables()) {
+    const sql = `select ${column} from pb.${name}`;
+    assert.equal(await attempt(database.ledger, sql, walletIds[0]), denied, sql);
+    if (!(name in tenantMayRead)) assert.equal(await attempt(database.tenant, sql, walletIds[0]), denied, sql);
+  }
+});
+
+test("a tenant sees the one wallet named for its transaction, and without a name none", async () => {
+  const [own = "", other = ""] = walletIds;
+  for (const [table, columns] of Object.entries(tenantMayRead)) {
+    const owner = table === "wallets" ? "id" : "wallet_id";
+    const sql = `select ${columns.join(", ")} from pb.${table}`;
+    const total = await database.owner.query(sql);
+    assert.ok((total.rowCount ?? 0) > 1);
+    assert.equal(await attempt(database.tenant, sql), 0);
+    assert.equal(await attempt(database.tenant, sql, ""), 0);
+    assert.equal(await attempt(database.tenant, sql, randomUUIDv7()), 0);
+    assert.equal(await attempt(database.tenant, `${sql} where ${owner} = '${other}'`, own), 0, "not another's either");
+    assert.equal(await attempt(database.tenant, sql, own), table === "wallets" ? 1 : 2);
+  }
+});
+
+test("functions that run as the owner trust no search path but the system's", async () => {
+  const trusting = await lines(`
+    select p.proname as line from pg_proc p
+    where p.pronamespace = 'pb'::regnamespace and p.prosecdef
+      and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)`);
+  assert.deepEqual(trusting, []);
+});
+
+test("a server refuses to serve as a superuser, as the owner or one of its members, or past row-level security", async () => {
+  assert.equal(await refuseRole(database.ledger), undefined);
+  assert.equal(await refuseRole(database.tenant), undefined);
+  assert.match((await refuseRole(database.owner)) ?? "", /owns the ledger/);
+  const client = new pg.Client({ connectionString: database.superuserUrl });
+  await client.connect();
+  try {
+    assert.match((await refuseRole(client)) ?? "", /superuser/);
+    // Roles belong to the cluster, but to make one is part of the transaction: nothing is left behind.
+    const refusalOf = async (...statements: string[]): Promise<string | undefined> => {
+      await client.query("begin");
+      for (const statement of [...statements, "set local role pb_test_intruder"]) await client.query(statement);
+      const refusal = await refuseRole(client);
+      await client.query("rollback");
+      return refusal;
+    };
+    assert.equal(await refusalOf("create role pb_test_intruder"), undefined);
+    assert.match((await refusalOf("create role pb_test_intruder bypassrls")) ?? "", /bypasses/);
+    assert.match((await refusalOf("create role pb_test_intruder superuser")) ?? "", /superuser/);
+    const membership = `grant ${roles.owner} to pb_test_intruder`;
+    assert.match((await refusalOf("create role pb_test_intruder noinherit", membership)) ?? "", /owns the ledger/);
+  } finally {
+    await client.end();
+  }
+});

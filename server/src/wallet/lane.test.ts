@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLane, type Lane, LaneFull, NeverSent, OutcomeUnknown } from "./lane.ts";
+
+interface Item {
+  id: number;
+  owner: string;
+}
+
+/** A database that answers when it is told to. */
+function createSlowDatabase(): {
+  send: (items: readonly Item[]) => Promise<string[]>;
+  batches: number[][];
+  inFlight: () => number;
+  answer: () => Promise<void>;
+  fail: (error: Error) => Promise<void>;
+} {
+  const batches: number[][] = [];
+  const open: { items: readonly Item[]; resolve: (results: string[]) => void; reject: (error: Error) => void }[] = [];
+  return {
+    batches,
+    inFlight: () => open.length,
+    send: (items) => {
+      batches.push(items.map((item) => item.id));
+      return new Promise((resolve, reject) => {
+        open.push({ items, resolve, reject });
+      });
+    },
+    async answer() {
+      const call = open.shift();
+      assert.ok(call, "nothing was sent");
+      call.resolve(call.items.map((item) => `done ${item.id}`));
+      await turn();
+    },
+    async fail(error) {
+      const call = open.shift();
+      assert.ok(call, "nothing was sent");
+      call.reject(error);
+      await turn();
+    },
+  };
+}
+
+/** Lets everything that is ready run. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function failTest(error: unknown): void {
+  assert.ifError(error);
+}
+
+function postgresError(code: string): Error {
+  return Object.assign(new Error(`SQLSTATE ${code}`), { severity: "ERROR", code });
+}
+
+function createTestLane(
+  send: (items: readonly Item[]) => Promise<string[]>,
+  limits: { patienceMs?: number; mostWaiting?: number; mostPerBatch?: number } = {},
+): Lane<Item, string> {
+  return createLane({ patienceMs: 10_000, ...limits, send, ownerOf: (item) => item.owner });
+}
+
+const items = (from: number, to: number, owner = "a wallet"): Item[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => ({ id: from + index, owner }));
+
+test("an idle lane sends at once", () => {
+  const database = createSlowDatabase();
+  const lane = createTestLane(database.send);
+  lane.submit({ id: 1, owner: "a wallet" }).catch(failTest);
+  assert.deepEqual(database.batches, [[1]]);
+});
+
+test("one statement is in flight, and what arrives meanwhile goes out together in the next", async () => {
+  const database = createSlowDatabase();
+  const lane = createTestLane(database.send);
+  const results = items(1, 6).map((item) => lane.submit(item));
+  await turn();
+  assert.equal(database.inFlight(), 1);
+  assert.equal(lane.waiting(), 5);
+  await database.answer();
+  assert.equal(database.inFlight(), 1);
+  await database.answer();
+  assert.deepEqual(database.batches, [[1], [2, 3, 4, 5, 6]]);
+  assert.deepEqual(await Promise.all(results), ["done 1", "done 2", "done 3", "done 4", "done 5", "done 6"]);
+});
+
+test("a batch never grows above its bound, and a wallet's items keep their order", async () => {
+  const database = createSlowDatabase();
+  const lane = createTestLane(database.send, { mostPerBatch: 4 });
+  const results = items(1, 10).map((item) => lane.submit(item));
+  for (let sent = 0; sent < 4; sent += 1) await database.answer();
+  assert.deepEqual(database.batches, [[1], [2, 3, 4, 5], [6, 7, 8, 9], [10]]);
+  await Promise.all(results);
+});
+
+test("a full lane turns the next item away and sends nothing of it", async () => {
+  const database = createSlowDatabase();
+  const lane = createTestLane(database.send, { mostWaiting: 4 });
+  const results = items(0, 4).map((item) => lane.submit({ ...item, owner: `wallet ${item.id % 3}` }));
+  assert.equal(lane.waiting(), 4);
+  await assert.rejects(lane.submit({ id: 99, owner: "another wallet" }), LaneFull);
+  await database.answer();
+  await database.answer();
+  await Promise.all(results);
+  assert.ok(!database.batches.flat().includes(99));
+});
+
+test("a wallet that fills its half of the lane does not close it to the others", async () => {
+  const database = createSlowDatabase();
+  const lane = createTestLane(database.send, { mostWaiting: 2_000 });
+  const outcomes = await Promise.race([
+    Promise.allSettled(items(0, 2_999, "the hot wallet").map((item) => lane.submit(item))),
+    turn().then(() => []),
+  ]);
+  assert.deepEqual(outcomes, []);
+  assert.equal(lane.waiting(), 1_000);
+  const other = lane.submit({ id: 5_000, owner: "a quiet wallet" });
+  await database.answer();
+  assert.ok(database.batches[1]?.includes(5_000), "the quiet wallet is in the very next batch");
+  await database.answer();
+  assert.equal(await other, "done 5000");
+});
+
+test("owners take turns: a queue of one thousand delays nobody else beyond the next batch", async () => {
+  const database = createSlowDatabase();
+  const lane = createTestLane(database.send, { mostPerBatch: 10 });
+  for (const item of items(0, 999, "the hot wallet")) lane.submit(item).catch(failTest);
+  for (const id of [2_001, 2_002, 2_003]) lane.submit({ id, owner: `wallet ${id}` }).catch(failTest);
+  await database.answer();
+  assert.deepEqual(
+    database.batches[1]?.filter((id) => id > 2_000),
+    [2_001, 2_002, 2_003],
+  );
+});
+
+test("an unknown outcome is asked for again with the same ids until it is known", async () => {
+  const calls: number[][] = [];
+  const lane = createTestLane((batch) => {
+    calls.push(batch.map((item) => item.id));
+    if (calls.length < 4) return Promise.reject(Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
+    return Promise.resolve(batch.map((item) => `done ${item.id}`));
+  });
+  assert.equal(await lane.submit({ id: 7, owner: "a wallet" }), "done 7");
+  assert.deepEqual(calls, [[7], [7], [7], [7]]);
+});
+
+test("an outcome that cannot be learned in time is said to be unknown, never guessed", async () => {
+  let sent = 0;
+  const lane = createTestLane(
+    () => {
+      sent += 1;
+      return Promise.reject(Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
+    },
+    { patienceMs: 120 },
+  );
+  await assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
+  assert.ok(sent >= 2, "it was sent again before it was given up");
+});
+
+test("an item whose time passed while it waited was never sent, and says so", async () => {
+  const database = createSlowDatabase();
+  const lane = createTestLane(database.send, { patienceMs: 60 });
+  const first = assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
+  const second = assert.rejects(lane.submit({ id: 2, owner: "a wallet" }), NeverSent);
+  // The statement is answered by a broken connection, again and again, until both deadlines are over.
+  while (lane.waiting() > 0) {
+    if (database.inFlight() > 0) await database.fail(new Error("connection lost"));
+    else await turn();
+  }
+  await Promise.all([first, second]);
+  assert.ok(!database.batches.flat().includes(2));
+});
+
+test("a poisonous item fails alone", async () => {
+  const calls: number[][] = [];
+  const lane = createTestLane((batch) => {
+    calls.push(batch.map((item) => item.id));
+    if (batch.some((item) => item.id === 3)) return Promise.reject(postgresError("23514"));
+    return Promise.resolve(batch.map((item) => `done ${item.id}`));
+  });
+  const outcomes = await Promise.allSettled(items(1, 5).map((item) => lane.submit(item)));
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : "failed")),
+    ["done 1", "done 2", "failed", "done 4", "done 5"],
+  );
+  assert.deepEqual(calls, [[1], [2, 3, 4, 5], [2], [3], [4], [5]]);
+});
+
+test("only PostgreSQL saying so is definite: the five letters of EPIPE are not a SQLSTATE", async () => {
+  const definite = ["22003", "23505", "42501", "P0001"].map(postgresError);
+  const unknown = [
+    ...["40001", "40P01", "55P03", "57014", "57P01", "08006", "53300", "XX000"].map(postgresError),
+    ...["EPIPE", "22003", "23505", "P0001"].map((code) => Object.assign(new Error("of the socket"), { code })),
+    new Error("Query read timeout"),
+  ];
+  const rejection = (error: Error): Promise<unknown> =>
+    createTestLane(() => Promise.reject(error), { patienceMs: 20 })
+      .submit({ id: 1, owner: "a wallet" })
+      .catch((reason: unknown) => reason);
+  assert.deepEqual(await Promise.all(definite.map(rejection)), definite);
+  for (const reason of await Promise.all(unknown.map(rejection))) assert.ok(reason instanceof OutcomeUnknown);
+});

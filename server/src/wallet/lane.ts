@@ -1,0 +1,130 @@
+import { setTimeout as wait } from "node:timers/promises";
+
+// Batching without a timer. A lane has one statement in flight and collects what arrives meanwhile; when the
+// statement returns, everything that waits goes out in the next one. Idle, an item is sent at once. Busy,
+// batches grow by themselves and one commit pays for all.
+//
+//   submit -> waiting (bounded) -> sent -> result
+//                                   |-- definite error: each item alone, so that only the guilty one fails
+//                                   `-- anything else: the commit is unknown, the same ids are sent again
+//                                       until the item's deadline, then OutcomeUnknown
+
+/** The lane is full, or the owner's half of it. Nothing was sent. */
+export class LaneFull extends Error {}
+
+/** The item's time was over before it was sent. Nothing was sent. */
+export class NeverSent extends Error {}
+
+/** It was sent, and whether it was committed could not be learned in time. */
+export class OutcomeUnknown extends Error {}
+
+export interface LaneOptions<Item, Result> {
+  send: (items: readonly Item[]) => Promise<Result[]>;
+  /** Items of one owner keep their order; owners take turns, so that a busy one does not starve the others. */
+  ownerOf: (item: Item) => string;
+  patienceMs: number;
+  mostWaiting?: number;
+  mostPerBatch?: number;
+  onBatch?: (size: number) => void;
+}
+
+export interface Lane<Item, Result> {
+  submit(item: Item): Promise<Result>;
+  waiting(): number;
+}
+
+interface Ticket<Item, Result> {
+  item: Item;
+  deadline: number;
+  wasSent: boolean;
+  resolve: (result: Result) => void;
+  reject: (error: Error) => void;
+}
+
+export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
+  const { send, ownerOf, patienceMs, mostWaiting = 2_000, mostPerBatch = 250, onBatch } = options;
+  const queues = new Map<string, Ticket<Item, Result>[]>();
+  let waiting = 0;
+  let isBusy = false;
+
+  function submit(item: Item): Promise<Result> {
+    const owner = ownerOf(item);
+    const queue = queues.get(owner) ?? [];
+    // One busy owner must not fill the lane, or all the others would be turned away at its door.
+    if (waiting >= mostWaiting || queue.length >= mostWaiting / 2) return Promise.reject(new LaneFull());
+    return new Promise((resolve, reject) => {
+      queue.push({ item, deadline: performance.now() + patienceMs, wasSent: false, resolve, reject });
+      queues.set(owner, queue);
+      waiting += 1;
+      if (!isBusy) drain();
+    });
+  }
+
+  function drain(): void {
+    isBusy = true;
+    const batch = takeInTurns();
+    onBatch?.(batch.length);
+    // It never rejects: every ticket is resolved or rejected on the way.
+    settle(batch).then(goOn, goOn);
+  }
+
+  function goOn(): void {
+    if (waiting > 0) drain();
+    else isBusy = false;
+  }
+
+  function takeInTurns(): Ticket<Item, Result>[] {
+    const batch: Ticket<Item, Result>[] = [];
+    while (batch.length < mostPerBatch && queues.size > 0) {
+      for (const [owner, queue] of queues) {
+        // Taken out and put back behind the others: the next batch begins with whoever waited.
+        queues.delete(owner);
+        const ticket = queue.shift();
+        if (ticket) batch.push(ticket);
+        if (queue.length > 0) queues.set(owner, queue);
+        if (batch.length === mostPerBatch) break;
+      }
+    }
+    waiting -= batch.length;
+    return batch;
+  }
+
+  async function settle(batch: Ticket<Item, Result>[]): Promise<void> {
+    let open = batch;
+    for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+      open = open.filter(stillInTime);
+      if (open.length === 0) return;
+      try {
+        for (const ticket of open) ticket.wasSent = true;
+        const results = await send(open.map((ticket) => ticket.item));
+        for (const [index, ticket] of open.entries()) ticket.resolve(results[index] as Result);
+        return;
+      } catch (error) {
+        if (isDefinite(error)) return open.length === 1 ? open[0]?.reject(error) : await settleEachAlone(open);
+        await wait(pauseMs);
+      }
+    }
+  }
+
+  async function settleEachAlone(batch: Ticket<Item, Result>[]): Promise<void> {
+    for (const ticket of batch) await settle([ticket]);
+  }
+
+  function stillInTime(ticket: Ticket<Item, Result>): boolean {
+    if (performance.now() < ticket.deadline) return true;
+    ticket.reject(ticket.wasSent ? new OutcomeUnknown() : new NeverSent());
+    return false;
+  }
+
+  return { submit, waiting: () => waiting };
+}
+
+/**
+ * Only these classes of SQLSTATE say for certain that nothing was committed and that sending the same again
+ * would fail the same way: bad data, broken constraint, wrong statement, raised by us. A broken connection also
+ * carries a five-character code ("EPIPE"), so the severity that only PostgreSQL sends is looked at as well.
+ */
+function isDefinite(error: unknown): error is Error {
+  if (!(error instanceof Error) || !("severity" in error) || !("code" in error)) return false;
+  return /^(22|23|42|P0)/.test(String(error.code));
+}

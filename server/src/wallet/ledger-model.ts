@@ -1,0 +1,354 @@
+import { type Micros, priceMicros } from "../lib/money.ts";
+import type {
+  CaptureRequest,
+  Hold,
+  HoldOutcome,
+  HoldRequest,
+  RefundOutcome,
+  Settlement,
+  TopUp,
+  TopUpOutcome,
+} from "./statements.ts";
+
+// The ledger as plain maps, one item at a time, for tests: what pb.hold and its sisters must be equal to.
+// It knows no batches, locks or SQL. Time is told to it: a row is overdue or stale because the test moved that
+// row's timestamp in the database, and a new day or month is a counter.
+
+type Mode = "live" | "test" | "mgmt";
+
+export interface ModelKey {
+  id: string;
+  walletId: string;
+  mode: Mode;
+  budgetId?: string | undefined;
+  isRevoked: boolean;
+  isExpired: boolean;
+}
+
+export interface ModelBudget {
+  id: string;
+  limits: Record<Period, Micros | undefined>;
+  spent: Record<Period, Micros>;
+  /** The day and month that `spent` speaks of. */
+  day: number | undefined;
+  month: number | undefined;
+}
+
+type Period = "total" | "day" | "month";
+
+interface ModelWallet {
+  id: string;
+  credited: Micros;
+  debited: Micros;
+  held: Micros;
+  isSuspended: boolean;
+}
+
+interface ModelRun {
+  walletId: string;
+  name: string;
+  max: Micros;
+  spent: Micros;
+  isOver: boolean;
+}
+
+interface ModelSearch {
+  id: string;
+  walletId: string;
+  mode: Mode;
+  price: Micros;
+  state: "pending" | "captured" | "released" | "expired";
+  isOverdue: boolean;
+  day: number;
+  month: number;
+  budget: ModelBudget | undefined;
+  run: ModelRun | undefined;
+  claimId: string | undefined;
+}
+
+interface ModelClaim {
+  id: string;
+  fingerprint: string;
+  searchId: string;
+  answer: string | undefined;
+  /** Stale after 15 s: it can be taken over. Forgotten after a day: it counts no more. */
+  age: "fresh" | "stale" | "forgotten";
+}
+
+/** When a spent budget is open again. "run" stands for the end of the run, which only the database knows. */
+export type Resets = "never" | "day" | "month" | "run";
+
+export interface ModelHoldOutcome {
+  outcome: HoldOutcome["outcome"];
+  balance?: Micros;
+  answer?: string;
+  limit?: Micros;
+  spent?: Micros;
+  resets?: Resets;
+}
+
+type Refusal = Exclude<HoldOutcome["outcome"], "held">;
+
+export class LedgerModel {
+  day = 0;
+  month = 0;
+  takeovers = 0;
+  readonly wallets = new Map<string, ModelWallet>();
+  readonly keys = new Map<string, ModelKey>();
+  readonly budgets = new Map<string, ModelBudget>();
+  readonly searches = new Map<string, ModelSearch>();
+  readonly claims = new Map<string, ModelClaim>();
+  readonly payments = new Map<string, TopUp & { kind: string }>();
+  readonly refunds = new Set<string>();
+  readonly skewedIds = new Set<string>();
+  /** By wallet and name. A run whose life is over is replaced when the same name is opened again. */
+  readonly runs = new Map<string, ModelRun>();
+
+  /**
+   * Stale claims that the batch names are ended first, as if the sweeper had come by; then item by item. Wallets
+   * are apart in everything but the ids of searches, and the database walks wallet by wallet.
+   */
+  hold(items: readonly HoldRequest[]): ModelHoldOutcome[] {
+    const takenOver = items.map((item) => this.#staleClaim(item)?.searchId);
+    for (const searchId of takenOver) if (this.#endUnpaid(searchId, "expired")) this.takeovers += 1;
+
+    const outcomes: ModelHoldOutcome[] = [];
+    for (const walletId of [...new Set(items.map((item) => item.walletId))].sort())
+      for (const [index, item] of items.entries())
+        if (item.walletId === walletId) outcomes[index] = this.#holdOne(item);
+    return outcomes;
+  }
+
+  capture(items: readonly CaptureRequest[]): Settlement[] {
+    for (const { searchId, walletId, answer } of items) {
+      const search = this.searches.get(searchId);
+      if (search?.walletId !== walletId || search.state !== "pending" || search.isOverdue) continue;
+      const wallet = this.#wallet(walletId);
+      search.state = "captured";
+      wallet.held -= search.price;
+      wallet.debited += search.price;
+      const claim = this.claims.get(search.claimId ?? "");
+      if (claim?.searchId === searchId) claim.answer = answer?.toString("hex");
+    }
+    return items.map((item) => this.#settlement(item));
+  }
+
+  release(items: readonly Hold[]): Settlement[] {
+    for (const { searchId, walletId } of items)
+      if (this.searches.get(searchId)?.walletId === walletId) this.#endUnpaid(searchId, "released");
+    return items.map((item) => this.#settlement(item));
+  }
+
+  expire(): number {
+    const overdue = [...this.searches.values()].filter((search) => search.state === "pending" && search.isOverdue);
+    for (const search of overdue) this.#endUnpaid(search.id, "expired");
+    return overdue.length;
+  }
+
+  topUp(kind: string, items: readonly TopUp[]): TopUpOutcome[] {
+    return items.map((item) => {
+      const wallet = this.wallets.get(item.walletId);
+      if (!wallet) return "unknown_wallet";
+      const before = this.payments.get(item.paymentId);
+      if (before)
+        return before.walletId === item.walletId && before.amount === item.amount ? "repeated" : "conflicting";
+      this.payments.set(item.paymentId, { ...item, kind });
+      wallet.credited += item.amount;
+      return "credited";
+    });
+  }
+
+  refund(items: readonly Hold[]): RefundOutcome[] {
+    return items.map(({ searchId, walletId }) => {
+      const search = this.searches.get(searchId);
+      if (search?.walletId !== walletId || search.state !== "captured" || search.price === 0n) return "not_captured";
+      if (this.refunds.has(searchId)) return "repeated";
+      this.refunds.add(searchId);
+      this.#wallet(walletId).credited += search.price;
+      return "refunded";
+    });
+  }
+
+  #holdOne(item: HoldRequest): ModelHoldOutcome {
+    const refusal = this.#refuseId(item) ?? this.#refuseKey(item) ?? this.#refuseClaim(item);
+    if (refusal) return refusal;
+    const key = this.#key(item.keyId);
+    const wallet = this.#wallet(item.walletId);
+    const price = key.mode === "live" ? priceMicros : 0n;
+    const balance = wallet.credited - wallet.debited;
+    if (price > balance) return { outcome: "insufficient_balance", balance };
+    if (price > balance - wallet.held) return { outcome: "balance_reserved", balance };
+
+    const budget = price > 0n ? this.budgets.get(key.budgetId ?? "") : undefined;
+    const spentBudget = budget && this.#refuseBudget(budget, price);
+    if (spentBudget) return spentBudget;
+    const run = price > 0n ? this.#openRun(item) : undefined;
+    if (run && run.spent + price > run.max)
+      return {
+        outcome: "run_budget_spent",
+        limit: run.max,
+        spent: run.spent,
+        resets: this.#hasRun(run) ? "run" : "never",
+      };
+
+    this.#writeHold(item, { key, wallet, price, budget, run });
+    return { outcome: "held", balance };
+  }
+
+  #refuseId(item: HoldRequest): ModelHoldOutcome | undefined {
+    if (this.skewedIds.has(item.searchId)) return { outcome: "clock_skewed" };
+    const search = this.searches.get(item.searchId);
+    if (!search) return undefined;
+    if (search.walletId !== item.walletId) return { outcome: "id_taken" };
+    if (search.state !== "pending" || search.isOverdue) return { outcome: "lost" };
+    return { outcome: "held", balance: this.#balance(item.walletId) };
+  }
+
+  #refuseKey(item: HoldRequest): { outcome: Refusal } | undefined {
+    const key = this.keys.get(item.keyId);
+    const wallet = this.wallets.get(item.walletId);
+    if (!wallet || key?.walletId !== wallet.id || key.mode === "mgmt") return { outcome: "api_key_invalid" };
+    if (key.isRevoked) return { outcome: "api_key_revoked" };
+    if (key.isExpired) return { outcome: "api_key_expired" };
+    return wallet.isSuspended ? { outcome: "account_suspended" } : undefined;
+  }
+
+  #refuseClaim(item: HoldRequest): ModelHoldOutcome | undefined {
+    const claim = this.claims.get(this.#claimId(item) ?? "");
+    if (!claim || claim.age === "forgotten") return undefined;
+    if (claim.fingerprint !== item.idempotency?.fingerprint.toString("hex"))
+      return { outcome: "idempotency_key_reused" };
+    if (claim.answer === undefined) return { outcome: "idempotency_in_progress" };
+    return { outcome: "replayed", balance: this.#balance(item.walletId), answer: claim.answer };
+  }
+
+  #refuseBudget(budget: ModelBudget, price: Micros): ModelHoldOutcome | undefined {
+    for (const [period, resets] of [
+      ["total", "never"],
+      ["day", "day"],
+      ["month", "month"],
+    ] as const) {
+      const limit = budget.limits[period];
+      const isCurrent = period === "total" || budget[period] === this[period];
+      const spent = isCurrent ? budget.spent[period] : 0n;
+      if (limit !== undefined && spent + price > limit) return { outcome: "key_budget_spent", limit, spent, resets };
+    }
+    return undefined;
+  }
+
+  #openRun(item: HoldRequest): ModelRun | undefined {
+    if (!item.run) return undefined;
+    const open = this.runs.get(`${item.walletId} ${item.run.name}`);
+    if (open && !open.isOver) return open;
+    return { walletId: item.walletId, name: item.run.name, max: item.run.maxMicros, spent: 0n, isOver: false };
+  }
+
+  #hasRun(run: ModelRun): boolean {
+    return this.runs.get(`${run.walletId} ${run.name}`) === run;
+  }
+
+  #writeHold(
+    item: HoldRequest,
+    {
+      key,
+      wallet,
+      price,
+      budget,
+      run,
+    }: {
+      key: ModelKey;
+      wallet: ModelWallet;
+      price: Micros;
+      budget: ModelBudget | undefined;
+      run: ModelRun | undefined;
+    },
+  ): void {
+    wallet.held += price;
+    if (budget) {
+      const { total, day, month } = budget.spent;
+      budget.spent = {
+        total: total + price,
+        day: price + (budget.day === this.day ? day : 0n),
+        month: price + (budget.month === this.month ? month : 0n),
+      };
+      budget.day = this.day;
+      budget.month = this.month;
+    }
+    if (run) {
+      run.spent += price;
+      this.runs.set(`${run.walletId} ${run.name}`, run);
+    }
+    const claimId = this.#claimId(item);
+    const { searchId, walletId } = item;
+    const fingerprint = item.idempotency?.fingerprint.toString("hex");
+    if (claimId && fingerprint)
+      this.claims.set(claimId, { id: claimId, fingerprint, searchId, answer: undefined, age: "fresh" });
+    const { mode } = key;
+    const { day, month } = this;
+    this.searches.set(searchId, {
+      id: searchId,
+      walletId,
+      mode,
+      price,
+      state: "pending",
+      isOverdue: false,
+      day,
+      month,
+      budget,
+      run,
+      claimId,
+    });
+  }
+
+  /** The claim that this item takes over: its search never finished, and the item would be let through to it. */
+  #staleClaim(item: HoldRequest): ModelClaim | undefined {
+    if (this.searches.has(item.searchId) || this.#refuseKey(item)) return undefined;
+    const claim = this.claims.get(this.#claimId(item) ?? "");
+    if (!claim || claim.age === "fresh" || claim.answer !== undefined) return undefined;
+    return claim.fingerprint === item.idempotency?.fingerprint.toString("hex") ? claim : undefined;
+  }
+
+  #endUnpaid(searchId: string | undefined, state: "released" | "expired"): boolean {
+    const search = this.searches.get(searchId ?? "");
+    if (search?.state !== "pending") return false;
+    const { price, budget, run } = search;
+    search.state = state;
+    this.#wallet(search.walletId).held -= price;
+    if (budget) {
+      budget.spent.total -= price;
+      if (budget.day === search.day) budget.spent.day -= price;
+      if (budget.month === search.month) budget.spent.month -= price;
+    }
+    if (run) run.spent -= price;
+    if (this.claims.get(search.claimId ?? "")?.searchId === search.id) this.claims.delete(search.claimId ?? "");
+    return true;
+  }
+
+  #settlement({ searchId, walletId }: Hold): Settlement {
+    const balance = this.#balance(walletId);
+    const search = this.searches.get(searchId);
+    if (search?.walletId !== walletId) return { state: "unknown", balance };
+    return { state: search.state === "pending" && search.isOverdue ? "expired" : search.state, balance };
+  }
+
+  #claimId({ walletId, keyId, idempotency }: HoldRequest): string | undefined {
+    return idempotency && `${walletId} ${this.keys.get(keyId)?.mode} ${idempotency.keyHmac.toString("hex")}`;
+  }
+
+  #balance(walletId: string): Micros {
+    const wallet = this.#wallet(walletId);
+    return wallet.credited - wallet.debited;
+  }
+
+  #wallet(id: string): ModelWallet {
+    const wallet = this.wallets.get(id);
+    if (!wallet) throw new Error(`no wallet ${id}`);
+    return wallet;
+  }
+
+  #key(id: string): ModelKey {
+    const key = this.keys.get(id);
+    if (!key) throw new Error(`no key ${id}`);
+    return key;
+  }
+}

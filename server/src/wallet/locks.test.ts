@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { randomInt, randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
+import { type Micros, priceMicros } from "../lib/money.ts";
+import {
+  captureBatch,
+  expireHolds,
+  type Hold,
+  type HoldRequest,
+  holdBatch,
+  refundBatch,
+  releaseBatch,
+  topUpBatch,
+} from "./statements.ts";
+
+// Everything that takes locks, at once, over the same few wallets, in whatever order a batch happens to have.
+
+let database: TestDatabase;
+
+before(async () => {
+  database = await createTestDatabase();
+});
+
+after(() => database.drop());
+
+interface Seed {
+  walletId: string;
+  keyId: string;
+}
+
+async function seedWallets(count: number, credit: Micros): Promise<Seed[]> {
+  const seeds: Seed[] = [];
+  for (let made = 0; made < count; made += 1) {
+    const { walletId } = await seedWallet(database.owner, { credit });
+    const budgetId = await seedBudget(database.owner, walletId, { total: 1_000_000n * priceMicros });
+    seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) });
+  }
+  return seeds;
+}
+
+function pick<T>(from: readonly T[]): T {
+  return from[randomInt(from.length)] as T;
+}
+
+function requests(count: number, seeds: Seed[]): HoldRequest[] {
+  return Array.from({ length: count }, () => ({
+    searchId: randomUUIDv7(),
+    ...pick(seeds),
+    run: { name: `run ${randomInt(3)}`, maxMicros: 1_000_000n * priceMicros, ttlSeconds: 60 },
+  }));
+}
+
+test("batches over the same wallets in any order, the sweeper, refunds and top-ups never wait for each other in a circle", async () => {
+  const seeds = await seedWallets(6, 100_000n * priceMicros);
+  const overdue = requests(600, seeds);
+  for (let sent = 0; sent < overdue.length; sent += 100)
+    await holdBatch(database.ledger, overdue.slice(sent, sent + 100));
+  await database.owner.query("update pb.searches set expires_at = clock_timestamp() - interval '1 second'");
+
+  const open: Hold[] = [...overdue];
+  const captured: Hold[] = [];
+  const some = (from: readonly Hold[]): Hold[] => Array.from({ length: 20 }, () => pick(from));
+  const steps: (() => Promise<unknown>)[] = [
+    async () => {
+      const items = requests(20, seeds);
+      await holdBatch(database.ledger, items);
+      open.push(...items);
+    },
+    async () => {
+      const items = some(open);
+      await captureBatch(database.ledger, items);
+      captured.push(...items);
+    },
+    () => releaseBatch(database.ledger, some(open)),
+    () => expireHolds(database.owner, 25),
+    () =>
+      refundBatch(
+        database.owner,
+        some([...open, ...captured]).map((item) => ({ ...item, reason: "a test" })),
+      ),
+    () =>
+      topUpBatch(
+        database.owner,
+        "top_up",
+        some(open).map(({ walletId }) => ({ paymentId: randomUUIDv7(), walletId, amount: 1n })),
+      ),
+  ];
+  const work = async (worker: number): Promise<void> => {
+    for (let step = 0; step < 60; step += 1) await steps[(worker + step * 5 + randomInt(2)) % steps.length]?.();
+  };
+  // A deadlock is an error of the statement (40P01), and so fails here.
+  await Promise.all(Array.from({ length: 12 }, (_, worker) => work(worker)));
+});
+
+test("a reader in the middle of it all never sees a wallet below zero or a held sum that is not its searches'", async () => {
+  const seeds = await seedWallets(2, 30n * priceMicros);
+  let isOver = false;
+  const spend = async (): Promise<void> => {
+    for (let round = 0; round < 40; round += 1) {
+      const items = requests(8, seeds);
+      await holdBatch(database.ledger, items);
+      await captureBatch(database.ledger, items.slice(0, 1));
+      await releaseBatch(database.ledger, items.slice(1));
+    }
+  };
+  const watch = async (): Promise<number> => {
+    for (let looked = 0; ; looked += 1) {
+      const { rows } = await database.owner.query<{ available: Micros; difference: Micros }>(
+        `select w.credited_micros - w.debited_micros - w.held_micros as available,
+           w.held_micros - coalesce((
+             select sum(price_micros) from pb.searches s where s.wallet_id = w.id and s.state = 'pending'
+           ), 0)::bigint as difference
+         from pb.wallets w where w.id = any ($1)`,
+        [seeds.map(({ walletId }) => walletId)],
+      );
+      for (const { available, difference } of rows) {
+        assert.ok(available >= 0n);
+        assert.equal(difference, 0n);
+      }
+      if (isOver) return looked;
+    }
+  };
+  const watching = watch();
+  await Promise.all(Array.from({ length: 4 }, spend)).finally(() => {
+    isOver = true;
+  });
+  assert.ok((await watching) > 20, "it looked while they spent");
+});

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { createHash, randomInt, randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
+import { priceMicros } from "../lib/money.ts";
+import { formatReport, reconcile } from "./reconcile.ts";
+import { expireHolds, refundBatch, topUpBatch } from "./statements.ts";
+import { createLedger, type HoldRequest } from "./wallet.ts";
+
+let database: TestDatabase;
+const seeds: { walletId: string; keyId: string }[] = [];
+
+before(async () => {
+  database = await createTestDatabase();
+  for (let made = 0; made < 3; made += 1) {
+    const { walletId } = await seedWallet(database.owner, { credit: 10_000n * priceMicros });
+    const budgetId = await seedBudget(database.owner, walletId, { total: 900_000n * priceMicros });
+    seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) });
+    seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { mode: "test" }) });
+  }
+});
+
+after(() => database.drop());
+
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+function anyRequest(): HoldRequest {
+  const seed = seeds[randomInt(seeds.length)] as { walletId: string; keyId: string };
+  return {
+    searchId: randomUUIDv7(),
+    ...seed,
+    ...(randomInt(2) === 0 && {
+      idempotency: { keyHmac: sha256(`key ${randomInt(400)}`), fingerprint: sha256(`body ${randomInt(2)}`) },
+    }),
+    ...(randomInt(2) === 0 && {
+      run: { name: `run ${randomInt(3)}`, maxMicros: 100_000n * priceMicros, ttlSeconds: 3_600 },
+    }),
+  };
+}
+
+/** Searches that end in every way there is; some never end. */
+async function spend(searches: number): Promise<void> {
+  const ledger = createLedger(database.ledger);
+  const search = async (): Promise<void> => {
+    const item = anyRequest();
+    const { outcome } = await ledger.hold(item);
+    const end = outcome === "held" ? randomInt(10) : 10;
+    if (end < 6) await ledger.capture({ ...item, answer: Buffer.from("an answer") });
+    else if (end < 9) await ledger.release(item);
+    if (end < 2) await refundBatch(database.owner, [{ ...item, reason: "a test" }]);
+    if (end === 10)
+      await topUpBatch(database.owner, "credit", [{ paymentId: randomUUIDv7(), walletId: item.walletId, amount: 1n }]);
+  };
+  const worker = async (): Promise<void> => {
+    for (let done = 0; done < searches / 16; done += 1) await search();
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+}
+
+test("a busy ledger reconciles clean at every moment", async () => {
+  let isOver = false;
+  const sweep = async (): Promise<void> => {
+    // The owner plays time: a few of the holds that nobody will end are overdue now.
+    for (;;) {
+      if (isOver) return;
+      await database.owner.query(
+        `update pb.searches set expires_at = clock_timestamp() - interval '1 second'
+         where state = 'pending' and held_at < clock_timestamp() - interval '300 milliseconds' and id in (
+           select id from pb.searches where state = 'pending' order by id limit 5 for update skip locked)`,
+      );
+      await expireHolds(database.owner, 3);
+    }
+  };
+  const watch = async (): Promise<number> => {
+    for (let looked = 0; ; looked += 1) {
+      const report = await reconcile(database.owner);
+      assert.ok(report.isClean, formatReport(report));
+      if (isOver) return looked;
+    }
+  };
+  const spending = spend(480).finally(() => {
+    isOver = true;
+  });
+  const [looked] = await Promise.all([watch(), sweep(), spending]);
+  assert.ok(looked > 3, "it looked while they spent");
+});
+
+interface Fault {
+  name: string;
+  finds: string[];
+  sql: string;
+  undo: string;
+}
+
+const anyOf = (table: string, where: string): string =>
+  `(select id from pb.${table} where ${where} order by id limit 1)`;
+const live = (state: string): string =>
+  anyOf("searches", `mode = 'live' and state = '${state}' and key_budget_id is not null and run_budget_id is not null`);
+const cent = (table: string, column: string, where: string): Omit<Fault, "finds"> => ({
+  name: `${table}.${column}`,
+  sql: `update pb.${table} set ${column} = ${column} + 1 where ${where}`,
+  undo: `update pb.${table} set ${column} = ${column} - 1 where ${where}`,
+});
+const firstWallet = `id = ${anyOf("wallets", "true")}`;
+const firstBudget = `id = ${anyOf("key_budgets", "true")}`;
+
+const faults: Fault[] = [
+  { ...cent("wallets", "held_micros", firstWallet), finds: ["held"] },
+  { ...cent("wallets", "debited_micros", firstWallet), finds: ["debited", "books"] },
+  { ...cent("wallets", "credited_micros", firstWallet), finds: ["credited", "books"] },
+  {
+    ...cent("transfers", "amount_micros", `id = ${anyOf("transfers", "kind = 'capture'")}`),
+    finds: ["captures", "debited", "books"],
+  },
+  {
+    ...cent("transfers", "amount_micros", `id = ${anyOf("transfers", "kind = 'refund'")}`),
+    finds: ["refunds", "credited", "books"],
+  },
+  {
+    ...cent("transfers", "amount_micros", `id = ${anyOf("transfers", "kind = 'top_up'")}`),
+    finds: ["payments", "credited", "books"],
+  },
+  {
+    ...cent("payments", "amount_micros", "payment_id = (select min(payment_id) from pb.payments)"),
+    finds: ["payments"],
+  },
+  { ...cent("key_budgets", "total_spent_micros", firstBudget), finds: ["key budgets, total"] },
+  { ...cent("key_budgets", "day_spent_micros", firstBudget), finds: ["key budgets, day"] },
+  { ...cent("key_budgets", "month_spent_micros", firstBudget), finds: ["key budgets, month"] },
+  { ...cent("run_budgets", "spent_micros", `id = ${anyOf("run_budgets", "true")}`), finds: ["runs"] },
+  {
+    name: "searches: a pending one is called captured",
+    finds: ["captures", "held"],
+    sql: `create table planted.changed as select ${live("pending")} as id;
+      update pb.searches set state = 'captured', settled_at = now() where id in (select id from planted.changed)`,
+    undo: `update pb.searches set state = 'pending', settled_at = null where id in (select id from planted.changed);
+      drop table planted.changed`,
+  },
+  {
+    name: "searches: a captured one is called released",
+    finds: ["captures", "key budgets, total", "key budgets, day", "key budgets, month", "runs"],
+    sql: `create table planted.changed as select ${live("captured")} as id;
+      update pb.searches set state = 'released' where id in (select id from planted.changed)`,
+    undo: `update pb.searches set state = 'captured' where id in (select id from planted.changed); drop table planted.changed`,
+  },
+  {
+    name: "searches: a hold is forgotten by the sweeper",
+    finds: ["overdue"],
+    sql: `create table planted.changed as select id, expires_at from pb.searches where id = ${live("pending")};
+      update pb.searches set expires_at = now() - interval '6 minutes' where id in (select id from planted.changed)`,
+    undo: `update pb.searches s set expires_at = c.expires_at from planted.changed c where c.id = s.id;
+      drop table planted.changed`,
+  },
+  {
+    name: "transfers: a charge is lost",
+    finds: ["captures", "debited", "books"],
+    sql: `create table planted.changed as select * from pb.transfers where id = ${anyOf("transfers", "kind = 'capture'")};
+      delete from pb.transfers where id in (select id from planted.changed)`,
+    undo: "insert into pb.transfers select * from planted.changed; drop table planted.changed",
+  },
+  {
+    name: "transfers: a charge of a wallet that does not exist",
+    finds: ["captures", "debited", "strangers"],
+    sql: `create table planted.changed as select * from pb.transfers where id = ${anyOf("transfers", "kind = 'capture'")};
+      update pb.transfers set wallet_id = gen_random_uuid() where id in (select id from planted.changed)`,
+    undo: `update pb.transfers t set wallet_id = c.wallet_id from planted.changed c where c.id = t.id;
+      drop table planted.changed`,
+  },
+  {
+    name: "payments: a payment without its transfer",
+    finds: ["payments"],
+    sql: `insert into pb.payments (payment_id, wallet_id, transfer_id, amount_micros, created_at)
+      select 'planted', id, gen_random_uuid(), 1, now() from pb.wallets limit 1`,
+    undo: "delete from pb.payments where payment_id = 'planted'",
+  },
+  {
+    name: "refunds: a refund without its gate",
+    finds: ["refunds"],
+    sql: `create table planted.changed as select * from pb.refunds order by search_id limit 1;
+      delete from pb.refunds where search_id in (select search_id from planted.changed)`,
+    undo: "insert into pb.refunds select * from planted.changed; drop table planted.changed",
+  },
+  {
+    name: "idempotency: a paid answer is lost",
+    finds: ["claims"],
+    sql: `create table planted.changed as select * from pb.idempotency where answer is not null limit 1;
+      update pb.idempotency set answer = null where search_id in (select search_id from planted.changed)`,
+    undo: `update pb.idempotency i set answer = c.answer from planted.changed c where c.search_id = i.search_id;
+      drop table planted.changed`,
+  },
+  {
+    name: "idempotency: a released search keeps its claim",
+    finds: ["claims"],
+    sql: `create table planted.changed as select * from pb.idempotency where answer is not null limit 1;
+      update pb.idempotency set answer = null, search_id = ${anyOf("searches", "state = 'released'")}
+      where search_id in (select search_id from planted.changed)`,
+    undo: `update pb.idempotency i set answer = c.answer, search_id = c.search_id from planted.changed c
+      where c.wallet_id = i.wallet_id and c.mode = i.mode and c.key_hmac = i.key_hmac; drop table planted.changed`,
+  },
+  {
+    name: "idempotency: a search in flight loses its claim",
+    finds: ["claims"],
+    sql: `create table planted.changed as select * from pb.idempotency where answer is null limit 1;
+      delete from pb.idempotency where search_id in (select search_id from planted.changed)`,
+    undo: "insert into pb.idempotency select * from planted.changed; drop table planted.changed",
+  },
+];
+
+test("one wrong cent in any table is found, by the check that it breaks", async (t) => {
+  await spend(320);
+  await database.owner.query("create schema planted");
+  for (const fault of faults)
+    await t.test(fault.name, async () => {
+      await database.owner.query(fault.sql);
+      const report = await reconcile(database.owner);
+      const found = report.checks.filter((check) => check.differing > 0).map((check) => check.name);
+      for (const name of fault.finds) assert.ok(found.includes(name), `${name} is not among ${found.join(", ")}`);
+      assert.equal(report.isClean, false);
+      assert.match(formatReport(report), /✗ .*[1-9]\d* differ/);
+      await database.owner.query(fault.undo);
+    });
+  const report = await reconcile(database.owner);
+  assert.ok(report.isClean, formatReport(report));
+  const vacuous = report.checks.filter((check) => check.compared === 0).map((check) => check.name);
+  assert.deepEqual(vacuous, [], "every check had something to compare");
+  const planted = new Set(faults.flatMap((fault) => fault.finds));
+  assert.deepEqual(
+    report.checks.map((check) => check.name).filter((name) => !planted.has(name)),
+    [],
+    "every check failed once",
+  );
+  assert.deepEqual(JSON.parse(JSON.stringify(report)), report, "the report is JSON as it stands");
+});

@@ -1,0 +1,213 @@
+import type { Pool } from "../db/pool.ts";
+
+// The books are proved, not believed. Every figure that the hot path keeps by adding and subtracting is counted
+// again from the rows it stands for. All checks read one snapshot, so they are exact while searches run.
+
+export interface Difference {
+  subject: string;
+  expected: string | null;
+  actual: string | null;
+}
+
+export interface CheckResult {
+  name: string;
+  /** What is true when nothing differs. */
+  sentence: string;
+  compared: number;
+  differing: number;
+  /** The first few, for whoever has to look. */
+  sample: Difference[];
+}
+
+/** Also the shape of the report as JSON. */
+export interface ReconcileReport {
+  /** The moment of the snapshot, by the database's clock. */
+  at: string;
+  isClean: boolean;
+  checks: CheckResult[];
+}
+
+/** Reads whole tables: give it a pool of the owner whose statements may take long. */
+export async function reconcile(ownerPool: Pool): Promise<ReconcileReport> {
+  const client = await ownerPool.connect();
+  try {
+    await client.query("begin isolation level repeatable read read only");
+    const { rows } = await client.query<{ at: Date }>("select now() as at");
+    const results: CheckResult[] = [];
+    for (const { name, sentence, sql } of checks) {
+      const found = await client.query<Found>(countDifferences(sql));
+      const { compared = 0n, differing = 0n, sample = [] } = found.rows[0] ?? {};
+      results.push({ name, sentence, compared: Number(compared), differing: Number(differing), sample });
+    }
+    return {
+      at: rows[0]?.at.toISOString() ?? "",
+      isClean: results.every((each) => each.differing === 0),
+      checks: results,
+    };
+  } finally {
+    // Nothing was written; rolling back also ends a transaction that failed.
+    await client.query("rollback").finally(() => client.release());
+  }
+}
+
+/** One line a check, for people, and the first differences below it. */
+export function formatReport(report: ReconcileReport): string {
+  const width = Math.max(...report.checks.map((check) => check.name.length));
+  const lines = report.checks.flatMap(({ name, sentence, compared, differing, sample }) => [
+    `${differing === 0 ? "✓" : "✗"} ${name.padEnd(width)}  ${compared} compared, ${differing} differ. ${sentence}`,
+    ...sample.map((each) => `    ${each.subject}: expected ${each.expected}, is ${each.actual}`),
+  ]);
+  return [...lines, `${report.isClean ? "Clean" : "NOT CLEAN"} at ${report.at}.`].join("\n");
+}
+
+interface Found {
+  compared: bigint;
+  differing: bigint;
+  sample: Difference[];
+}
+
+/** A check's SQL gives one row per thing compared: subject, expected, actual. */
+function countDifferences(sql: string): string {
+  return `
+    with compared as materialized (
+      select subject::text, expected::text, actual::text, expected::text is distinct from actual::text as differs
+      from (${sql}) as c (subject, expected, actual)
+    )
+    select count(*) as compared, count(*) filter (where differs) as differing,
+      coalesce((
+        select json_agg(json_build_object('subject', subject, 'expected', expected, 'actual', actual))
+        from (select * from compared where differs order by subject limit 5) first
+      ), '[]') as sample
+    from compared`;
+}
+
+interface Check {
+  name: string;
+  sentence: string;
+  sql: string;
+}
+
+const checks: Check[] = [
+  {
+    name: "held",
+    sentence: "What a wallet holds is the sum of its pending searches.",
+    sql: `
+      select w.id, coalesce(s.micros, 0), w.held_micros
+      from pb.wallets w
+      left join (
+        select wallet_id, sum(price_micros) as micros from pb.searches where state = 'pending' group by wallet_id
+      ) s on s.wallet_id = w.id`,
+  },
+  {
+    name: "debited",
+    sentence: "What a wallet paid is the sum of the transfers out of it.",
+    sql: `
+      select w.id, coalesce(t.micros, 0), w.debited_micros
+      from pb.wallets w
+      left join (
+        select wallet_id, sum(amount_micros) as micros from pb.transfers where from_account = 'wallet' group by wallet_id
+      ) t on t.wallet_id = w.id`,
+  },
+  {
+    name: "credited",
+    sentence: "What a wallet received is the sum of the transfers into it.",
+    sql: `
+      select w.id, coalesce(t.micros, 0), w.credited_micros
+      from pb.wallets w
+      left join (
+        select wallet_id, sum(amount_micros) as micros from pb.transfers where to_account = 'wallet' group by wallet_id
+      ) t on t.wallet_id = w.id`,
+  },
+  {
+    name: "captures",
+    sentence: "Captured live searches and capture transfers are one to one, with the same wallet and amount.",
+    sql: `
+      select coalesce(s.id, t.id), s.wallet_id || ' ' || s.price_micros, t.wallet_id || ' ' || t.amount_micros
+      from (select * from pb.searches where state = 'captured' and mode = 'live') s
+      full join (select * from pb.transfers where kind = 'capture') t on t.id = s.id`,
+  },
+  {
+    name: "books",
+    sentence: "The balances of all wallets and of revenue, cash and promotions sum to zero.",
+    sql: `
+      select 'all accounts', 0,
+        (select coalesce(sum(credited_micros - debited_micros), 0) from pb.wallets)
+        + (select coalesce(sum(amount_micros), 0) from pb.transfers where to_account <> 'wallet')
+        - (select coalesce(sum(amount_micros), 0) from pb.transfers where from_account <> 'wallet')`,
+  },
+  {
+    name: "payments",
+    sentence: "Payments and the transfers of top-ups and credits are one to one, with the same wallet and amount.",
+    sql: `
+      select coalesce(p.payment_id, t.id::text), p.wallet_id || ' ' || p.amount_micros, t.wallet_id || ' ' || t.amount_micros
+      from pb.payments p
+      full join (select * from pb.transfers where kind in ('top_up', 'credit')) t on t.id = p.transfer_id`,
+  },
+  {
+    name: "refunds",
+    sentence: "Refunds and their transfers are one to one, each of a captured search, its wallet and its price.",
+    sql: `
+      select coalesce(r.search_id, t.search_id), r.search_id || ' ' || s.wallet_id || ' ' || s.price_micros,
+        t.search_id || ' ' || t.wallet_id || ' ' || t.amount_micros
+      from pb.refunds r
+      left join pb.searches s on s.id = r.search_id and s.wallet_id = r.wallet_id and s.state = 'captured'
+      full join (select * from pb.transfers where kind = 'refund') t on t.id = r.transfer_id`,
+  },
+  {
+    name: "claims",
+    sentence: "An Idempotency-Key belongs to a pending search, or to a captured one and then has its answer.",
+    sql: `
+      select coalesce(s.id, c.search_id),
+        case s.state when 'pending' then 'claimed' when 'captured' then 'answered' end,
+        case when c.search_id is null then null when c.answer is null then 'claimed' else 'answered' end
+      from pb.idempotency c
+      full join (
+        select * from pb.searches
+        where idempotency_hmac is not null
+          and (state = 'pending' or id in (select search_id from pb.idempotency))
+      ) s on s.id = c.search_id and s.wallet_id = c.wallet_id and s.mode = c.mode and s.idempotency_hmac = c.key_hmac`,
+  },
+  ...(["total", "day", "month"] as const).map((period) => ({
+    name: `key budgets, ${period}`,
+    sentence: `What a key's budget counts (${period}) is the sum of its pending and captured searches.`,
+    sql: `
+      select b.id, coalesce(sum(s.price_micros), 0), b.${period}_spent_micros
+      from pb.key_budgets b
+      left join pb.searches s on s.key_budget_id = b.id and s.state in ('pending', 'captured')
+        ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
+      group by b.id`,
+  })),
+  {
+    name: "runs",
+    sentence: "What a run counts is the sum of its pending and captured searches.",
+    sql: `
+      select r.id, coalesce(sum(s.price_micros), 0), r.spent_micros
+      from pb.run_budgets r
+      left join pb.searches s on s.run_budget_id = r.id and s.state in ('pending', 'captured')
+      group by r.id, r.spent_micros`,
+  },
+  {
+    name: "overdue",
+    sentence: "No hold is pending five minutes after its life.",
+    sql: `
+      select id, 'alive', case when expires_at < now() - interval '5 minutes' then 'overdue' else 'alive' end
+      from pb.searches where state = 'pending'`,
+  },
+  {
+    name: "strangers",
+    sentence: "No row names a wallet that does not exist, or a key or budget of another wallet.",
+    sql: `
+      select distinct n.who || ' ' || n.wallet_id, n.wallet_id, w.id
+      from (
+        select 'searches of' as who, wallet_id from pb.searches
+        union select 'transfers of', wallet_id from pb.transfers
+        union select 'claims of', wallet_id from pb.idempotency
+      ) n left join pb.wallets w on w.id = n.wallet_id
+      union all
+      select distinct 'searches by key ' || s.key_id, s.wallet_id, k.wallet_id
+      from pb.searches s left join pb.keys k on k.id = s.key_id
+      union all
+      select distinct 'searches on budget ' || s.key_budget_id, s.wallet_id, b.wallet_id
+      from pb.searches s left join pb.key_budgets b on b.id = s.key_budget_id where s.key_budget_id is not null`,
+  },
+];

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { readLedger } from "../../test/read-ledger.ts";
+import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
+import { shiftCalendar } from "../../test/shift-calendar.ts";
+import { createPool, type Pool } from "../db/pool.ts";
+import { type Micros, priceMicros } from "../lib/money.ts";
+import {
+  captureBatch,
+  expireHolds,
+  type HoldRequest,
+  holdBatch,
+  refundBatch,
+  releaseBatch,
+  topUpBatch,
+} from "./statements.ts";
+
+let database: TestDatabase;
+let manyConnections: Pool;
+const connections = 20;
+
+before(async () => {
+  database = await createTestDatabase();
+  manyConnections = createPool({ url: database.ledgerUrl, name: "test", connections, onIdleError: () => {} });
+});
+
+after(async () => {
+  await manyConnections.end();
+  await database.drop();
+});
+
+const requests = (count: number, seed: { walletId: string; keyId: string }): HoldRequest[] =>
+  Array.from({ length: count }, () => ({ searchId: randomUUIDv7(), ...seed }));
+
+/** One job per connection at a time: a job that waits for a connection is refused after 2 s on a slow machine. */
+async function atOnce<Result>(jobs: (() => Promise<Result>)[]): Promise<Result[]> {
+  const results: Result[] = [];
+  const waiting = jobs.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, job] of waiting) results[index] = await job();
+  };
+  await Promise.all(Array.from({ length: connections }, worker));
+  return results;
+}
+
+async function readWallet(walletId: string): Promise<{ credited: Micros; debited: Micros; held: Micros }> {
+  const { rows } = await database.owner.query<{ credited: Micros; debited: Micros; held: Micros }>(
+    `select credited_micros as credited, debited_micros as debited, held_micros as held from pb.wallets where id = $1`,
+    [walletId],
+  );
+  assert.ok(rows[0]);
+  return rows[0];
+}
+
+test("the price in the database is the price in the code", async () => {
+  const { rows } = await database.owner.query<{ price: Micros }>("select pb.price_micros() as price");
+  assert.equal(rows[0]?.price, priceMicros);
+});
+
+test("two hundred searches at once cannot spend a wallet that holds one hundred", async () => {
+  const seed = await seedWallet(database.owner, { credit: 100n * priceMicros });
+  const outcomes = await atOnce(requests(200, seed).map((item) => () => holdBatch(manyConnections, [item])));
+  assert.equal(outcomes.flat().filter(({ outcome }) => outcome === "held").length, 100);
+  assert.equal(outcomes.flat().filter(({ outcome }) => outcome === "balance_reserved").length, 100);
+  assert.deepEqual(await readWallet(seed.walletId), { credited: 1_000_000n, debited: 0n, held: 1_000_000n });
+});
+
+test("nor can they in batches", async () => {
+  const seed = await seedWallet(database.owner, { credit: 100n * priceMicros });
+  const batches = Array.from({ length: 20 }, () => requests(15, seed));
+  const outcomes = await atOnce(batches.map((items) => () => holdBatch(manyConnections, items)));
+  assert.equal(outcomes.flat().filter(({ outcome }) => outcome === "held").length, 100);
+  assert.deepEqual(await readWallet(seed.walletId), { credited: 1_000_000n, debited: 0n, held: 1_000_000n });
+});
+
+test("a search sent to capture, release and the sweeper at once ends once", async () => {
+  const seed = await seedWallet(database.owner, { credit: 100n * priceMicros });
+  const items = requests(60, seed);
+  await holdBatch(database.ledger, items);
+  const half = items.filter((_, index) => index % 2 === 0).map(({ searchId }) => searchId);
+  await database.owner.query(
+    "update pb.searches set expires_at = clock_timestamp() - interval '1 second' where id = any ($1)",
+    [half],
+  );
+  const settled = await atOnce(
+    items.flatMap((item) => [
+      () => captureBatch(manyConnections, [item]),
+      () => releaseBatch(manyConnections, [item]),
+      () => captureBatch(manyConnections, [item, item]),
+      () => expireHolds(database.owner, 5).then(() => []),
+    ]),
+  );
+  assert.ok(settled.flat().every(({ state }) => state !== "pending" && state !== "unknown"));
+  const { rows } = await database.owner.query<{ captured: bigint; overdue: bigint; charges: bigint }>(
+    `select count(*) filter (where s.state = 'captured') as captured,
+       count(*) filter (where s.state = 'captured' and s.id = any ($2)) as overdue, count(t.id) as charges
+     from pb.searches s left join pb.transfers t on t.id = s.id where s.wallet_id = $1`,
+    [seed.walletId, half],
+  );
+  const { captured = 0n, overdue, charges } = rows[0] ?? {};
+  assert.equal(overdue, 0n, "a hold whose life was over was charged");
+  assert.equal(charges, captured);
+  assert.deepEqual(await readWallet(seed.walletId), {
+    credited: 1_000_000n,
+    debited: captured * priceMicros,
+    held: 0n,
+  });
+});
+
+test("a payment announced eight times at once is credited once, also when two wallets are named", async () => {
+  const one = await seedWallet(database.owner);
+  const other = await seedWallet(database.owner);
+  const payments = Array.from({ length: 12 }, () => randomUUIDv7());
+  const announce = (walletId: string, order: string[]): Promise<string[]> =>
+    topUpBatch(
+      database.owner,
+      "top_up",
+      order.map((paymentId) => ({ paymentId, walletId, amount: 70_000n })),
+    );
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      announce(index % 2 === 0 ? one.walletId : other.walletId, index % 3 === 0 ? payments : payments.toReversed()),
+    ),
+  );
+  assert.equal(outcomes.flat().filter((outcome) => outcome === "credited").length, 12);
+  const [left, right] = await Promise.all([readWallet(one.walletId), readWallet(other.walletId)]);
+  assert.equal(left.credited + right.credited, 12n * 70_000n);
+});
+
+test("a search is refunded once, however often it is asked for", async () => {
+  const seed = await seedWallet(database.owner, { credit: priceMicros });
+  const items = requests(1, seed);
+  await holdBatch(database.ledger, items);
+  await captureBatch(database.ledger, items);
+  const refund = items.map((item) => ({ ...item, reason: "a test" }));
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, () => refundBatch(database.owner, [...refund, ...refund])),
+  );
+  assert.equal(outcomes.flat().filter((outcome) => outcome === "refunded").length, 1);
+  assert.equal(outcomes.flat().filter((outcome) => outcome === "repeated").length, 15);
+  assert.deepEqual(await readWallet(seed.walletId), { credited: 20_000n, debited: 10_000n, held: 0n });
+});
+
+test("a refused item takes no room in its batch from the next one", async () => {
+  const { walletId, keyId } = await seedWallet(database.owner, { credit: 4n * priceMicros });
+  const budgetId = await seedBudget(database.owner, walletId, { total: 2n * priceMicros });
+  const budgeted = await seedKey(database.owner, walletId, { budgetId });
+  const sentTwice = randomUUIDv7();
+  const run = (name: string, searches: bigint): Pick<HoldRequest, "run"> => ({
+    run: { name, maxMicros: searches * priceMicros, ttlSeconds: 60 },
+  });
+  const steps: [Partial<HoldRequest>, string][] = [
+    [{ keyId: budgeted, searchId: sentTwice }, "held"],
+    [{ keyId: budgeted, searchId: sentTwice }, "held"],
+    [{ keyId: budgeted, ...run("empty", 0n) }, "run_budget_spent"],
+    [{ keyId: budgeted }, "held"],
+    [{ keyId: budgeted, ...run("of one", 1n) }, "key_budget_spent"],
+    [run("of one", 1n), "held"],
+    [run("of one", 1n), "run_budget_spent"],
+    [{}, "held"],
+    [{}, "balance_reserved"],
+  ];
+  const items = steps.map(([item]) => ({ searchId: randomUUIDv7(), walletId, keyId, ...item }));
+  const outcomes = await holdBatch(database.ledger, items);
+  assert.deepEqual(
+    outcomes.map(({ outcome }) => outcome),
+    steps.map(([, outcome]) => outcome),
+  );
+});
+
+test("what is released after midnight is given back to the day and month it was counted in, and to no other", async () => {
+  const { walletId } = await seedWallet(database.owner, { credit: 100n * priceMicros });
+  const budgetId = await seedBudget(database.owner, walletId, { day: 3n * priceMicros, month: 5n * priceMicros });
+  const seed = { walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) };
+  const spent = async (): Promise<string | undefined> =>
+    (await readLedger(database.owner, [walletId]))
+      .find((line) => line.startsWith("budget"))
+      ?.split(" ")
+      .slice(2)
+      .join(" ");
+  const hold = async (count: number): Promise<HoldRequest[]> => {
+    const items = requests(count, seed);
+    const outcomes = await holdBatch(database.ledger, items);
+    return items.filter((_, index) => outcomes[index]?.outcome === "held");
+  };
+
+  const yesterday = await hold(4);
+  assert.equal(yesterday.length, 3, "the day's limit");
+  await shiftCalendar(database.owner, [walletId], "next day");
+  const today = await hold(4);
+  assert.equal(today.length, 2, "the month's limit");
+  assert.equal(await spent(), "50000 20000 t 50000 t");
+  await releaseBatch(database.ledger, yesterday);
+  assert.equal(await spent(), "20000 20000 t 20000 t", "yesterday's come off the month, not off today");
+  await shiftCalendar(database.owner, [walletId], "next month");
+  assert.equal((await hold(4)).length, 3, "a new month");
+  await releaseBatch(database.ledger, today);
+  assert.equal(await spent(), "30000 30000 t 30000 t", "last month's come off neither day nor month");
+});
+
+test("a revoked key holds nothing from the moment its revocation commits", async () => {
+  const { walletId } = await seedWallet(database.owner, { credit: 100_000n * priceMicros });
+  for (let trial = 0; trial < 25; trial += 1) {
+    const keyId = await seedKey(database.owner, walletId);
+    let isRevoked = false;
+    const spend = async (): Promise<void> => {
+      for (let after = 0; after < 2; ) {
+        const startedRevoked = isRevoked;
+        const outcomes = await holdBatch(manyConnections, requests(2, { walletId, keyId }));
+        if (startedRevoked) {
+          assert.deepEqual(new Set(outcomes.map(({ outcome }) => outcome)), new Set(["api_key_revoked"]));
+          after += 1;
+        }
+      }
+    };
+    const spenders = Array.from({ length: 6 }, spend);
+    const revoke = database.owner.query("select pb.revoke_key($1, $2)", [walletId, keyId]).then(() => {
+      isRevoked = true;
+    });
+    await Promise.all([...spenders, revoke]);
+    const { rows } = await database.owner.query<{ late: bigint }>(
+      `select count(*) as late from pb.searches s join pb.keys k on k.id = s.key_id
+       where k.id = $1 and s.held_at > k.revoked_at`,
+      [keyId],
+    );
+    assert.equal(rows[0]?.late, 0n);
+  }
+});

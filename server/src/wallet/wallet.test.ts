@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { seedWallet } from "../../test/seed-wallet.ts";
+import { TcpProxy } from "../../test/tcp-proxy.ts";
+import { createPool, type Pool } from "../db/pool.ts";
+import { priceMicros } from "../lib/money.ts";
+import {
+  createLedger,
+  type HoldRequest,
+  LaneFull,
+  type Ledger,
+  ledgerConnections,
+  NeverSent,
+  OutcomeUnknown,
+} from "./wallet.ts";
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let pools: Pool[] = [];
+
+before(async () => {
+  database = await createTestDatabase();
+});
+
+beforeEach(async () => {
+  const { hostname, port } = new URL(database.ledgerUrl);
+  proxy = new TcpProxy({ host: hostname, port: Number(port || 5432) });
+  await proxy.listen();
+});
+
+afterEach(async () => {
+  await proxy.close();
+  await Promise.all(pools.map((pool) => pool.end()));
+  pools = [];
+});
+
+after(() => database.drop());
+
+function createTestLedger(statementTimeoutMs = 5_000): Ledger {
+  const url = proxy.through(database.ledgerUrl);
+  const pool = createPool({
+    url,
+    name: "test",
+    connections: ledgerConnections,
+    statementTimeoutMs,
+    onIdleError: () => {},
+  });
+  pools.push(pool);
+  return createLedger(pool);
+}
+
+const request = (seed: { walletId: string; keyId: string }): HoldRequest => ({ searchId: randomUUIDv7(), ...seed });
+
+/** What the wallet holds, its searches by state and its charges. */
+async function readBooks(walletId: string): Promise<Record<string, bigint | string>> {
+  const { rows } = await database.owner.query<Record<string, bigint | string>>(
+    `select w.debited_micros as debited, w.held_micros as held,
+       (select count(*) from pb.transfers t where t.wallet_id = w.id and t.kind = 'capture') as charges,
+       (select coalesce(string_agg(s.state::text, ' ' order by s.id), '') from pb.searches s where s.wallet_id = w.id) as states
+     from pb.wallets w where w.id = $1`,
+    [walletId],
+  );
+  assert.ok(rows[0]);
+  return rows[0];
+}
+
+test("two servers, five hundred searches and five cents: exactly five are charged", async () => {
+  const seed = await seedWallet(database.owner, { credit: 50_000n });
+  const ledgers = [createTestLedger(), createTestLedger()];
+  const search = async (index: number): Promise<string> => {
+    const ledger = ledgers[index % 2] as Ledger;
+    const item = request(seed);
+    const { outcome } = await ledger.hold(item);
+    return outcome === "held" ? (await ledger.capture(item)).state : outcome;
+  };
+  const outcomes = await Promise.all(Array.from({ length: 500 }, (_, index) => search(index)));
+  assert.equal(outcomes.filter((outcome) => outcome === "captured").length, 5);
+  assert.ok(outcomes.every((outcome) => /^(captured|balance_reserved|insufficient_balance)$/.test(outcome)));
+  const { debited, held, charges } = await readBooks(seed.walletId);
+  assert.deepEqual({ debited, held, charges }, { debited: 50_000n, held: 0n, charges: 5n });
+});
+
+test("a hold whose answer is lost after the commit is held once", async () => {
+  const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
+  const ledger = createTestLedger();
+  const cut = proxy.cutAnswer("pb.hold");
+  const holding = ledger.hold(request(seed));
+  await cut;
+  proxy.pause();
+  const books = { debited: 0n, held: priceMicros, charges: 0n, states: "pending" };
+  assert.deepEqual(await readBooks(seed.walletId), books, "it was committed");
+  proxy.resume();
+  assert.equal((await holding).outcome, "held");
+  assert.deepEqual(await readBooks(seed.walletId), books);
+});
+
+test("a capture whose answer is lost after the commit is charged once", async () => {
+  const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
+  const ledger = createTestLedger();
+  const item = request(seed);
+  await ledger.hold(item);
+  const cut = proxy.cutAnswer("pb.capture");
+  const capturing = ledger.capture(item);
+  await cut;
+  proxy.pause();
+  const books = { debited: priceMicros, held: 0n, charges: 1n, states: "captured" };
+  assert.deepEqual(await readBooks(seed.walletId), books, "it was committed");
+  proxy.resume();
+  assert.deepEqual(await capturing, { state: "captured", balance: 4n * priceMicros });
+  assert.deepEqual(await readBooks(seed.walletId), books);
+});
+
+test("a capture that never reached the database is sent again and charged once", async () => {
+  const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
+  const ledger = createTestLedger();
+  const item = request(seed);
+  await ledger.hold(item);
+  const cut = proxy.cutRequest("pb.capture");
+  assert.equal((await ledger.capture(item)).state, "captured");
+  await cut;
+  assert.deepEqual(await readBooks(seed.walletId), { debited: priceMicros, held: 0n, charges: 1n, states: "captured" });
+});
+
+test("a statement that still runs while its server asks again takes the cent once", async () => {
+  const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
+  const ledger = createTestLedger();
+  const blocker = await database.owner.connect();
+  try {
+    await blocker.query("begin");
+    await blocker.query("select from pb.wallets where id = $1 for update", [seed.walletId]);
+    const holding = ledger.hold(request(seed));
+    await untilWaiting(1);
+    proxy.cut();
+    await untilWaiting(2);
+    await blocker.query("commit");
+    assert.equal((await holding).outcome, "held");
+  } finally {
+    blocker.release();
+  }
+  await untilWaiting(0);
+  assert.deepEqual(await readBooks(seed.walletId), { debited: 0n, held: priceMicros, charges: 0n, states: "pending" });
+});
+
+test("a capture does not wait behind holds", async () => {
+  const busy = await seedWallet(database.owner, { credit: 5_000n * priceMicros });
+  const ledger = createTestLedger();
+  const item = request(busy);
+  await ledger.hold(item);
+  let holdsDone = 0;
+  const holds = Array.from({ length: 900 }, async () => {
+    await ledger.hold(request(busy));
+    holdsDone += 1;
+  });
+  await ledger.capture(item);
+  assert.ok(holdsDone < 900, "the capture came back before the queue of holds was empty");
+  await Promise.all(holds);
+});
+
+test("a queue without end is refused, and what was refused took no money", async () => {
+  const seed = await seedWallet(database.owner, { credit: 5_000n * priceMicros });
+  const ledger = createTestLedger();
+  const outcomes = await Promise.allSettled(Array.from({ length: 1_500 }, () => ledger.hold(request(seed))));
+  const held = outcomes.filter((each) => each.status === "fulfilled" && each.value.outcome === "held").length;
+  const full = outcomes.filter((each) => each.status === "rejected" && each.reason instanceof LaneFull).length;
+  assert.equal(held + full, 1_500);
+  assert.ok(full > 0);
+  assert.equal((await readBooks(seed.walletId))["held"], BigInt(held) * priceMicros);
+});
+
+test("a database that is silent is never an empty wallet: the outcome is unknown, and what waited was never sent", async () => {
+  const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
+  const ledger = createTestLedger(200);
+  await ledger.hold(request(seed));
+  proxy.blackhole(true);
+  const outcomes = await Promise.allSettled([ledger.hold(request(seed)), ledger.hold(request(seed))]);
+  const reasons = outcomes.map((each) => (each.status === "rejected" ? (each.reason as Error) : undefined));
+  assert.ok(reasons[0] instanceof OutcomeUnknown);
+  assert.ok(reasons[1] instanceof OutcomeUnknown || reasons[1] instanceof NeverSent);
+  proxy.blackhole(false);
+  proxy.cut();
+  assert.equal((await ledger.hold(request(seed))).outcome, "held", "and it serves again when the database does");
+});
+
+/** Until this many statements of servers wait for a lock. */
+async function untilWaiting(count: number): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    const { rows } = await database.owner.query<{ waiting: bigint }>(
+      "select count(*) as waiting from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = $1",
+      [database.name],
+    );
+    if (rows[0]?.waiting === BigInt(count)) return;
+    assert.ok(performance.now() < deadline, `${rows[0]?.waiting} statements wait, not ${count}`);
+  }
+}

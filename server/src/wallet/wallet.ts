@@ -1,0 +1,88 @@
+import type { Pool } from "../db/pool.ts";
+import { createLane, type Lane } from "./lane.ts";
+import {
+  type CaptureRequest,
+  captureBatch,
+  type Hold,
+  type HoldOutcome,
+  type HoldRequest,
+  holdBatch,
+  releaseBatch,
+  type Settlement,
+} from "./statements.ts";
+
+export { LaneFull, NeverSent, OutcomeUnknown } from "./lane.ts";
+export {
+  createKeyBudget,
+  createWallet,
+  findSearchWallet,
+  type KeyBudget,
+  type KeyBudgetLimits,
+  readKeyBudgets,
+  suspendWallet,
+} from "./manage-wallets.ts";
+export { readEntries, readWallet } from "./read-wallet.ts";
+export { formatReport, reconcile } from "./reconcile.ts";
+export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, Settlement } from "./statements.ts";
+export { refundBatch, topUpBatch } from "./statements.ts";
+
+/** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */
+export interface Ledger {
+  /** Decides, and sets the price aside if the answer is "held". */
+  hold(request: HoldRequest): Promise<HoldOutcome>;
+  /** Charges a held search. Only state "captured" means that money moved, and then it moved once. */
+  capture(request: CaptureRequest): Promise<Settlement>;
+  /** Gives back what a failed search held. */
+  release(hold: Hold): Promise<Settlement>;
+  waiting(): { holds: number; settlements: number };
+}
+
+export interface LedgerOptions {
+  onBatch?: (kind: "hold" | "capture" | "release", size: number) => void;
+}
+
+/** How many connections a ledger needs: one per lane. */
+export const ledgerConnections = 5;
+
+/**
+ * Captures and releases have lanes of their own, so that they never wait behind holds: finishing what was begun
+ * goes first. A wallet always meets the same lane, so that two statements of one server do not queue for its
+ * lock. A hold that cannot be decided in 3 s is refused; a capture is asked about for 30 s before we give up
+ * knowing.
+ */
+export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
+  const ownerOf = (item: Hold): string => item.walletId;
+  const lane = <Item extends Hold, Result>(
+    kind: "hold" | "capture" | "release",
+    patienceMs: number,
+    send: (db: Pool, items: readonly Item[]) => Promise<Result[]>,
+  ): Lane<Item, Result> =>
+    createLane<Item, Result>({
+      send: (items) => send(pool, items),
+      ownerOf,
+      patienceMs,
+      onBatch: (size) => options.onBatch?.(kind, size),
+    });
+
+  const holds = [0, 1].map(() => lane("hold", 3_000, holdBatch));
+  const captures = [0, 1].map(() => lane("capture", 30_000, captureBatch));
+  const releases = [lane("release", 30_000, releaseBatch)];
+  const settlements = [...captures, ...releases];
+
+  return {
+    hold: (request) => laneOf(holds, request).submit(request),
+    capture: (request) => laneOf(captures, request).submit(request),
+    release: (hold) => laneOf(releases, hold).submit(hold),
+    waiting: () => ({
+      holds: holds.reduce((sum, each) => sum + each.waiting(), 0),
+      settlements: settlements.reduce((sum, each) => sum + each.waiting(), 0),
+    }),
+  };
+}
+
+/** The last character of a UUIDv7 is random. */
+function laneOf<Item extends Hold, Result>(lanes: Lane<Item, Result>[], item: Item): Lane<Item, Result> {
+  const lane = lanes[item.walletId.charCodeAt(item.walletId.length - 1) % lanes.length];
+  if (!lane) throw new Error("a ledger has at least one lane of each kind");
+  return lane;
+}

@@ -1,0 +1,95 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import pg from "pg";
+import { migrate } from "../src/db/migrate.ts";
+import { createPool, type Pool } from "../src/db/pool.ts";
+import { createRoles, grantDatabase, withRole } from "../src/db/roles.ts";
+
+export interface TestDatabase {
+  name: string;
+  /** For what belongs to the whole cluster, such as roles. */
+  superuserUrl: string;
+  ownerUrl: string;
+  ledgerUrl: string;
+  tenantUrl: string;
+  /** As the owner: may do what no server may, such as moving a hold's expiry into the past. */
+  owner: Pool;
+  /** As the server's two roles. */
+  ledger: Pool;
+  tenant: Pool;
+  drop(): Promise<void>;
+}
+
+export const superuserUrl =
+  process.env["PENNYBLACK_TEST_DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres";
+
+/** A database of its own for one test file, cloned from a migrated template. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `pb_test_${randomBytes(6).toString("hex")}`;
+  await asSuperuser(async (client) => {
+    const template = await ensureTemplate(client);
+    await client.query(`create database ${name} template ${template} owner pennyblack_owner strategy file_copy`);
+    await grantDatabase(client, name);
+  });
+  const at = new URL(superuserUrl);
+  at.pathname = `/${name}`;
+  const ownerUrl = withRole(at.href, "owner");
+  const ledgerUrl = withRole(at.href, "ledger");
+  const tenantUrl = withRole(at.href, "tenant");
+  const pools = [ownerUrl, ledgerUrl, tenantUrl].map((url) =>
+    createPool({ url, name: "test", connections: 8, onIdleError: () => {} }),
+  ) as [Pool, Pool, Pool];
+  return {
+    name,
+    superuserUrl: at.href,
+    ownerUrl,
+    ledgerUrl,
+    tenantUrl,
+    owner: pools[0],
+    ledger: pools[1],
+    tenant: pools[2],
+    async drop() {
+      await Promise.all(pools.map((pool) => pool.end()));
+      await asSuperuser((client) => client.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+/** One template per state of the migrations and day (it has that day's partitions); older ones are dropped. */
+async function ensureTemplate(client: pg.Client): Promise<string> {
+  const folder = new URL("../migrations/", import.meta.url);
+  const hash = createHash("sha256");
+  for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(new URL(file, folder)));
+  const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
+  const template = `pb_template_${day}_${hash.digest("hex").slice(0, 12)}`;
+  await client.query("select pg_advisory_lock(hashtext('pb_template'))");
+  try {
+    const { rows } = await client.query<{ datname: string }>(
+      "select datname from pg_database where datname like 'pb_template_%'",
+    );
+    if (rows.some((row) => row.datname === template)) return template;
+    for (const row of rows) await client.query(`drop database if exists ${row.datname} with (force)`);
+    await createRoles(client, {});
+    // Built under another name and renamed when whole, so that a run cut short leaves no half template.
+    await client.query(`drop database if exists ${template}_building with (force)`);
+    await client.query(`create database ${template}_building owner pennyblack_owner`);
+    await grantDatabase(client, `${template}_building`);
+    const at = new URL(superuserUrl);
+    at.pathname = `/${template}_building`;
+    await migrate(withRole(at.href, "owner"), console.error);
+    await client.query(`alter database ${template}_building rename to ${template}`);
+    return template;
+  } finally {
+    await client.query("select pg_advisory_unlock(hashtext('pb_template'))");
+  }
+}
+
+async function asSuperuser<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: superuserUrl });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

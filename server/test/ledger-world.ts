@@ -1,0 +1,380 @@
+import assert from "node:assert/strict";
+import { createHash, randomUUIDv7 } from "node:crypto";
+import { type Micros, priceMicros } from "../src/lib/money.ts";
+import { LedgerModel, type ModelHoldOutcome, type Resets } from "../src/wallet/ledger-model.ts";
+import {
+  captureBatch,
+  expireHolds,
+  type HoldOutcome,
+  type HoldRequest,
+  holdBatch,
+  refundBatch,
+  releaseBatch,
+  topUpBatch,
+} from "../src/wallet/statements.ts";
+import type { TestDatabase } from "./database.ts";
+import { readLedger } from "./read-ledger.ts";
+import { seedBudget, seedKey } from "./seed-wallet.ts";
+import { shiftCalendar } from "./shift-calendar.ts";
+import { uuidOf } from "./uuid-of.ts";
+
+// A small world of wallets and keys that exists twice, in PostgreSQL and in the model. An action is done to both;
+// what they answer and what they then hold must be the same. Plans name things by small numbers, so that they
+// meet often and shrink well.
+
+export const keyKinds = ["plain", "budgeted", "rotated", "test", "expired", "mgmt"] as const;
+
+export interface WorldPlan {
+  wallets: { credit: Micros; limits: Limits }[];
+}
+
+export type Limits = Record<"total" | "day" | "month", Micros | undefined>;
+
+export interface HoldPlan {
+  /** Each wallet has its own searches, so that most ids are new or sent again, and few are another wallet's. */
+  search: number;
+  isForeignId: boolean;
+  wallet: number;
+  key: (typeof keyKinds)[number];
+  /** The key of another wallet. */
+  isForeignKey: boolean;
+  idempotency: { key: number; body: number } | undefined;
+  run: { name: number; max: Micros } | undefined;
+}
+
+export interface SettlePlan {
+  /** Counts the searches that were held so far. */
+  search: number;
+  isUnknown: boolean;
+  isForeignWallet: boolean;
+}
+
+export type Action =
+  | { do: "hold"; items: HoldPlan[] }
+  | { do: "capture" | "release" | "refund"; items: SettlePlan[] }
+  | { do: "top up"; kind: "top_up" | "credit"; items: { payment: number; wallet: number; amount: Micros }[] }
+  | { do: "expire" }
+  | { do: "next day" | "next month" }
+  | { do: "make overdue"; searches: number[] }
+  | { do: "age claims"; wallet: number; age: "stale" | "forgotten" }
+  | { do: "end run"; wallet: number; name: number }
+  | { do: "revoke"; wallet: number; key: (typeof keyKinds)[number] }
+  | { do: "suspend"; wallet: number; isSuspended: boolean }
+  | { do: "set limits"; wallet: number; limits: Limits };
+
+interface WorldWallet {
+  id: string;
+  budgetId: string;
+  keys: Record<(typeof keyKinds)[number], string>;
+}
+
+export class LedgerWorld {
+  readonly #database: TestDatabase;
+  readonly #model = new LedgerModel();
+  readonly #wallets: WorldWallet[] = [];
+  readonly #searchIds = createSearchIds(this.#model.skewedIds);
+  readonly #paymentPrefix = randomUUIDv7();
+
+  /** How often each outcome came up, so that a test can prove that its histories were rich enough. */
+  readonly #seen: Map<string, number>;
+
+  constructor(database: TestDatabase, seen: Map<string, number>) {
+    this.#database = database;
+    this.#seen = seen;
+  }
+
+  async seed(plan: WorldPlan): Promise<void> {
+    // Sorted, so that a plan means the same in every run: the database walks wallets in the order of their ids.
+    const ids = plan.wallets.map(() => randomUUIDv7()).sort();
+    for (const [index, { credit, limits }] of plan.wallets.entries()) {
+      const id = ids[index] as string;
+      await this.#seedWallet(id, limits);
+      if (credit > 0n) await this.#topUp("top_up", [{ payment: 1_000 + index, wallet: index, amount: credit }]);
+    }
+  }
+
+  async act(action: Action): Promise<void> {
+    if (action.do === "hold") await this.#hold(action.items);
+    else if (action.do === "top up") await this.#topUp(action.kind, action.items);
+    else if ("items" in action) await this.#settle(action.do, action.items);
+    else if (action.do === "expire") assert.equal(await expireHolds(this.#database.owner, 1_000), this.#model.expire());
+    else await this.#actAsOwner(action);
+    await this.compare();
+  }
+
+  /** Everything the ledger knows about these wallets, row by row. */
+  async compare(): Promise<void> {
+    const { owner } = this.#database;
+    const walletIds = this.#wallets.map((wallet) => wallet.id);
+    assert.deepEqual(await readLedger(owner, walletIds), describeModel(this.#model));
+    for (const { credited, debited, held } of this.#model.wallets.values()) assert.ok(credited - debited - held >= 0n);
+  }
+
+  /** Ends every hold, so that the sweeper of the next world finds only its own. Nothing may stay held. */
+  async end(): Promise<void> {
+    await this.act({ do: "make overdue", searches: [...this.#model.searches.keys()].map((_, index) => index) });
+    await this.act({ do: "expire" });
+    for (const wallet of this.#model.wallets.values()) assert.equal(wallet.held, 0n);
+  }
+
+  async #seedWallet(id: string, limits: Limits): Promise<void> {
+    const { owner } = this.#database;
+    await owner.query("insert into pb.wallets (id, name) values ($1, 'A wallet')", [id]);
+    const budgetId = await seedBudget(owner, id, limits);
+    const keys = {} as WorldWallet["keys"];
+    const seedKind = async (kind: (typeof keyKinds)[number]): Promise<void> => {
+      const mode = kind === "test" || kind === "mgmt" ? kind : "live";
+      const isExpired = kind === "expired";
+      const hasBudget = kind === "budgeted" || kind === "rotated" || kind === "test";
+      const key = { mode, isExpired, ...(hasBudget ? { budgetId } : {}) } as const;
+      keys[kind] = await seedKey(owner, id, key);
+      this.#model.keys.set(keys[kind], { ...key, id: keys[kind], walletId: id, isRevoked: false });
+    };
+    await Promise.all(keyKinds.map(seedKind));
+    const spent = { total: 0n, day: 0n, month: 0n };
+    this.#model.budgets.set(budgetId, { id: budgetId, limits, spent, day: undefined, month: undefined });
+    this.#model.wallets.set(id, { id, credited: 0n, debited: 0n, held: 0n, isSuspended: false });
+    this.#wallets.push({ id, budgetId, keys });
+  }
+
+  async #hold(plans: HoldPlan[]): Promise<void> {
+    const items = plans.map((plan) => this.#holdRequest(plan));
+    const outcomes = await holdBatch(this.#database.ledger, items);
+    const takeovers = this.#model.takeovers;
+    const expected = this.#model.hold(items);
+    this.#count("hold", [
+      ...expected.map((want) => want.outcome),
+      ...(this.#model.takeovers > takeovers ? ["took over"] : []),
+    ]);
+    const calendar = await this.#readResets(items);
+    for (const [index, want] of expected.entries())
+      assert.deepEqual(readable(outcomes[index]), wanted(want, calendar[index]), `item ${index}: ${want.outcome}`);
+  }
+
+  #holdRequest(plan: HoldPlan): HoldRequest {
+    const wallet = this.#wallet(plan.wallet);
+    const keyOwner = this.#wallet(plan.wallet + (plan.isForeignKey ? 1 : 0));
+    const { idempotency, run } = plan;
+    return {
+      searchId: this.#searchIds((plan.wallet + (plan.isForeignId ? 1 : 0)) % this.#wallets.length, plan.search),
+      walletId: wallet.id,
+      keyId: keyOwner.keys[plan.key],
+      ...(idempotency && {
+        idempotency: { keyHmac: sha256(`key ${idempotency.key}`), fingerprint: sha256(`body ${idempotency.body}`) },
+      }),
+      ...(run && { run: { name: `run ${run.name}`, maxMicros: run.max, ttlSeconds: 3_600 } }),
+    };
+  }
+
+  async #settle(what: "capture" | "release" | "refund", plans: SettlePlan[]): Promise<void> {
+    const { ledger, owner } = this.#database;
+    const items = plans.map(({ search, isUnknown, isForeignWallet }) => {
+      const searchId = (isUnknown ? undefined : this.#heldBefore(search)) ?? randomUUIDv7();
+      const wallet = this.#wallets.findIndex(({ id }) => id === this.#model.searches.get(searchId)?.walletId);
+      const walletId = this.#wallet(Math.max(wallet, 0) + (isForeignWallet ? 1 : 0)).id;
+      return { searchId, walletId, answer: Buffer.from(`answer to ${searchId}`), reason: "a test" };
+    });
+    if (what === "refund") {
+      const expected = this.#model.refund(items);
+      this.#count(what, expected);
+      assert.deepEqual(await refundBatch(owner, items), expected);
+    } else {
+      const batch = what === "capture" ? captureBatch : releaseBatch;
+      const expected = this.#model[what](items);
+      this.#count(
+        what,
+        expected.map(({ state }) => state),
+      );
+      assert.deepEqual(await batch(ledger, items), expected);
+    }
+  }
+
+  #count(what: string, outcomes: string[]): void {
+    for (const outcome of outcomes) {
+      const name = `${what}: ${outcome}`;
+      this.#seen.set(name, (this.#seen.get(name) ?? 0) + 1);
+    }
+  }
+
+  async #topUp(kind: "top_up" | "credit", plans: { payment: number; wallet: number; amount: Micros }[]): Promise<void> {
+    const items = plans.map(({ payment, wallet, amount }) => ({
+      paymentId: `${this.#paymentPrefix} ${payment}`,
+      // One past the last stands for a wallet that does not exist.
+      walletId: this.#wallets[wallet]?.id ?? randomUUIDv7(),
+      amount,
+    }));
+    const expected = this.#model.topUp(kind, items);
+    this.#count("top up", expected);
+    assert.deepEqual(await topUpBatch(this.#database.owner, kind, items), expected);
+  }
+
+  async #actAsOwner(action: Exclude<Action, { items: unknown } | { do: "expire" }>): Promise<void> {
+    const { owner } = this.#database;
+    const model = this.#model;
+    switch (action.do) {
+      case "next day":
+      case "next month":
+        model.day += 1;
+        if (action.do === "next month") model.month += 1;
+        return shiftCalendar(
+          owner,
+          this.#wallets.map(({ id }) => id),
+          action.do,
+        );
+      case "make overdue":
+        return this.#makeOverdue(action.searches.flatMap((search) => this.#heldBefore(search) ?? []));
+      case "age claims":
+        return this.#ageClaims(this.#wallet(action.wallet).id, action.age);
+      case "end run":
+        return this.#endRun(this.#wallet(action.wallet).id, `run ${action.name}`);
+      case "revoke": {
+        const key = model.keys.get(this.#wallet(action.wallet).keys[action.key]);
+        if (key) key.isRevoked = true;
+        await owner.query("select pb.revoke_key($1, $2)", [key?.walletId, key?.id]);
+        return;
+      }
+      case "suspend": {
+        const wallet = model.wallets.get(this.#wallet(action.wallet).id);
+        if (wallet) wallet.isSuspended = action.isSuspended;
+        await owner.query("select pb.suspend_wallet($1, $2)", [wallet?.id, action.isSuspended]);
+        return;
+      }
+      case "set limits":
+        return this.#setLimits(this.#wallet(action.wallet).budgetId, action.limits);
+    }
+  }
+
+  async #makeOverdue(searchIds: string[]): Promise<void> {
+    for (const id of searchIds) {
+      const search = this.#model.searches.get(id);
+      if (search) search.isOverdue = true;
+    }
+    await this.#database.owner.query(
+      "update pb.searches set expires_at = clock_timestamp() - interval '1 second' where id = any ($1)",
+      [searchIds],
+    );
+  }
+
+  async #ageClaims(walletId: string, age: "stale" | "forgotten"): Promise<void> {
+    for (const claim of this.#model.claims.values())
+      if (claim.id.startsWith(walletId) && claim.age !== "forgotten") claim.age = age;
+    await this.#database.owner.query(
+      "update pb.idempotency set claimed_at = least(claimed_at, clock_timestamp() - $2::interval) where wallet_id = $1",
+      [walletId, age === "stale" ? "16 seconds" : "25 hours"],
+    );
+  }
+
+  async #endRun(walletId: string, name: string): Promise<void> {
+    const run = this.#model.runs.get(`${walletId} ${name}`);
+    if (run) run.isOver = true;
+    await this.#database.owner.query(
+      "update pb.run_budgets set expires_at = clock_timestamp() - interval '1 second' where wallet_id = $1 and name = $2",
+      [walletId, name],
+    );
+  }
+
+  async #setLimits(budgetId: string, limits: Limits): Promise<void> {
+    const budget = this.#model.budgets.get(budgetId);
+    if (budget) budget.limits = limits;
+    await this.#database.owner.query(
+      "update pb.key_budgets set total_limit_micros = $2, day_limit_micros = $3, month_limit_micros = $4 where id = $1",
+      [budgetId, limits.total ?? null, limits.day ?? null, limits.month ?? null],
+    );
+  }
+
+  /** What "day", "month" and "run" mean as moments, for each item. */
+  async #readResets(items: HoldRequest[]): Promise<Record<Resets, Date | null>[]> {
+    const { rows } = await this.#database.owner.query<{ day: Date; month: Date; run: Date | null }>(
+      `select (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as day,
+         (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as month, r.expires_at as run
+       from unnest($1::uuid[], $2::text[]) with ordinality as i (wallet_id, name, item)
+       left join pb.run_budgets r on r.wallet_id = i.wallet_id and r.name = i.name
+       order by i.item`,
+      [items.map((item) => item.walletId), items.map((item) => item.run?.name ?? null)],
+    );
+    return rows.map((row) => ({ ...row, never: null }));
+  }
+
+  #heldBefore(search: number): string | undefined {
+    const ids = [...this.#model.searches.keys()];
+    return ids[search % ids.length];
+  }
+
+  #wallet(index: number): WorldWallet {
+    return this.#wallets[index % this.#wallets.length] as WorldWallet;
+  }
+}
+
+/** Only what belongs to the outcome; the other columns are promised to nobody. */
+function readable(outcome: HoldOutcome | undefined): Record<string, unknown> {
+  switch (outcome?.outcome) {
+    case "held":
+    case "insufficient_balance":
+    case "balance_reserved":
+      return { outcome: outcome.outcome, balance: outcome.balance };
+    case "replayed":
+      return { outcome: outcome.outcome, balance: outcome.balance, answer: outcome.answer.toString("hex") };
+    case "key_budget_spent":
+    case "run_budget_spent":
+      return { outcome: outcome.outcome, limit: outcome.limit, spent: outcome.spent, resetsAt: outcome.resetsAt };
+    default:
+      return { outcome: outcome?.outcome };
+  }
+}
+
+function wanted({ resets, ...rest }: ModelHoldOutcome, calendar?: Record<Resets, Date | null>): object {
+  return resets === undefined ? rest : { ...rest, resetsAt: calendar?.[resets] };
+}
+
+/** The model's rows in the words of readLedger. */
+function describeModel(model: LedgerModel): string[] {
+  const yes = (claim: boolean): string => (claim ? "t" : "f");
+  const row = (...cells: (string | bigint | undefined)[]): string => cells.map((cell) => cell ?? "-").join(" ");
+  const has = (period: number | undefined, now: number): string => yes(period === now);
+  return [
+    ...[...model.wallets.values()].map((w) => row("wallet", w.id, w.credited, w.debited, w.held, yes(w.isSuspended))),
+    ...[...model.budgets.values()].map(({ id, spent, day, month }) =>
+      row("budget", id, spent.total, spent.day, has(day, model.day), spent.month, has(month, model.month)),
+    ),
+    ...[...model.runs.values()].map((run) => row("run", run.walletId, run.name, run.max, run.spent, yes(run.isOver))),
+    ...[...model.searches.values()].map((s) =>
+      row(
+        "search",
+        s.id,
+        s.walletId,
+        s.mode,
+        s.price,
+        s.state,
+        s.budget?.id,
+        s.run && s.run === model.runs.get(`${s.walletId} ${s.run.name}`) ? s.run.name : undefined,
+      ),
+    ),
+    ...[...model.claims.values()].map((claim) =>
+      row("claim", claim.id, claim.fingerprint, claim.searchId, claim.answer),
+    ),
+    ...[...model.payments.values()].map((p) => row("payment", p.walletId, p.paymentId, p.amount, p.kind)),
+    ...[...model.refunds].map((id) => row("refund", model.searches.get(id)?.walletId, id, priceMicros)),
+    ...[...model.searches.values()]
+      .filter((search) => search.state === "captured" && search.price > 0n)
+      .map((search) => row("charge", search.walletId, search.id, search.price)),
+  ].sort();
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** Numbers for ids of searches. The first of the first two wallets are of servers whose clocks are two days off. */
+function createSearchIds(skewedIds: Set<string>): (wallet: number, search: number) => string {
+  const dayMs = 86_400_000;
+  const ids = new Map([
+    ["0 0", uuidOf(Date.now() - 2 * dayMs)],
+    ["1 0", uuidOf(Date.now() + 2 * dayMs)],
+  ]);
+  for (const id of ids.values()) skewedIds.add(id);
+  return (wallet, search) => {
+    const id = ids.get(`${wallet} ${search}`) ?? randomUUIDv7();
+    ids.set(`${wallet} ${search}`, id);
+    return id;
+  };
+}

@@ -1,0 +1,43 @@
+import type { Queryable } from "../src/db/pool.ts";
+
+/**
+ * Everything the tables say about some wallets, one line a row, sorted: easy to compare and to read in a diff.
+ * The wallets' searches are younger than the wallets, which spares reading those of all the others.
+ */
+export async function readLedger(owner: Queryable, walletIds: string[]): Promise<string[]> {
+  const values = [walletIds, walletIds.toSorted()[0]];
+  const { rows } = await owner.query<{ line: string }>({ name: "read-ledger", text: readRows, values });
+  return rows.map((row) => row.line).sort();
+}
+
+const readRows = `
+  select concat_ws(' ', 'wallet', id, credited_micros, debited_micros, held_micros, suspended_at is not null) as line
+  from pb.wallets where id = any ($1)
+  union all
+  select concat_ws(' ', 'budget', id, total_spent_micros,
+    day_spent_micros, day = pb.utc_day(clock_timestamp()),
+    month_spent_micros, month = pb.utc_month(clock_timestamp()))
+  from pb.key_budgets where wallet_id = any ($1)
+  union all
+  select concat_ws(' ', 'run', wallet_id, name, max_micros, spent_micros, expires_at <= clock_timestamp())
+  from pb.run_budgets where wallet_id = any ($1)
+  union all
+  select concat_ws(' ', 'search', s.id, s.wallet_id, s.mode, s.price_micros, s.state,
+    coalesce(s.key_budget_id::text, '-'), coalesce(r.name, '-'))
+  from pb.searches s left join pb.run_budgets r on r.id = s.run_budget_id
+  where s.wallet_id = any ($1) and s.id >= $2
+  union all
+  select concat_ws(' ', 'claim', wallet_id, mode, encode(key_hmac, 'hex'), encode(fingerprint, 'hex'), search_id,
+    coalesce(encode(answer, 'hex'), '-'))
+  from pb.idempotency where wallet_id = any ($1)
+  union all
+  select concat_ws(' ', 'payment', p.wallet_id, p.payment_id, t.amount_micros, t.kind)
+  from pb.payments p left join pb.transfers t on t.id = p.transfer_id and t.amount_micros = p.amount_micros
+  where p.wallet_id = any ($1)
+  union all
+  select concat_ws(' ', 'refund', r.wallet_id, r.search_id, t.amount_micros)
+  from pb.refunds r left join pb.transfers t on t.id = r.transfer_id and t.search_id = r.search_id
+  where r.wallet_id = any ($1)
+  union all
+  select concat_ws(' ', 'charge', wallet_id, search_id, amount_micros)
+  from pb.transfers where kind = 'capture' and wallet_id = any ($1) and id >= $2`;
