@@ -1,0 +1,188 @@
+import { randomUUIDv7 } from "node:crypto";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
+import type { Queryable } from "../db/pool.ts";
+import { Problem } from "../problems.ts";
+import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
+
+export type { KeyMode, Pepper } from "./key-format.ts";
+export { listKeys } from "./list-keys.ts";
+
+export type Scope = "search" | "wallet:read" | "keys:write";
+
+/** Who is asking, and what the key lets them do. */
+export interface Principal {
+  keyId: string;
+  walletId: string;
+  mode: KeyMode;
+  scopes: readonly Scope[];
+  searchesPerSecond: number;
+  searchesInFlight: number;
+}
+
+export interface Keys {
+  /** Turns a key into its principal, or refuses with 401 or 403. */
+  authenticate(key: string | undefined, from: string, scope: Scope): Promise<Principal>;
+}
+
+interface FoundKey extends Principal {
+  allowedIps: BlockList | undefined;
+  refusal: "api_key_revoked" | "api_key_expired" | "account_suspended" | undefined;
+}
+
+const cacheMs = 1_000;
+const mostCached = 50_000;
+
+/**
+ * A key's row is remembered for a second. That saves the look-up, and decides nothing about money: the hold
+ * checks revocation, expiry and suspension again in its own transaction.
+ */
+export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
+  const cache = new Map<string, { found: Promise<FoundKey | undefined>; until: number }>();
+
+  async function authenticate(key: string | undefined, from: string, scope: Scope): Promise<Principal> {
+    if (key === undefined) throw new Problem("authentication_required");
+    if (readKeyMode(key) === undefined) throw new Problem("api_key_invalid");
+    const found = await findKey(key);
+    if (!found) throw new Problem("api_key_invalid");
+    if (found.refusal) throw new Problem(found.refusal);
+    if (found.allowedIps && !isListed(found.allowedIps, from)) throw new Problem("ip_not_allowed");
+    if (!found.scopes.includes(scope)) {
+      throw new Problem("insufficient_scope", {
+        members: { required_scope: scope },
+        headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scope}"` },
+      });
+    }
+    return found;
+  }
+
+  function findKey(key: string): Promise<FoundKey | undefined> {
+    const now = performance.now();
+    const digests = peppers.map((pepper) => digestKey(key, pepper));
+    const name = digests[0]?.toString("base64") ?? "";
+    const cached = cache.get(name);
+    if (cached && cached.until > now) return cached.found;
+    // The promise is kept, not its value, so that a thousand searches at once ask the database once.
+    const found = readKey(db, digests).catch((cause: unknown) => {
+      cache.delete(name);
+      throw new Problem("ledger_unavailable", { cause });
+    });
+    // The oldest goes first: a flood of made-up keys must not fill the memory.
+    const oldest = cache.keys().next();
+    if (cache.size >= mostCached && !oldest.done) cache.delete(oldest.value);
+    cache.delete(name);
+    cache.set(name, { found, until: now + cacheMs });
+    return found;
+  }
+
+  return { authenticate };
+}
+
+export interface NewKey {
+  walletId: string;
+  mode: KeyMode;
+  name: string;
+  scopes?: readonly Scope[];
+  expiresAt?: Date;
+  allowedIps?: readonly string[];
+  searchesPerSecond?: number;
+  searchesInFlight?: number;
+  budgetId?: string;
+}
+
+const defaultScopes: Record<KeyMode, readonly Scope[]> = {
+  live: ["search"],
+  test: ["search"],
+  mgmt: ["wallet:read", "keys:write"],
+};
+
+/** The only moment the key itself exists here: it is returned, and only its digest is kept. */
+export async function createKey(db: Queryable, pepper: Pepper, wanted: NewKey): Promise<{ id: string; key: string }> {
+  const id = randomUUIDv7();
+  const key = mintKey(wanted.mode);
+  await db.query(
+    `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, expires_at, allowed_ips,
+       searches_per_second, searches_in_flight, budget_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [
+      id,
+      wanted.walletId,
+      wanted.mode,
+      wanted.name,
+      startOfKey(key),
+      pepper.version,
+      digestKey(key, pepper),
+      wanted.scopes ?? defaultScopes[wanted.mode],
+      wanted.expiresAt ?? null,
+      wanted.allowedIps ?? null,
+      wanted.searchesPerSecond ?? 1_000,
+      wanted.searchesInFlight ?? 1_000,
+      wanted.budgetId ?? null,
+    ],
+  );
+  return { id, key };
+}
+
+/** From the moment this resolves, the key can spend nothing. False if there was nothing to revoke. */
+export async function revokeKey(db: Queryable, key: { walletId: string; keyId: string }): Promise<boolean> {
+  const { rows } = await db.query<{ revoked: boolean }>("select pb.revoke_key($1, $2) as revoked", [
+    key.walletId,
+    key.keyId,
+  ]);
+  return rows[0]?.revoked ?? false;
+}
+
+interface KeyRow {
+  id: string;
+  wallet_id: string;
+  mode: KeyMode;
+  scopes: Scope[];
+  allowed_ips: string[] | null;
+  searches_per_second: number;
+  searches_in_flight: number;
+  is_revoked: boolean;
+  is_expired: boolean;
+  is_suspended: boolean;
+}
+
+async function readKey(db: Queryable, digests: Buffer[]): Promise<FoundKey | undefined> {
+  const { rows } = await db.query<KeyRow>({
+    name: "find_key",
+    text: "select * from pb.find_key($1)",
+    values: [digests],
+  });
+  const row = rows[0];
+  return (
+    row && {
+      keyId: row.id,
+      walletId: row.wallet_id,
+      mode: row.mode,
+      scopes: row.scopes,
+      searchesPerSecond: row.searches_per_second,
+      searchesInFlight: row.searches_in_flight,
+      allowedIps: row.allowed_ips ? toBlockList(row.allowed_ips) : undefined,
+      refusal: refusalOf(row),
+    }
+  );
+}
+
+function refusalOf(row: KeyRow): FoundKey["refusal"] {
+  if (row.is_revoked) return "api_key_revoked";
+  if (row.is_expired) return "api_key_expired";
+  return row.is_suspended ? "account_suspended" : undefined;
+}
+
+function toBlockList(networks: string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    list.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  return list;
+}
+
+/** An IPv4 caller on a dual-stack socket looks like ::ffff:192.0.2.1. */
+function isListed(list: BlockList, address: string): boolean {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
+  return list.check(plain, isIPv4(plain) ? "ipv4" : "ipv6");
+}
