@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Category } from "./provider.ts";
+import { askTestUpstream, parseTestQuery } from "./test-provider.ts";
+
+const options = { signal: new AbortController().signal, deadlineMs: 5000 };
+
+async function hitsFor(query: string, n = 20, category?: Category) {
+  const answer = await askTestUpstream({ query, n, category }, options);
+  assert.ok(answer.ok);
+  return answer.hits;
+}
+
+test("the same search has the same results, another search has others", async () => {
+  assert.deepEqual(await hitsFor("rust async"), await hitsFor("rust async"));
+  assert.notDeepEqual(await hitsFor("rust async"), await hitsFor("rust sync"));
+  assert.notDeepEqual(await hitsFor("rust async"), await hitsFor("rust async", 20, "programming"));
+  assert.deepEqual(await hitsFor("rust async", 5), (await hitsFor("rust async", 20)).slice(0, 5));
+});
+
+test("results are as many as asked for, all different, all about the query and its category", async () => {
+  for (const n of [1, 10, 20]) {
+    const hits = await hitsFor("zażółć gęślą", n, "gov");
+    assert.equal(new Set(hits.map(({ url }) => url)).size, n);
+    for (const { title, snippet } of hits) assert.match(title + snippet, /zażółć gęślą \(gov\).*zażółć gęślą \(gov\)/);
+  }
+});
+
+test("no result leads to a site that somebody could own", async () => {
+  for (const { url } of await hitsFor("anything at all")) {
+    assert.match(new URL(url).hostname, /(^|\.)example(\.com|\.net|\.org)?$/);
+  }
+});
+
+test("a wish is one word that begins with test:, anything else is a search", () => {
+  for (const query of ["rust", "test", "test:", "test: a title", "test:empty set", "a test:empty", "TEST:empty"]) {
+    assert.deepEqual(parseTestQuery(query), { kind: "hits" }, query);
+  }
+});
+
+test("each wish is understood, and an unknown one is handed on by name", () => {
+  assert.deepEqual(parseTestQuery("test:empty"), { kind: "empty" });
+  assert.deepEqual(parseTestQuery("test:slow=0"), { kind: "slow", ms: 0 });
+  assert.deepEqual(parseTestQuery("test:slow=10000"), { kind: "slow", ms: 10_000 });
+  assert.deepEqual(parseTestQuery("test:upstream_503"), { kind: "upstream", reason: "status", upstreamStatus: 503 });
+  assert.deepEqual(parseTestQuery("test:upstream_401"), {
+    kind: "upstream",
+    reason: "credential",
+    upstreamStatus: 401,
+  });
+  assert.deepEqual(parseTestQuery("test:upstream_timeout"), { kind: "upstream", reason: "timeout" });
+  assert.deepEqual(parseTestQuery("test:upstream_unreachable"), { kind: "upstream", reason: "unreachable" });
+  assert.deepEqual(parseTestQuery("test:upstream_invalid_response"), { kind: "upstream", reason: "invalid_response" });
+  for (const code of [
+    "insufficient_balance",
+    "slow=10001",
+    "slow=-1",
+    "slow=1e3",
+    "upstream_302",
+    "upstream_600",
+    "Empty",
+  ]) {
+    assert.deepEqual(parseTestQuery(`test:${code}`), { kind: "problem", code });
+  }
+});
+
+test("a wished failure looks like the real one", async () => {
+  assert.deepEqual(await askTestUpstream({ query: "test:upstream_429", n: 10 }, options), {
+    ok: false,
+    provider: "test",
+    reason: "throttled",
+    upstreamStatus: 429,
+    tookMs: 0,
+  });
+  assert.deepEqual(await askTestUpstream({ query: "test:empty", n: 10 }, options), {
+    ok: true,
+    provider: "test",
+    hits: [],
+    tookMs: 0,
+  });
+});
+
+test("a slow answer comes late, not after the deadline, and not to a caller who has gone", async () => {
+  const slow = { query: "test:slow=20", n: 3 };
+  const late = await askTestUpstream(slow, options);
+  assert.ok(late.ok);
+  assert.equal(late.hits.length, 3);
+  assert.equal(late.tookMs, 20);
+
+  const missed = await askTestUpstream(slow, { ...options, deadlineMs: 5 });
+  assert.ok(!missed.ok);
+  assert.equal(missed.reason, "timeout");
+
+  const caller = new AbortController();
+  const pending = askTestUpstream(
+    { query: "test:slow=10000", n: 3 },
+    { ...options, signal: caller.signal, deadlineMs: 20_000 },
+  );
+  caller.abort();
+  const unwanted = await pending;
+  assert.ok(!unwanted.ok);
+  assert.equal(unwanted.reason, "aborted");
+});
+
+test("a wish that the story should have refused is never answered with results", async () => {
+  assert.equal((await askTestUpstream({ query: "test:insufficient_balance", n: 10 }, options)).ok, false);
+});

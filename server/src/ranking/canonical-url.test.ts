@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { canonicalUrl } from "./canonical-url.ts";
+
+const onePage = [
+  "https://example.org/a/b",
+  "http://example.org/a/b",
+  "https://www.example.org/a/b",
+  "https://EXAMPLE.org./a/b/",
+  "https://example.org:443/a/b#part",
+  "http://example.org:80/a/b?",
+  "https://example.org/a/b//?utm_source=x&UTM_Medium=y&gclid=1&fbclid=2&msclkid=3&mc_eid=4&igshid=5",
+  "https://example.org/a/./c/../b",
+];
+
+test("spellings of one page have one key", () => {
+  for (const url of onePage) assert.equal(canonicalUrl(url), "https://example.org/a/b", url);
+});
+
+test("the order and the encoding of parameters do not matter, their values do", () => {
+  assert.equal(canonicalUrl("https://example.org/?b=2&a=x%20y"), canonicalUrl("https://example.org/?a=x+y&b=2"));
+  assert.notEqual(canonicalUrl("https://example.org/?a=1"), canonicalUrl("https://example.org/?a=2"));
+  assert.notEqual(canonicalUrl("https://example.org/?a=1&a=2"), canonicalUrl("https://example.org/?a=2&a=1"));
+});
+
+test("different pages keep different keys", () => {
+  const pages = [
+    "https://example.org/",
+    "https://example.org/a",
+    "https://example.org/A",
+    "https://example.org:8443/",
+    "https://sub.example.org/",
+    "https://example.org/?id=1",
+    "https://example.org/?ref=1",
+    "https://example.com/",
+    "https://www.com/",
+    "https://com/",
+  ];
+  assert.equal(new Set(pages.map(canonicalUrl)).size, pages.length);
+});
+
+test("the key of a key is the key", () => {
+  const host = fc.constantFrom(
+    "example.org",
+    "www.example.org",
+    "www.www.example.org",
+    "www.com",
+    "www.www.com",
+    "127.0.0.1",
+    "[::1]",
+    "bücher.example",
+  );
+  const port = fc.constantFrom("", ":80", ":443", ":8080");
+  const path = fc.webPath({ size: "small" });
+  const parameters = fc.webQueryParameters({ size: "small" });
+  const url = fc
+    .tuple(fc.constantFrom("http", "https"), host, port, path, parameters)
+    .map(([scheme, name, number, rest, query]) => `${scheme}://${name}${number}${rest}?${query}&utm_source=x#end`);
+  fc.assert(fc.property(url, (address) => canonicalUrl(canonicalUrl(address)) === canonicalUrl(address)));
+});
