@@ -1,0 +1,234 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Redis } from "ioredis";
+import type { Config, serverSettings } from "./config.ts";
+import { expectedMigrations } from "./db/migrate.ts";
+import { createPool, type Pool } from "./db/pool.ts";
+import { refuseRole } from "./db/roles.ts";
+import { readCredential } from "./http/credentials.ts";
+import { createHttpServer, problemOf } from "./http/http-server.ts";
+import { NoAnswer } from "./http/no-answer.ts";
+import { describeRoutes } from "./http/openapi.ts";
+import { createOpsServer } from "./http/ops-server.ts";
+import { publicRoutes } from "./http/public-routes.ts";
+import type { Route } from "./http/route.ts";
+import { createKeys, type Keys } from "./keys/keys.ts";
+import { Problem } from "./problems.ts";
+import { createCaller } from "./providers/call-provider.ts";
+import { searxng } from "./providers/searxng.ts";
+import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
+import { rank } from "./ranking/rank.ts";
+import { cleanResults } from "./search/clean-results.ts";
+import { createFindHits } from "./search/find-hits.ts";
+import { createLimits } from "./search/limits.ts";
+import { mostQueryCharacters } from "./search/parse-search.ts";
+import type { SearchParts } from "./search/search.ts";
+import { searchRoutes } from "./search/search-routes.ts";
+import type { Log } from "./telemetry/log.ts";
+import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { version } from "./version.ts";
+import { createLedger, LaneFull, type Ledger, ledgerConnections, NeverSent, OutcomeUnknown } from "./wallet/wallet.ts";
+import { walletRoutes } from "./wallet/wallet-routes.ts";
+
+export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
+
+export interface App {
+  http: FastifyInstance;
+  ops: FastifyInstance;
+  /** Why the database may not be served from, or nothing if it may. */
+  checkDatabase(): Promise<string | undefined>;
+  /** From now on every answer closes its connection and /readyz says no. */
+  startDraining(): void;
+  /** From now on new requests are refused. */
+  refuseRequests(): void;
+  close(): Promise<void>;
+}
+
+/** The only wiring: every slice is built here and handed to the others as functions. Listens to nothing yet. */
+export function createApp(config: ServerConfig, log: Log): App {
+  const metrics = createMetrics();
+  const state = { isDraining: false, isRefusing: false };
+  const onIdleError = (err: Error): void => log.warn({ err }, "an idle database connection failed");
+  const ledgerPool = createPool({
+    url: config.ledgerDatabaseUrl,
+    name: "pennyblack ledger",
+    // Two more than the lanes, for key look-ups and health.
+    connections: ledgerConnections + 2,
+    onIdleError,
+  });
+  const tenantPool = createPool({
+    url: config.tenantDatabaseUrl,
+    name: "pennyblack tenant",
+    connections: 4,
+    onIdleError,
+  });
+  const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
+  const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
+  const keys = createKeys(ledgerPool, config.keyPeppers);
+  const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
+  metrics.watchWaiting(() => ledger.waiting());
+
+  const routes: Route[] = [
+    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, redis, caller })),
+    ...walletRoutes({
+      tenant: tenantPool,
+      authenticate: (request, scope) => keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope),
+    }),
+  ];
+  routes.push(
+    ...publicRoutes({
+      publicUrl: config.publicUrl,
+      securityContact: config.securityContact,
+      readOpenapi: () => describeRoutes(routes, { version, serverUrl: config.publicUrl }),
+    }),
+  );
+
+  const http = createHttpServer({
+    routes,
+    publicUrl: config.publicUrl,
+    trustedProxies: config.trustedProxies,
+    log,
+    whenStopping: () => state,
+    onAnswer: (request, reply) => noteAnswer(metrics, request, reply),
+  });
+  const ops = createOpsServer({
+    log,
+    renderMetrics: metrics.render,
+    whyNotReady: async () => (state.isDraining ? "stopping" : await checkDatabase(ledgerPool, tenantPool)),
+  });
+
+  return {
+    http,
+    ops,
+    checkDatabase: () => checkDatabase(ledgerPool, tenantPool),
+    startDraining: () => void (state.isDraining = true),
+    refuseRequests: () => void (state.isRefusing = true),
+    async close() {
+      await http.close();
+      await caller.close();
+      await Promise.all([ledgerPool.end(), tenantPool.end()]);
+      redis?.disconnect();
+      await ops.close();
+    },
+  };
+}
+
+interface SearchWiring {
+  config: ServerConfig;
+  log: Log;
+  metrics: Metrics;
+  keys: Keys;
+  ledger: Ledger;
+  redis: Redis | undefined;
+  caller: ReturnType<typeof createCaller>;
+}
+
+function searchParts({ config, log, metrics, keys, ledger, redis, caller }: SearchWiring): SearchParts {
+  const upstream = config.searxngUrl ? searxng({ baseUrl: config.searxngUrl }) : undefined;
+  const longestLiveQuery = Math.min(mostQueryCharacters, upstream?.longestQuery.characters ?? mostQueryCharacters);
+  return {
+    authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
+    enterLimits: createLimits({ redis, servers: config.servers }),
+    longestQuery: (mode) => (mode === "test" ? mostQueryCharacters : longestLiveQuery),
+    findHits: createFindHits({
+      live: upstream && ((search, options) => caller.callProvider(upstream, search, options)),
+      test: askTestUpstream,
+      askedProblem: (query) => {
+        const wish = parseTestQuery(query);
+        return wish.kind === "problem" ? wish.code : undefined;
+      },
+    }),
+    rank: (hits, { n }) => rank({ results: cleanResults(hits), n }),
+    hold: (request) => ledger.hold(request).catch(explainHoldFailure),
+    async capture(request) {
+      const paid = await ledger.capture(request).catch((error: unknown) => {
+        if (error instanceof OutcomeUnknown) metrics.countLost("unknown");
+        return explainCaptureFailure(error);
+      });
+      if (paid.state !== "captured") metrics.countLost("expired");
+      return paid;
+    },
+    release: (hold) =>
+      ledger.release(hold).then(
+        () => undefined,
+        (err: unknown) => log.warn({ err, searchId: hold.searchId }, "a hold was left to expire"),
+      ),
+    noteCharge(charge) {
+      if (charge > 0n) metrics.countCaptured();
+    },
+    secret: config.secret,
+    topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,
+  };
+}
+
+/** A hold that is unknown or was never sent charges nothing: if it exists, it expires. */
+function explainHoldFailure(cause: unknown): never {
+  if (cause instanceof LaneFull) throw new Problem("overloaded", { cause });
+  throw new Problem("ledger_unavailable", { cause });
+}
+
+/** A capture that was never sent charged nothing. One that is unknown must not be answered with a guess. */
+function explainCaptureFailure(cause: unknown): never {
+  if (cause instanceof OutcomeUnknown) throw new NoAnswer("the capture's outcome is unknown", { cause });
+  if (cause instanceof LaneFull) throw new Problem("overloaded", { cause });
+  if (cause instanceof NeverSent) throw new Problem("ledger_unavailable", { cause });
+  throw cause;
+}
+
+/** Losing Redis costs precision, never a search: short timeouts, nothing queued, the limits have a local fallback. */
+function connectRedis(url: string, log: Log): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    commandTimeout: 25,
+    connectTimeout: 1_000,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
+  });
+  let isAway = false;
+  redis.on("error", (err: Error) => {
+    if (!isAway) log.warn({ err }, "Redis is away; limits are counted by this server alone");
+    isAway = true;
+  });
+  redis.on("ready", () => {
+    isAway = false;
+  });
+  return redis;
+}
+
+async function checkDatabase(ledger: Pool, tenant: Pool): Promise<string | undefined> {
+  try {
+    for (const pool of [ledger, tenant]) {
+      const refusal = await refuseRole(pool);
+      if (refusal) return `The server must not connect as this role: ${refusal}.`;
+    }
+    const { rows } = await ledger.query<{ name: string }>("select pb.applied_migrations() as name");
+    const applied = rows.map((row) => row.name);
+    const expected = expectedMigrations();
+    const missing = expected.filter((name) => !applied.includes(name));
+    const unknown = applied.filter((name) => !expected.includes(name));
+    if (missing.length > 0) return `The database lacks the migration ${missing[0]}. Run: npm run migrate`;
+    if (unknown.length > 0) return `The database has a migration this server does not know: ${unknown[0]}.`;
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    return `The database cannot be used (${code || "no connection"}).`;
+  }
+}
+
+function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = problemOf(request);
+  const charge = String(reply.getHeader("wallet-charge") ?? "");
+  const outcome = problem?.code ?? "ok";
+  if (request.routeOptions.url === "/v1/search") {
+    metrics.countSearch(outcome, reply.elapsedTime / 1_000);
+  }
+  const line = {
+    status: reply.statusCode,
+    outcome,
+    route: request.routeOptions.url,
+    ms: Math.round(reply.elapsedTime),
+    charge,
+  };
+  if (problem && problem.status >= 500) request.log.warn({ ...line, err: problem.cause }, "failed");
+  else request.log.info(line, "answered");
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConfigFaults, readConfig, serverSettings, workerSettings } from "./config.ts";
+
+const secret = Buffer.alloc(32, 1).toString("base64");
+const whole = {
+  DATABASE_URL: "postgres://ledger@db/pb",
+  PENNYBLACK_TENANT_DATABASE_URL: "postgresql://tenant@db/pb",
+  PENNYBLACK_SECRET: secret,
+  PENNYBLACK_KEY_PEPPERS: `1:${secret}`,
+};
+
+function faultsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(serverSettings, environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigFaults) return error.faults;
+    throw error;
+  }
+}
+
+test("four settings are enough, and everything else has a default", () => {
+  const config = readConfig(serverSettings, whole);
+  assert.equal(config.port, 8080);
+  assert.equal(config.opsHost, "127.0.0.1");
+  assert.equal(config.redisUrl, undefined);
+  assert.ok(Object.isFrozen(config));
+});
+
+test("all faults are told at once", () => {
+  const faults = faultsOf({
+    ...whole,
+    PORT: "eighty",
+    PENNYBLACK_SECRET: "short",
+    PENNYBLACK_TYPO: "x",
+    PENNYBLACK_LOG_LEVEL: "loud",
+  });
+  assert.equal(faults.length, 4);
+  assert.equal(faultsOf({}).length, 4);
+});
+
+test("a value that is out of bounds is refused, whatever Number would make of it", () => {
+  for (const port of ["-1", "65536", "1e3", "80.5", "0x50", "8080 8081", "Infinity"]) {
+    assert.match(faultsOf({ ...whole, PORT: port })[0] ?? "none", /^PORT must be an integer from 0 to 65535$/, port);
+  }
+  assert.deepEqual(faultsOf({ ...whole, PORT: " 9000 " }), []);
+});
+
+test("an unknown setting of ours is refused, and foreign variables are left alone", () => {
+  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_SERCET: "x" }), ["PENNYBLACK_SERCET is not a setting"]);
+  assert.deepEqual(faultsOf({ ...whole, PATH: "/bin", POSTGRES_URL: "x", PENNYBLACK_TEST_REDIS_URL: "x" }), []);
+});
+
+test("a setting of the worker or of the admin command may stand in the server's environment, and the other way round", () => {
+  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" }), []);
+  const owner = { PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" };
+  assert.doesNotThrow(() => readConfig(workerSettings, { ...whole, ...owner }));
+});
+
+test("a fault never repeats the value", () => {
+  const marker = "hunter2";
+  const faults = faultsOf({
+    DATABASE_URL: marker,
+    PENNYBLACK_TENANT_DATABASE_URL: `http://${marker}`,
+    PENNYBLACK_SECRET: marker,
+    PENNYBLACK_KEY_PEPPERS: `${marker}:${marker}`,
+    PENNYBLACK_SEARXNG_URL: `http://${marker}@x`,
+    PENNYBLACK_TRUSTED_PROXIES: marker,
+    PENNYBLACK_LOG_LEVEL: marker,
+    PORT: marker,
+  });
+  assert.equal(faults.length, 8);
+  assert.ok(!faults.join().includes(marker));
+});
+
+test("peppers are read highest version first, and none twice", () => {
+  const { keyPeppers } = readConfig(serverSettings, {
+    ...whole,
+    PENNYBLACK_KEY_PEPPERS: `1:${secret}, 12:${secret},2:${secret}`,
+  });
+  assert.deepEqual(
+    keyPeppers.map((pepper) => pepper.version),
+    [12, 2, 1],
+  );
+  for (const text of [`1:${secret},1:${secret}`, secret, `0:${secret}`, "1:", `1:${secret},`, "1:c2hvcnQ="]) {
+    assert.equal(faultsOf({ ...whole, PENNYBLACK_KEY_PEPPERS: text }).length, 1, text);
+  }
+});
+
+test("addresses of our own are http or https, without credentials, query or fragment, and lose a trailing slash", () => {
+  const read = (url: string) => readConfig(serverSettings, { ...whole, PENNYBLACK_PUBLIC_URL: url }).publicUrl;
+  assert.equal(read("https://search.test/"), "https://search.test");
+  assert.equal(read("https://search.test/api/"), "https://search.test/api");
+  for (const url of [
+    "search.test",
+    "ftp://x",
+    "https://u:p@x",
+    "https://x/?a=1",
+    "https://x/#a",
+    "javascript:alert(1)",
+  ]) {
+    assert.equal(faultsOf({ ...whole, PENNYBLACK_PUBLIC_URL: url }).length, 1, url);
+  }
+});
+
+test("trusted proxies are addresses or networks", () => {
+  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1,2001:db8::/32" }), []);
+  for (const text of [
+    "10.0.0.0/33",
+    "10.0.0.0/",
+    "10.0.0.0/8/9",
+    "10.0.0.0/1.5",
+    "10.0.0/8",
+    "balancer",
+    "::/129",
+    "10.0.0.1,",
+  ]) {
+    assert.equal(faultsOf({ ...whole, PENNYBLACK_TRUSTED_PROXIES: text }).length, 1, text);
+  }
+});
+
+test("the security contact is a mailto: or https: address", () => {
+  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test" }), []);
+  const [fault] = faultsOf({ ...whole, PENNYBLACK_SECURITY_CONTACT: "security@search.test" });
+  assert.equal(fault, "PENNYBLACK_SECURITY_CONTACT must be a URL that begins with mailto: or https:");
+});

@@ -1,0 +1,196 @@
+import { isIP } from "node:net";
+import type { Pepper } from "./keys/keys.ts";
+
+// The only reader of the environment. Every setting is checked before anything starts, and all faults are told
+// at once. A fault names the setting and the rule, never the value, which may be a secret.
+
+export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]["read"]> };
+
+export class ConfigFaults extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`The configuration has ${faults.length} fault(s):\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
+    this.faults = faults;
+  }
+}
+
+/** Reads the settings named, all of them or throws. The server, the worker and the admin command need different ones. */
+export function readConfig<Name extends keyof typeof settings>(
+  names: readonly Name[],
+  environment: NodeJS.ProcessEnv = process.env,
+): Pick<Config, Name> {
+  const faults = unknownSettings(environment);
+  const values: Record<string, unknown> = {};
+  for (const name of names) {
+    const { variable, read } = settings[name];
+    try {
+      values[name] = read(environment[variable]?.trim() || undefined);
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      faults.push(`${variable} ${fault.message}`);
+    }
+  }
+  if (faults.length > 0) throw new ConfigFaults(faults);
+  return Object.freeze(values) as Pick<Config, Name>;
+}
+
+export const serverSettings = [
+  "ledgerDatabaseUrl",
+  "tenantDatabaseUrl",
+  "redisUrl",
+  "host",
+  "port",
+  "opsHost",
+  "opsPort",
+  "publicUrl",
+  "secret",
+  "keyPeppers",
+  "searxngUrl",
+  "topUpUrl",
+  "securityContact",
+  "trustedProxies",
+  "servers",
+  "drainMs",
+  "logLevel",
+] as const;
+
+export const workerSettings = ["directDatabaseUrl", "opsHost", "opsPort", "logLevel"] as const;
+
+/** For `npm run dev`, which hands its own environment on to the processes it starts. */
+export function readEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env };
+}
+
+const settings = {
+  /** As pennyblack_ledger: calls the functions of a paid search and reads no table. */
+  ledgerDatabaseUrl: { variable: "DATABASE_URL", read: required(postgresUrl) },
+  /** As pennyblack_tenant: reads the books of one wallet at a time. */
+  tenantDatabaseUrl: { variable: "PENNYBLACK_TENANT_DATABASE_URL", read: required(postgresUrl) },
+  /** As pennyblack_owner, not through a transaction pooler: migrations, jobs, the admin command. */
+  directDatabaseUrl: { variable: "PENNYBLACK_DIRECT_DATABASE_URL", read: required(postgresUrl) },
+  /** A superuser, or a role with CREATEROLE that owns the database: only for `database setup`, never for a server. */
+  adminDatabaseUrl: { variable: "PENNYBLACK_ADMIN_DATABASE_URL", read: optional(postgresUrl) },
+  /** `npm run dev` alone takes it for an admin URL, and gives the server it starts a URL of its own. */
+  devDatabaseUrl: { variable: "DATABASE_URL", read: optional(postgresUrl) },
+  /** Without it, limits are counted by each server alone. */
+  redisUrl: { variable: "REDIS_URL", read: optional(urlOf("redis:", "rediss:")) },
+  host: { variable: "HOST", read: withDefault("0.0.0.0", (text) => text) },
+  port: { variable: "PORT", read: withDefault(8080, integer(0, 65_535)) },
+  /** Health and metrics: for the operator's network only. */
+  opsHost: { variable: "PENNYBLACK_OPS_HOST", read: withDefault("127.0.0.1", (text) => text) },
+  opsPort: { variable: "PENNYBLACK_OPS_PORT", read: withDefault(9090, integer(0, 65_535)) },
+  /** Where callers reach us; the `type` of every error is a page below it. */
+  publicUrl: { variable: "PENNYBLACK_PUBLIC_URL", read: withDefault("http://localhost:8080", httpUrl) },
+  /** Protects stored answers and Idempotency-Keys. Changing it makes answers of the last day unreadable. */
+  secret: { variable: "PENNYBLACK_SECRET", read: required(secretBytes) },
+  /** "1:<base64>,2:<base64>": new keys use the highest version, older ones stay valid while listed. */
+  keyPeppers: { variable: "PENNYBLACK_KEY_PEPPERS", read: required(peppers) },
+  searxngUrl: { variable: "PENNYBLACK_SEARXNG_URL", read: optional(httpUrl) },
+  /** Where a wallet's owner adds money; the 402 leads there. */
+  topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
+  /** Where a vulnerability is reported, for /.well-known/security.txt. */
+  securityContact: { variable: "PENNYBLACK_SECURITY_CONTACT", read: optional(urlOf("mailto:", "https:")) },
+  /** Whose X-Forwarded-For is believed. */
+  trustedProxies: { variable: "PENNYBLACK_TRUSTED_PROXIES", read: withDefault<string[]>([], addresses) },
+  /** How many servers share the limits: each one's share while Redis is away. */
+  servers: { variable: "PENNYBLACK_SERVERS", read: withDefault(1, integer(1, 10_000)) },
+  /** How long a stopping server keeps serving, so that balancers can look away. */
+  drainMs: { variable: "PENNYBLACK_DRAIN_MS", read: withDefault(5_000, integer(0, 300_000)) },
+  logLevel: {
+    variable: "PENNYBLACK_LOG_LEVEL",
+    read: withDefault("info", oneOf("debug", "info", "warn", "error", "silent")),
+  },
+} as const;
+
+class Fault extends Error {}
+
+type Parse<Value> = (text: string) => Value;
+
+function required<Value>(parse: Parse<Value>) {
+  return (text: string | undefined): Value => {
+    if (text === undefined) throw new Fault("is required");
+    return parse(text);
+  };
+}
+
+function optional<Value>(parse: Parse<Value>) {
+  return (text: string | undefined): Value | undefined => (text === undefined ? undefined : parse(text));
+}
+
+function withDefault<Value>(value: Value, parse: Parse<Value>) {
+  return (text: string | undefined): Value => (text === undefined ? value : parse(text));
+}
+
+function integer(least: number, most: number): Parse<number> {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most)
+      throw new Fault(`must be an integer from ${least} to ${most}`);
+    return value;
+  };
+}
+
+function oneOf(...choices: string[]): Parse<string> {
+  return (text) => {
+    if (!choices.includes(text)) throw new Fault(`must be one of ${choices.join(", ")}`);
+    return text;
+  };
+}
+
+function urlOf(...protocols: string[]): Parse<string> {
+  return (text) => {
+    if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
+      throw new Fault(`must be a URL that begins with ${protocols.join(" or ")}`);
+    }
+    return text;
+  };
+}
+
+function postgresUrl(text: string): string {
+  return urlOf("postgres:", "postgresql:")(text);
+}
+
+function httpUrl(text: string): string {
+  const url = new URL(urlOf("http:", "https:")(text));
+  if (url.username || url.password || url.search || url.hash)
+    throw new Fault("must not have credentials, a query or a fragment");
+  return url.href.replace(/\/$/, "");
+}
+
+function secretBytes(text: string): Buffer {
+  const bytes = Buffer.from(text, "base64");
+  if (bytes.length < 32) throw new Fault("must be at least 32 random bytes in base64 (openssl rand -base64 32)");
+  return bytes;
+}
+
+/** Highest version first. */
+function peppers(text: string): Pepper[] {
+  const list = text.split(",").map((part) => {
+    const match = /^\s*([1-9]\d{0,3}):(.+)$/.exec(part);
+    if (!match) throw new Fault('must look like "1:<base64>" or "1:<base64>,2:<base64>"');
+    return { version: Number(match[1]), bytes: secretBytes(match[2] ?? "") };
+  });
+  if (new Set(list.map((pepper) => pepper.version)).size < list.length) throw new Fault("names a version twice");
+  return list.toSorted((a, b) => b.version - a.version);
+}
+
+function addresses(text: string): string[] {
+  const list = text.split(",").map((part) => part.trim());
+  for (const entry of list) {
+    const [address = "", bits = "0", ...rest] = entry.split("/");
+    const mostBits = isIP(address) === 6 ? 128 : 32;
+    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > mostBits || rest.length > 0) {
+      throw new Fault("must be addresses or networks, separated by commas");
+    }
+  }
+  return list;
+}
+
+/** A misspelt setting would otherwise be ignored in silence. */
+function unknownSettings(environment: NodeJS.ProcessEnv): string[] {
+  const known = new Set<string>(Object.values(settings).map((setting) => setting.variable));
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("PENNYBLACK_") && !name.startsWith("PENNYBLACK_TEST_") && !known.has(name))
+    .map((name) => `${name} is not a setting`);
+}

@@ -1,0 +1,72 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { describeRoutes, exampleOf } from "./http/openapi.ts";
+import { publicRoutes } from "./http/public-routes.ts";
+import type { Route } from "./http/route.ts";
+import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
+import type { SearchParts } from "./search/search.ts";
+import { searchRoutes } from "./search/search-routes.ts";
+import { version } from "./version.ts";
+import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
+
+// `npm run generate` writes openapi.json and docs/problems/*.md from the routes and the table of problems.
+// With --check it writes nothing and fails if they are stale.
+
+const root = new URL("../../", import.meta.url);
+const files = new Map<string, string>([["openapi.json", openapi()]]);
+for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
+
+if (process.argv.includes("--check")) check();
+else write();
+
+function openapi(): string {
+  // Described, never called: the parts behind the routes are not needed.
+  const nothing = {} as SearchParts & WalletRouteParts;
+  const routes: Route[] = [
+    ...searchRoutes(nothing),
+    ...walletRoutes(nothing),
+    ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => undefined }),
+  ];
+  return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;
+}
+
+function problemMarkdown(code: ProblemCode): string {
+  const { status, title, retryable, page } = problemRow(code);
+  return [
+    "<!-- Generated from server/src/problems.ts by `npm run generate`. -->",
+    `# ${title}`,
+    `\`${status} ${code}\``,
+    page,
+    `- **Charged:** nothing. An error never costs anything.`,
+    `- **Retry:** ${retryable ? "yes, the same request can succeed later." : "no, the same request fails again."}`,
+    `\`\`\`json\n${JSON.stringify(exampleOf(code), null, 2)}\n\`\`\``,
+    "",
+  ].join("\n\n");
+}
+
+function existingPages(): string[] {
+  return readdirSync(new URL("docs/problems/", root)).map((name) => `docs/problems/${name}`);
+}
+
+function check(): void {
+  const stale = [...files].filter(([name, text]) => readOrEmpty(name) !== text).map(([name]) => name);
+  const orphaned = existingPages().filter((name) => !files.has(name));
+  if (stale.length + orphaned.length === 0) return;
+  process.stderr.write(`Stale: ${[...stale, ...orphaned].join(", ")}. Run: npm run generate\n`);
+  process.exitCode = 1;
+}
+
+function write(): void {
+  mkdirSync(new URL("docs/problems/", root), { recursive: true });
+  for (const name of existingPages()) if (!files.has(name)) rmSync(new URL(name, root));
+  for (const [name, text] of files) writeFileSync(new URL(name, root), text);
+  process.stdout.write(`Wrote ${files.size} files.\n`);
+}
+
+function readOrEmpty(name: string): string {
+  try {
+    return readFileSync(new URL(name, root), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw error;
+  }
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { assertProblem } from "../../test/assert-answer.ts";
+import { openRaw, rawRequest, sendRaw } from "../../test/raw-http.ts";
+import { createLog } from "../telemetry/log.ts";
+import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
+import { NoAnswer } from "./no-answer.ts";
+import { readBody } from "./read-body.ts";
+import type { Route } from "./route.ts";
+
+// What is true of every connection, with timeouts short enough to wait for.
+
+const about = { summary: "", description: "", answer: "text/plain", problems: [] };
+const routes: Route[] = [
+  { ...about, method: "GET", path: "/quick", handle: async () => "quick" },
+  { ...about, method: "GET", path: "/slow", handle: () => wait(700, "slow") },
+  { ...about, method: "POST", path: "/body", handle: async (request) => (await readBody(request.raw)).toString() },
+  {
+    ...about,
+    method: "GET",
+    path: "/silence",
+    handle: () => Promise.reject(new NoAnswer("any status would be a guess")),
+  },
+  { ...about, method: "GET", path: "/bug", handle: () => Promise.reject(new Error("the inside of the machine")) },
+];
+const lines: string[] = [];
+const options: HttpServerOptions = {
+  routes,
+  publicUrl: "http://search.test",
+  trustedProxies: [],
+  log: createLog("debug", { write: (line: string) => void lines.push(line) }),
+  whenStopping: () => ({ isDraining: false, isRefusing: false }),
+  onAnswer: () => undefined,
+};
+
+const app = createHttpServer({
+  ...options,
+  timeouts: { headersMs: 200, requestMs: 300, checkEveryMs: 20, silenceMs: 900, keepAliveMs: 3_000 },
+});
+const url = await app.listen({ host: "127.0.0.1", port: 0 });
+
+after(() => app.close());
+
+/** Sends a byte now and then until the other side has had enough. */
+async function drip(connection: Awaited<ReturnType<typeof openRaw>>, byte: string): Promise<void> {
+  const closed = connection.closed.then(() => true);
+  while (!(await Promise.race([closed, wait(20, false)]))) connection.write(byte);
+}
+
+async function secondsUntilClosed(begin: () => Promise<string>): Promise<{ seconds: number; text: string }> {
+  const begun = performance.now();
+  const text = await begin();
+  return { seconds: (performance.now() - begun) / 1000, text };
+}
+
+test("headers that come too slowly are answered 408 in our shape and closed", async () => {
+  const connection = await openRaw(url);
+  connection.write("GET /quick HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+  const dripped = drip(connection, "x");
+  const answer = await connection.answer();
+  assert.equal(answer.status, 408);
+  assertProblem(answer, "invalid_request", "/");
+  await dripped;
+});
+
+test("a body that comes too slowly is answered 408 and closed, and is no fault of ours in the log", async () => {
+  lines.length = 0;
+  const connection = await openRaw(url);
+  connection.write(rawRequest("POST /body", ["Content-Type: application/json", "Content-Length: 10000"]));
+  const dripped = drip(connection, " ");
+  assert.equal((await connection.answer()).status, 408);
+  await dripped;
+  assert.doesNotMatch(lines.join(""), /internal error/);
+});
+
+test("a connection that sends nothing is closed", async () => {
+  const connection = await openRaw(url);
+  const { seconds } = await secondsUntilClosed(() => connection.closed);
+  assert.ok(seconds < 3, `${seconds} s`);
+});
+
+test("a body cut short by a caller who left is no fault of ours in the log", async () => {
+  lines.length = 0;
+  const connection = await openRaw(url);
+  connection.write(rawRequest("POST /body", ["Content-Type: application/json", "Content-Length: 10000"], "{"));
+  await wait(20);
+  connection.socket.resetAndDestroy();
+  await connection.closed;
+  await wait(20);
+  assert.doesNotMatch(lines.join(""), /internal error/);
+});
+
+test("the timeouts are for sending a request, not for waiting on its answer", async () => {
+  const answer = await sendRaw(url, rawRequest("GET /slow", []));
+  assert.deepEqual([answer.status, answer.text], [200, "slow"]);
+});
+
+test("a kept connection outlives the timeouts of a request, and the longest silence within one, and is used again", async () => {
+  const connection = await openRaw(url);
+  connection.write(rawRequest("GET /quick", []));
+  assert.equal((await connection.answer()).status, 200);
+  await wait(1_100);
+  connection.write(rawRequest("GET /quick", []));
+  assert.equal((await connection.answer()).status, 200);
+  connection.socket.destroy();
+});
+
+test("in production: 10 s for headers, 15 s for a request, 50 s of silence, 75 s kept", async () => {
+  const { server } = createHttpServer(options);
+  assert.deepEqual(
+    [server.headersTimeout, server.requestTimeout, server.timeout, server.keepAliveTimeout],
+    [10_000, 15_000, 50_000, 75_000],
+  );
+});
+
+test("where any status would be a guess, the connection is closed without one", async () => {
+  const connection = await openRaw(url);
+  connection.write(rawRequest("GET /silence", []));
+  assert.equal(await connection.closed, "");
+});
+
+test("a fault of ours is a 500 that says nothing of it, and a log line that does", async () => {
+  lines.length = 0;
+  const answer = await sendRaw(url, rawRequest("GET /bug", []));
+  assert.equal(answer.status, 500);
+  assertProblem(answer, "internal_error", "/bug");
+  assert.doesNotMatch(answer.text, /machine/);
+  assert.match(lines.join(""), /"msg":"internal error"/);
+});

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from "node:http";
+import { Problem } from "../problems.ts";
+
+export const mostBodyBytes = 16_384;
+
+/** Reads a JSON request's body: at most 16 KiB of it, and only of a type we take. */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  if (!isPlainJson(request.headers["content-type"], request.headers["content-encoding"])) {
+    throw new Problem("unsupported_media_type", { headers: { accept: "application/json" } });
+  }
+  if (Number(request.headers["content-length"] ?? 0) > mostBodyBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > mostBodyBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function isPlainJson(contentType: string | undefined, contentEncoding: string | undefined): boolean {
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== "identity") return false;
+  if (contentType === "application/json") return true;
+  return /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(contentType ?? "");
+}
+
+function tooLarge(): Problem {
+  return new Problem("payload_too_large", {
+    members: { max_bytes: mostBodyBytes },
+    // What is still on its way is not read, so the connection cannot carry another request.
+    headers: { connection: "close" },
+  });
+}

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { cleanResults } from "./clean-results.ts";
+
+function cleanTitle(title: string): string {
+  return cleanResults([{ title, url: "https://example.org/", snippet: "" }])[0]?.title ?? "";
+}
+
+function cleanUrl(url: string): string | undefined {
+  return cleanResults([{ title: "", url, snippet: "" }])[0]?.url;
+}
+
+test("a result is four strings, and its source is its host", () => {
+  assert.deepEqual(
+    cleanResults([{ title: " A  title\n", url: "https://www.Example.org:8080/a b", snippet: "Some\ttext" }]),
+    [{ title: "A title", url: "https://www.example.org:8080/a%20b", snippet: "Some text", source: "example.org" }],
+  );
+});
+
+test("a result without a title is called after its host", () => {
+  assert.equal(cleanTitle(""), "example.org");
+  assert.equal(cleanTitle(" <b>\u200B</b> "), "example.org");
+});
+
+test("a result that leads anywhere but to a public web address is dropped", () => {
+  const bad = [
+    "javascript:alert(1)",
+    "java\nscript:alert(1)",
+    "data:text/html,x",
+    "ftp://example.org/",
+    "file:///etc/passwd",
+    "//example.org/",
+    "example.org",
+    "",
+    "https://",
+    "https://user@example.org/",
+    "https://user:password@example.org/",
+    "https://:password@example.org/",
+    "https://example.org:99999/",
+  ];
+  for (const url of bad) assert.equal(cleanUrl(url), undefined, url);
+});
+
+test("an address cannot hide characters either", () => {
+  assert.equal(cleanUrl("https://example.org/\u202Egnp.exe"), "https://example.org/%E2%80%AEgnp.exe");
+  assert.equal(cleanUrl("https://ex\u200Bample.org/"), "https://example.org/");
+  assert.equal(cleanUrl("https://bücher.example/"), "https://xn--bcher-kva.example/");
+});
+
+test("entities are decoded once", () => {
+  assert.equal(cleanTitle("Q&amp;A &#8211; caf&eacute; &quot;x&quot;"), 'Q&A – café "x"');
+  assert.equal(cleanTitle("how to write &amp;amp;amp;"), "how to write &amp;amp;");
+  assert.equal(cleanTitle("AT&T ?a=1&copy=2 &bogus;"), "AT&T ?a=1&copy=2 &bogus;");
+});
+
+test("tags are taken out, words stay whole and lines stay apart", () => {
+  assert.equal(cleanTitle("un<b>believ</b>able<br/>news<p class='x'>today</p>"), "unbelievable news today");
+  assert.equal(cleanTitle("a <!-- hidden --> b <!-- to the end"), "a b");
+  assert.equal(cleanTitle("<!DOCTYPE html><HTML>Hello <SCRIPT src=x>"), "Hello");
+  assert.equal(cleanTitle("&lt;script&gt;alert(1)&lt;/script&gt;"), "alert(1)");
+});
+
+test("source code and arithmetic are not tags", () => {
+  const texts = [
+    "vector<int> and map<string, vector<T>>",
+    "Result<(), Box<dyn Error>>",
+    "#include <stdio.h>",
+    "if (a < b && c > d)",
+    "1<2>0",
+    "(?<!foo)bar(?<name>x)",
+  ];
+  for (const text of texts) assert.equal(cleanTitle(text), text);
+  assert.equal(cleanTitle("Map<String, List<Object>> and Option<A>"), "Map<String, List< Object>> and Option< A>");
+});
+
+test("no two halves join into a tag", () => {
+  for (const text of [
+    "<scr<b>ipt>alert(1)</scr</b>ipt>",
+    "<scr\u200Bipt>",
+    "<scr&#x200B;ipt>",
+    "<scr\u0000ipt>",
+    "<<b>script>",
+    "<img src=x onerror=alert(1) ",
+    "<img src=x title='<b>'",
+    "<!<!-- x -->-- y",
+    "<ScRiPt>",
+    "<svg/onload=alert(1)>",
+  ]) {
+    assert.doesNotMatch(cleanTitle(text), /<(script|img|svg|!--|\/)/i, text);
+  }
+});
+
+test("characters that hide or turn text are removed", () => {
+  assert.equal(cleanTitle("a\u202Eb\u2066c\u2069\u200F\u061Cd"), "abcd");
+  assert.equal(cleanTitle("in\u200Bvis\u200Cib\u2060le\uFEFF\u00AD"), "invisible");
+  assert.equal(cleanTitle("ok\u{E0001}\u{E0069}\u{E0067}\u{E007F}\u{E0100}\uFE0F"), "ok");
+  assert.equal(cleanTitle("nul\u0000 bell\u0007 escape\u001B[31m \u0085\u009B"), "nul bell escape[31m");
+  assert.equal(cleanTitle("lone \uD83D and \uDE00 but 😀"), "lone and but 😀");
+  assert.equal(cleanTitle("&#x202E;&#8203;&zwj;x"), "x");
+  // Two lone halves around a tag would make a character of the tag block.
+  assert.equal(cleanTitle("a\uDB40<b>\uDC41b"), "ab");
+});
+
+test("text is cut by characters, not through one", () => {
+  const [result] = cleanResults([{ title: "😀".repeat(301), url: "https://example.org/", snippet: "é".repeat(1001) }]);
+  assert.equal(result?.title, "😀".repeat(300));
+  assert.equal(result?.snippet, "é".repeat(1000));
+  assert.equal(cleanTitle(`${"x".repeat(299)} y`), "x".repeat(299));
+  assert.doesNotMatch(cleanTitle(`${"x".repeat(298)}<bold`), /<b$/);
+});
+
+test("a megabyte of nonsense takes no time worth noticing", () => {
+  for (const piece of ["<b", "<!--", "<!-- -->", "<scr<b>ipt>", "&lt;", "<", " ", "</", "<a <a>"]) {
+    const startedAt = performance.now();
+    cleanTitle(piece.repeat((1024 * 1024) / piece.length));
+    assert.ok(performance.now() - startedAt < 1500, piece);
+  }
+});
+
+// Pieces that are likely to do harm together, beside any character at all.
+const markup = "< > </ <b <b> </b> <script script> scr ipt <!-- --> <!doctype / = bold".split(" ");
+const entities = "&lt; &#60; &#x202e; &zwj;".split(" ");
+const hidden = ["\u200B", "\u202E", "\u{E0041}", "\uDB40", "\uDC41", "\uFEFF", "\u0000"];
+const space = [" ", "\n", "\t", "\u00A0"];
+const nearTheLimit = ["x".repeat(290), "😀".repeat(150), "y".repeat(985)];
+const piece = fc.oneof(
+  fc.constantFrom(...markup, ...entities, ...hidden, ...space, ...nearTheLimit),
+  fc.string({ unit: "binary", maxLength: 5 }),
+);
+const text = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
+
+const forbidden =
+  /[\p{Cc}\p{Surrogate}\p{Bidi_Control}\p{Variation_Selector}\u00AD\u180E\u200B-\u200F\u2060-\u2064\uFEFF\u{E0000}-\u{E007F}]/u;
+
+test("whatever comes in, what goes out is clean", () => {
+  fc.assert(
+    fc.property(text, text, (title, snippet) => {
+      const [result] = cleanResults([{ title, url: "https://example.org/", snippet }]);
+      assert.ok(result !== undefined);
+      assert.ok(Array.from(result.title).length <= 300 && Array.from(result.snippet).length <= 1000);
+      for (const shown of [result.title, result.snippet]) {
+        assert.doesNotMatch(shown, forbidden);
+        assert.doesNotMatch(shown, /^\s|\s$|\s\s|[^\S ]/);
+        assert.doesNotMatch(shown, /<\/?(b|script)([\s/>]|$)|<!--|<!doctype/i);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("cleaning what is clean changes nothing", () => {
+  // Without ampersands: entities are decoded once, and twice would be once too often.
+  const plain = text.map((any) => any.replaceAll("&", ""));
+  fc.assert(
+    fc.property(plain, plain, fc.webUrl({ withQueryParameters: true, withFragments: true }), (title, snippet, url) => {
+      const once = cleanResults([{ title, url, snippet }]);
+      assert.deepEqual(cleanResults(once), once);
+    }),
+    { numRuns: 3000 },
+  );
+});

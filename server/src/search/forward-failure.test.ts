@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FailureReason, UpstreamFailure } from "../providers/provider.ts";
+import { reasonForStatus } from "../providers/reason-for-status.ts";
+import { forwardFailure } from "./forward-failure.ts";
+
+function failed(reason: FailureReason, more: Partial<UpstreamFailure> = {}): UpstreamFailure {
+  return { ok: false, provider: "searxng", reason, tookMs: 12, ...more };
+}
+
+function forwardStatus(upstreamStatus: number, retryAfterSeconds?: number) {
+  return forwardFailure(failed(reasonForStatus(upstreamStatus), { upstreamStatus, retryAfterSeconds }));
+}
+
+test("every 4xx and 5xx is forwarded, except those that would send the caller the wrong way", () => {
+  const hidden: number[] = [];
+  for (let status = 400; status <= 599; status += 1) {
+    const forwarded = forwardStatus(status);
+    assert.equal(forwarded.code, "upstream_error");
+    assert.equal(forwarded.upstreamStatus, status);
+    if (forwarded.status !== status) {
+      assert.equal(forwarded.status, 502);
+      hidden.push(status);
+    }
+  }
+  assert.deepEqual(hidden, [401, 402, 405, 407, 426]);
+});
+
+test("a body that proves our credential or our empty account hides the status that came with it", () => {
+  for (const [reason, upstreamStatus] of [
+    ["credential", 422],
+    ["credential", 403],
+    ["account_empty", 400],
+    ["account_empty", 429],
+  ] as const) {
+    const forwarded = forwardFailure(failed(reason, { upstreamStatus, retryAfterSeconds: 3600 }));
+    assert.equal(forwarded.status, 502);
+    assert.equal(forwarded.code, "upstream_error");
+    assert.equal(forwarded.upstreamStatus, upstreamStatus);
+  }
+});
+
+test("an upstream that gave no usable answer is a 502, one that gave none in time a 504", () => {
+  const shown = (["invalid_response", "unreachable", "timeout"] as const).map((reason) => {
+    const { code, status, retryable, retryAfterSeconds } = forwardFailure(failed(reason));
+    return [code, status, retryable, retryAfterSeconds];
+  });
+  assert.deepEqual(shown, [
+    ["upstream_invalid_response", 502, true, 2],
+    ["upstream_unreachable", 502, true, 2],
+    ["upstream_timeout", 504, true, 2],
+  ]);
+});
+
+test("a status that came with a useless answer is told but never forwarded", () => {
+  for (const upstreamStatus of [200, 204, 302, 304, 999]) {
+    const forwarded = forwardFailure(failed("invalid_response", { upstreamStatus }));
+    assert.equal(forwarded.status, 502);
+    assert.equal(forwarded.upstreamStatus, upstreamStatus);
+  }
+});
+
+test("a status outside 400 to 599 is not forwarded, whatever an adapter makes of it", () => {
+  for (const upstreamStatus of [undefined, 200, 302, 399, 600]) {
+    assert.equal(forwardFailure(failed("throttled", { upstreamStatus })).status, 502);
+  }
+});
+
+test("retrying is advised for 408, 425, 429 and every 5xx, and only then with a time to wait", () => {
+  for (let status = 400; status <= 599; status += 1) {
+    const forwarded = forwardStatus(status);
+    const isAdvised = [408, 425, 429].includes(forwarded.status) || forwarded.status >= 500;
+    assert.equal(forwarded.retryable, isAdvised, `${status}`);
+    assert.equal(forwarded.retryAfterSeconds, isAdvised ? 2 : undefined, `${status}`);
+  }
+});
+
+test("the upstream's Retry-After crosses over for 429 and 503, between 1 and 120 seconds", () => {
+  assert.equal(forwardStatus(429, 7).retryAfterSeconds, 7);
+  assert.equal(forwardStatus(503, 0).retryAfterSeconds, 1);
+  assert.equal(forwardStatus(503, 86_400).retryAfterSeconds, 120);
+  assert.equal(forwardStatus(500, 60).retryAfterSeconds, 2);
+  assert.equal(forwardStatus(404, 60).retryAfterSeconds, undefined);
+});

@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import type { Redis } from "ioredis";
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { Problem } from "../problems.ts";
+
+// Limits protect us; budgets protect the caller. They are counted in Redis for all servers together. When Redis is
+// away or slow, each server counts alone against its share: the cost is precision, never a refused search.
+
+export interface LimitedKey {
+  keyId: string;
+  searchesPerSecond: number;
+  searchesInFlight: number;
+}
+
+/** A place among the searches in flight. */
+export interface Place {
+  rateLimitPolicy: string;
+  rateLimit: string;
+  leave(): void;
+}
+
+export type EnterLimits = (key: LimitedKey) => Promise<Place>;
+
+export interface LimitsOptions {
+  /** Without Redis this server counts alone. */
+  redis: Redis | undefined;
+  /** How many servers share the limits. */
+  servers: number;
+}
+
+/** Takes one search off the key's rate and a place among its searches in flight, or refuses with 429. */
+export function createLimits(options: LimitsOptions): EnterLimits {
+  const rates = new Map<number, RateLimiterAbstract>();
+  const inFlight = countInFlight(options);
+
+  function rateOf(limit: number): RateLimiterAbstract {
+    const known = rates.get(limit);
+    if (known) return known;
+    const made = createRate(options, limit);
+    rates.set(limit, made);
+    return made;
+  }
+
+  return async function enter(key) {
+    const policy = `"key";q=${key.searchesPerSecond};w=1`;
+    const [rate, leave] = await Promise.all([
+      takeFromRate(rateOf(key.searchesPerSecond), key.keyId),
+      inFlight.enter(key.keyId, key.searchesInFlight),
+    ]);
+    const rateLimit = `"key";r=${rate.remaining};t=${rate.resetSeconds}`;
+    const headers = { "ratelimit-policy": policy, ratelimit: rateLimit };
+    if (rate.isOver) {
+      leave?.();
+      throw new Problem("rate_limited", { retryAfterSeconds: rate.resetSeconds, headers });
+    }
+    if (!leave) throw new Problem("concurrency_limited", { headers });
+    return { rateLimitPolicy: policy, rateLimit, leave };
+  };
+}
+
+function createRate({ redis, servers }: LimitsOptions, limit: number): RateLimiterAbstract {
+  const alone = new RateLimiterMemory({ points: Math.ceil(limit / servers), duration: 1 });
+  if (!redis) return alone;
+  return new RateLimiterRedis({
+    storeClient: redis,
+    keyPrefix: "pb:rate",
+    points: limit,
+    duration: 1,
+    rejectIfRedisNotReady: true,
+    insuranceLimiter: alone,
+  });
+}
+
+async function takeFromRate(
+  rate: RateLimiterAbstract,
+  keyId: string,
+): Promise<{ isOver: boolean; remaining: number; resetSeconds: number }> {
+  const [isOver, state] = await rate.consume(keyId).then(
+    (taken) => [false, taken] as const,
+    (refused: unknown) => {
+      if (!(refused instanceof RateLimiterRes)) throw refused;
+      return [true, refused] as const;
+    },
+  );
+  return { isOver, remaining: state.remainingPoints, resetSeconds: Math.max(1, Math.ceil(state.msBeforeNext / 1_000)) };
+}
+
+// A member of a sorted set per search in flight, scored by the time it entered. One that was never taken out, because
+// its server died, is no longer counted when the longest possible search is over.
+const longestSearchMs = 60_000;
+const enterScript = `
+  local now = redis.call('time')
+  local ms = now[1] * 1000 + math.floor(now[2] / 1000)
+  redis.call('zremrangebyscore', KEYS[1], '-inf', ms - ARGV[3])
+  if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+  redis.call('zadd', KEYS[1], ms, ARGV[1])
+  redis.call('pexpire', KEYS[1], ARGV[3])
+  return 1`;
+
+interface InFlight {
+  /** How to leave, or nothing if the key has as many searches in flight as it may. */
+  enter(keyId: string, limit: number): Promise<(() => void) | undefined>;
+}
+
+function countInFlight({ redis, servers }: LimitsOptions): InFlight {
+  const alone = new Map<string, number>();
+
+  /** Everything this server has in flight, whether Redis knows of it or not. */
+  function countHere(keyId: string, change: 1 | -1): number {
+    const count = (alone.get(keyId) ?? 0) + change;
+    if (count === 0) alone.delete(keyId);
+    else alone.set(keyId, count);
+    return count;
+  }
+
+  return {
+    async enter(keyId, limit) {
+      const here = countHere(keyId, 1);
+      const name = `pb:flight:${keyId}`;
+      const member = randomUUID();
+      const share = Math.max(1, Math.floor(limit / servers));
+      const entered = redis
+        ? await redis.eval(enterScript, 1, name, member, limit, longestSearchMs).then(
+            (answer) => answer === 1,
+            () => "alone" as const,
+          )
+        : "alone";
+      if (entered === false || (entered === "alone" && here > share)) {
+        countHere(keyId, -1);
+        return undefined;
+      }
+      return () => {
+        countHere(keyId, -1);
+        // Also when Redis seemed away: it may have counted us and only answered too late. A member that could not be
+        // taken out stops counting after `longestSearchMs`.
+        redis?.zrem(name, member).catch(() => undefined);
+      };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { type Micros, parseUsd } from "../lib/money.ts";
+import { Problem } from "../problems.ts";
+
+export interface Run {
+  name: string;
+  maxMicros: Micros;
+  ttlSeconds: number;
+}
+
+const defaultTtlSeconds = 3_600;
+const mostTtlSeconds = 30 * 24 * 3_600;
+
+/** The caller's Idempotency-Key, raw or as a quoted string: both name the same key. */
+export function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
+  if (!/^[\x20-\x7e]{1,255}$/.test(key))
+    throw invalidHeader("Idempotency-Key", "must be 1 to 255 printable ASCII characters");
+  return key;
+}
+
+/** `Search-Run: <id>; max=0.50; ttl=3600`. The max is asked for every time, so that no run is open-ended by mistake. */
+export function readRun(header: string | undefined): Run | undefined {
+  if (header === undefined) return undefined;
+  const [name = "", ...parameters] = header.split(";").map((part) => part.trim());
+  const given = new Map(parameters.map(readParameter));
+  const maxMicros = parseUsd(given.get("max") ?? "");
+  const ttlSeconds = Number(given.get("ttl") ?? defaultTtlSeconds);
+  const isClear = given.size === parameters.length && !given.has("unknown");
+  if (!/^[\w.:@/-]{1,128}$/.test(name) || maxMicros === undefined || !isClear) {
+    throw invalidHeader("Search-Run", "must look like `my-run; max=0.50; ttl=3600`");
+  }
+  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > mostTtlSeconds) {
+    throw invalidHeader("Search-Run", `its ttl must be 1 to ${mostTtlSeconds} seconds`);
+  }
+  return { name, maxMicros, ttlSeconds };
+}
+
+function readParameter(text: string): ["max" | "ttl" | "unknown", string] {
+  const [, name, value = ""] = /^(max|ttl)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
+  return name === "max" || name === "ttl" ? [name, value] : ["unknown", text];
+}
+
+function invalidHeader(name: string, rule: string): Problem {
+  return new Problem("invalid_request", {
+    detail: `The header ${name} is not valid: ${rule}. Nothing was charged.`,
+    members: { errors: [{ pointer: "#", code: "invalid_header", detail: `${name}: ${rule}` }] },
+  });
+}

@@ -1,0 +1,88 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import { readBody } from "../http/read-body.ts";
+import type { Route } from "../http/route.ts";
+import { formatUsd } from "../lib/money.ts";
+import { type ProblemCode, problemCodes } from "../problems.ts";
+import { searchRequestSchema } from "./parse-search.ts";
+import { type SearchAnswer, type SearchParts, search } from "./search.ts";
+import { startSteps } from "./steps.ts";
+
+const resultSchema = Type.Object({
+  title: Type.String({ description: "Title of the hit, plain text, at most 300 characters." }),
+  url: Type.String({ description: "Address of the hit; http or https.", format: "uri" }),
+  snippet: Type.String({
+    description: "Excerpt of the hit, plain text, at most 1,000 characters. Untrusted: it comes from the web.",
+  }),
+  source: Type.String({ description: "Host of the address without a leading www." }),
+});
+
+const searchAnswerSchema = Type.Object(
+  {
+    query: Type.String({ description: "The query as it was run." }),
+    n: Type.Integer({ minimum: 0, maximum: 20, description: "How many results came back." }),
+    results: Type.Array(resultSchema, { maxItems: 20 }),
+  },
+  { title: "SearchAnswer" },
+);
+
+/** Everything in the table but what belongs to other addresses. */
+const searchProblems = problemCodes.filter(
+  (code: ProblemCode) => code !== "not_found" && code !== "method_not_allowed",
+);
+
+export function searchRoutes(parts: SearchParts): Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/v1/search",
+      scope: "search",
+      summary: "Search the web",
+      description:
+        "Runs one search and charges 0.01 USD if, and only if, it answers 200. A failed search is never shown as an empty one.",
+      requestHeaders: {
+        "Idempotency-Key":
+          "1 to 255 printable ASCII characters. A retry with the same key and body never pays twice, for 24 hours.",
+        "Search-Run": "`<id>; max=0.50; ttl=3600`: a budget shared by every search that names the same id.",
+      },
+      requestBody: searchRequestSchema,
+      answer: searchAnswerSchema,
+      problems: searchProblems,
+      handle: (request, reply) => answerSearch(parts, request, reply),
+    },
+  ];
+}
+
+async function answerSearch(parts: SearchParts, request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+  const steps = startSteps();
+  const left = new AbortController();
+  reply.raw.once("close", () => left.abort());
+  try {
+    const answer = await search(
+      {
+        searchId: request.id,
+        rawHeaders: request.raw.rawHeaders,
+        headers: request.headers as Record<string, string | undefined>,
+        ip: request.ip,
+        steps,
+        readBody: () => readBody(request.raw),
+        signal: left.signal,
+        tell: (headers) => void reply.headers(headers),
+      },
+      parts,
+    );
+    parts.noteCharge(answer.charge);
+    if (left.signal.aborted) request.log.info({ charge: formatUsd(answer.charge) }, "paid, and the caller has gone");
+    tellAnswer(reply, answer);
+    return answer.body;
+  } finally {
+    reply.header("server-timing", steps.header());
+  }
+}
+
+function tellAnswer(reply: FastifyReply, { caller, charge, balance, isReplayed }: SearchAnswer): void {
+  reply.header("content-type", "application/json; charset=utf-8");
+  reply.header("wallet-charge", `${formatUsd(charge)};currency=usd`);
+  if (caller.scopes.includes("wallet:read")) reply.header("wallet-balance", `${formatUsd(balance)};currency=usd`);
+  if (isReplayed) reply.header("idempotent-replayed", "true");
+}

@@ -1,0 +1,101 @@
+import type { Principal } from "../keys/keys.ts";
+import { type Micros, priceMicros } from "../lib/money.ts";
+import { Problem } from "../problems.ts";
+import type { Hit } from "../providers/provider.ts";
+import type { Ledger } from "../wallet/wallet.ts";
+import type { SearchResult } from "./clean-results.ts";
+import type { FindHits } from "./find-hits.ts";
+import { type Claim, makeClaim } from "./idempotency.ts";
+import type { EnterLimits } from "./limits.ts";
+import { parseSearch, type SearchInput } from "./parse-search.ts";
+import { refuseHold } from "./refusals.ts";
+import { readIdempotencyKey, readRun } from "./search-headers.ts";
+import type { Steps } from "./steps.ts";
+
+// One paid search, read from top to bottom. The order is published: it decides which refusal wins.
+// A 200 is charged exactly once and anything else nothing, because
+//   - the price is held before an upstream is asked, so two searches cannot spend the same cent;
+//   - whatever fails between hold and capture releases the hold;
+//   - the capture writes the charge, its ledger entry and the stored answer in one transaction;
+//   - nothing is answered before the capture is known.
+
+export async function search(request: SearchRequest, parts: SearchParts): Promise<SearchAnswer> {
+  const { searchId, headers, steps } = request;
+  const caller = await steps.time("auth", parts.authenticate(request));
+  const place = await parts.enterLimits(caller);
+  request.tell({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
+  try {
+    const input = parseSearch(await request.readBody(), parts.longestQuery(caller.mode));
+    const run = readRun(headers["search-run"]);
+    const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
+    const claim = idempotencyKey ? makeClaim(parts.secret, caller, idempotencyKey, input) : undefined;
+
+    const hold = { searchId, walletId: caller.walletId };
+    const held = await steps.time("hold", parts.hold({ ...hold, keyId: caller.keyId, run, idempotency: claim }));
+    if (held.outcome === "replayed" && claim) {
+      return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
+    }
+    if (held.outcome !== "held") throw refuseHold(held, parts.topUpUrl);
+
+    const { body, answer } = await steps
+      .time("upstream", parts.findHits(caller.mode, input, request.signal))
+      .then((hits) => encodeAnswer(input, parts.rank(hits, input), claim))
+      .catch(async (failure: unknown) => {
+        await parts.release(hold);
+        throw failure;
+      });
+
+    const paid = await steps.time("capture", parts.capture({ ...hold, answer }));
+    if (paid.state !== "captured") throw new Problem("ledger_unavailable", { cause: new Error(`late: ${paid.state}`) });
+    const charge = caller.mode === "live" ? priceMicros : 0n;
+    return { caller, body, charge, balance: paid.balance, isReplayed: false };
+  } finally {
+    place.leave();
+  }
+}
+
+/** What HTTP hands to the story. */
+export interface SearchRequest {
+  /** Names the request, the hold and the charge. */
+  searchId: string;
+  /** Header lines as they came, names and values in turn. */
+  rawHeaders: readonly string[];
+  headers: Record<string, string | undefined>;
+  ip: string;
+  steps: Steps;
+  /** Reads the body only when asked, so that nobody without a key or over a limit makes us parse. */
+  readBody(): Promise<Buffer>;
+  /** Fires when the caller has gone. */
+  signal: AbortSignal;
+  /** Headers of the answer, whatever the answer will be. */
+  tell(headers: Record<string, string>): void;
+}
+
+export interface SearchAnswer {
+  caller: Principal;
+  body: Buffer;
+  charge: Micros;
+  balance: Micros;
+  isReplayed: boolean;
+}
+
+/** The other rooms, as functions; app.ts hands them in. */
+export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
+  authenticate(request: Pick<SearchRequest, "rawHeaders" | "ip">): Promise<Principal>;
+  enterLimits: EnterLimits;
+  longestQuery(mode: Principal["mode"]): number;
+  findHits: FindHits;
+  rank(hits: Hit[], input: SearchInput): SearchResult[];
+  /** Never rejects: what could not be released expires by itself. */
+  release(hold: { searchId: string; walletId: string }): Promise<void>;
+  /** Called for every paid search, whether or not its caller is still there to hear of it. */
+  noteCharge(charge: Micros): void;
+  secret: Buffer;
+  topUpUrl: string;
+}
+
+/** The bytes to send, and the same bytes as they rest for a retry. */
+function encodeAnswer(input: SearchInput, results: SearchResult[], claim: Claim | undefined) {
+  const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
+  return { body, answer: claim?.seal(body) };
+}
