@@ -1,0 +1,29 @@
+import type { ParseArgsOptionsConfig } from "node:util";
+import type { Pool } from "../db/pool.ts";
+import type { Pepper } from "../keys/keys.ts";
+
+/** The values a command was given. parseArgs has checked that they are options of the command. */
+export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+export interface CommandContext {
+  values: Values;
+  /** As the owner. */
+  pool: Pool;
+  /** New keys are made under it. */
+  pepper: () => Pepper;
+  print: (text: string) => void;
+}
+
+export interface Command {
+  /** Its options as a person would write them: "--wallet ID [--json]". */
+  usage: string;
+  summary: string;
+  options: ParseArgsOptionsConfig;
+  run: (context: CommandContext) => Promise<void>;
+}
+
+/** The command was written wrongly: exit 2. */
+export class UsageError extends Error {}
+
+/** The command could not be done: exit 1. The message says what to do next. */
+export class CommandFailed extends Error {}

@@ -1,0 +1,143 @@
+import { DatabaseError } from "pg";
+import { inTransaction } from "../db/in-transaction.ts";
+import type { Queryable } from "../db/pool.ts";
+import { createKey, type KeyMode, listKeys, revokeKey } from "../keys/keys.ts";
+import { formatUsd, type Micros } from "../lib/money.ts";
+import { createKeyBudget, type KeyBudget, readKeyBudgets, readWallet } from "../wallet/wallet.ts";
+import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
+import { formatTable } from "./format-table.ts";
+import {
+  readId,
+  readOptionalAmount,
+  readOptionalCount,
+  readOptionalMoment,
+  readText,
+  readTexts,
+} from "./read-values.ts";
+
+const text = { type: "string" } as const;
+
+export const keyCommands: Record<string, Command> = {
+  create: {
+    usage: `--wallet ID --mode live|test|mgmt --name NAME [--budget-total 1.00] [--budget-day 1.00]
+      [--budget-month 1.00] [--expires 2030-01-31T12:00:00Z] [--allow-ip 192.0.2.0/24 ...] [--rate N]
+      [--in-flight N] [--json]`,
+    summary: "Make a key. It is shown once.",
+    options: {
+      wallet: text,
+      mode: text,
+      name: text,
+      "budget-total": text,
+      "budget-day": text,
+      "budget-month": text,
+      expires: text,
+      "allow-ip": { type: "string", multiple: true },
+      rate: text,
+      "in-flight": text,
+      json: { type: "boolean" },
+    },
+    run: create,
+  },
+  list: { usage: "--wallet ID", summary: "The keys of a wallet.", options: { wallet: text }, run: list },
+  revoke: {
+    usage: "--wallet ID --key ID",
+    summary: "From now on the key can spend nothing.",
+    options: { wallet: text, key: text },
+    run: revoke,
+  },
+};
+
+async function create({ values, pool, pepper, print }: CommandContext): Promise<void> {
+  const walletId = readId(values, "wallet");
+  const mode = readMode(readText(values, "mode"));
+  const name = readText(values, "name");
+  const limits = {
+    total: readOptionalAmount(values, "budget-total"),
+    day: readOptionalAmount(values, "budget-day"),
+    month: readOptionalAmount(values, "budget-month"),
+  };
+  const hasBudget = Object.values(limits).some((limit) => limit !== undefined);
+  if (hasBudget && mode !== "live") throw new UsageError("Only a live key spends, so only a live key has a budget.");
+  const expiresAt = readOptionalMoment(values, "expires");
+  const rate = readOptionalCount(values, "rate");
+  const inFlight = readOptionalCount(values, "in-flight");
+  const allowedIps = readTexts(values, "allow-ip");
+
+  for (const network of allowedIps) await checkNetwork(pool, network);
+  if (!(await readWallet(pool, walletId))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
+  const made = await inTransaction(pool, async (db) =>
+    createKey(db, pepper(), {
+      walletId,
+      mode,
+      name,
+      ...(expiresAt && { expiresAt }),
+      ...(allowedIps.length > 0 && { allowedIps }),
+      ...(rate && { searchesPerSecond: rate }),
+      ...(inFlight && { searchesInFlight: inFlight }),
+      ...(hasBudget && { budgetId: await createKeyBudget(db, walletId, limits) }),
+    }),
+  );
+  if (values["json"]) return print(JSON.stringify({ keyId: made.id, key: made.key }));
+  print(`The key "${name}" is ready.\n`);
+  print(
+    formatTable([
+      ["key", made.key],
+      ["id", made.id],
+    ]),
+  );
+  print("\nThe key is shown this once. Keep it where your secrets are.");
+}
+
+function readMode(mode: string): KeyMode {
+  if (mode === "live" || mode === "test" || mode === "mgmt") return mode;
+  throw new UsageError("--mode must be live, test or mgmt.");
+}
+
+/** The database is asked, since it is the one that keeps them. */
+async function checkNetwork(db: Queryable, network: string): Promise<void> {
+  try {
+    await db.query("select $1::cidr", [network]);
+  } catch (error) {
+    const isMalformed = error instanceof DatabaseError && error.code === "22P02";
+    if (!isMalformed) throw error;
+    throw new UsageError(`--allow-ip ${network} is not an address or a network such as 192.0.2.0/24.`);
+  }
+}
+
+async function list({ values, pool, print }: CommandContext): Promise<void> {
+  const walletId = readId(values, "wallet");
+  if (!(await readWallet(pool, walletId))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
+  const budgets = new Map((await readKeyBudgets(pool, walletId)).map((budget) => [budget.id, budget]));
+  const rows = (await listKeys(pool, walletId)).map((key) => [
+    key.id,
+    key.mode,
+    key.name,
+    `${key.start}...`,
+    key.state,
+    key.expiresAt?.toISOString() ?? "never",
+    describeBudget(budgets.get(key.budgetId ?? "")),
+  ]);
+  if (rows.length === 0) return print("This wallet has no keys. Make one: npm run admin -- key create --help");
+  print(formatTable(rows, ["id", "mode", "name", "begins", "state", "expires", "budget: spent of limit"]));
+}
+
+function describeBudget(budget: KeyBudget | undefined): string {
+  if (!budget) return "none";
+  const part = (word: string, spent: Micros, limit: Micros | null): string[] =>
+    limit === null ? [] : [`${word} ${formatUsd(spent)} of ${formatUsd(limit)}`];
+  return [
+    ...part("total", budget.totalSpent, budget.totalLimit),
+    ...part("day", budget.daySpent, budget.dayLimit),
+    ...part("month", budget.monthSpent, budget.monthLimit),
+  ].join(", ");
+}
+
+async function revoke({ values, pool, print }: CommandContext): Promise<void> {
+  const walletId = readId(values, "wallet");
+  const keyId = readId(values, "key");
+  if (await revokeKey(pool, { walletId, keyId })) return print("Revoked. The key can spend nothing from now on.");
+  const known = (await listKeys(pool, walletId)).find((key) => key.id === keyId);
+  if (!known)
+    throw new CommandFailed(`The wallet ${walletId} has no key with the id ${keyId}. See: npm run admin -- key list`);
+  print("That key was already revoked; nothing changed.");
+}

@@ -1,0 +1,58 @@
+import { type Micros, parseUsd } from "../lib/money.ts";
+import { UsageError, type Values } from "./command.ts";
+
+// Options are parsed here, once; behind this file an amount is Micros and an id is an id.
+
+export function readText(values: Values, name: string): string {
+  const text = readOptionalText(values, name);
+  if (text === undefined) throw new UsageError(`--${name} is missing.`);
+  return text;
+}
+
+function readOptionalText(values: Values, name: string): string | undefined {
+  const value = values[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== "string" || value.trim() === "") throw new UsageError(`--${name} is empty.`);
+  return value.trim();
+}
+
+export function readTexts(values: Values, name: string): string[] {
+  const value = values[name] ?? [];
+  return Array.isArray(value) ? value.map(String) : [String(value)];
+}
+
+export function readId(values: Values, name: string): string {
+  const text = readText(values, name);
+  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) {
+    throw new UsageError(`--${name} must be an id such as 0192f0c1-7c3e-7000-8000-000000000000.`);
+  }
+  return text.toLowerCase();
+}
+
+export function readOptionalAmount(values: Values, name: string): Micros | undefined {
+  const text = readOptionalText(values, name);
+  if (text === undefined) return undefined;
+  const amount = parseUsd(text);
+  if (amount === undefined) throw new UsageError(`--${name} must be an amount in USD such as 5.00.`);
+  return amount;
+}
+
+export function readOptionalCount(values: Values, name: string): number | undefined {
+  const text = readOptionalText(values, name);
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new UsageError(`--${name} must be a whole number from 1 to 9999999.`);
+  return Number(text);
+}
+
+/** A moment with its zone, or a day, which begins at midnight UTC. */
+export function readOptionalMoment(values: Values, name: string): Date | undefined {
+  const text = readOptionalText(values, name);
+  if (text === undefined) return undefined;
+  const moment = new Date(text);
+  const isClear = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  if (!isClear || Number.isNaN(moment.getTime())) {
+    throw new UsageError(`--${name} must be a moment such as 2030-01-31T12:00:00Z.`);
+  }
+  if (moment.getTime() <= Date.now()) throw new UsageError(`--${name} is in the past.`);
+  return moment;
+}

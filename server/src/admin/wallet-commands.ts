@@ -1,0 +1,112 @@
+import { formatUsd } from "../lib/money.ts";
+import { readEntries, readWallet, suspendWallet, topUpBatch } from "../wallet/wallet.ts";
+import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
+import { createAccount } from "./create-account.ts";
+import { formatTable } from "./format-table.ts";
+import { readId, readOptionalAmount, readText } from "./read-values.ts";
+
+const wallet = { type: "string" } as const;
+const json = { type: "boolean" } as const;
+
+export const walletCommands: Record<string, Command> = {
+  create: {
+    usage: "--name NAME [--balance 5.00] [--json]",
+    summary: "Make a wallet with keys; its balance is a credit of yours.",
+    options: { name: { type: "string" }, balance: { type: "string" }, json },
+    run: create,
+  },
+  "top-up": {
+    usage: "--wallet ID --amount 5.00 --payment ID [--json]",
+    summary: "Book money you received, once per payment.",
+    options: { wallet, amount: { type: "string" }, payment: { type: "string" }, json },
+    run: topUp,
+  },
+  show: {
+    usage: "--wallet ID",
+    summary: "The balance and the last entries.",
+    options: { wallet },
+    run: show,
+  },
+  suspend: {
+    usage: "--wallet ID",
+    summary: "Let it pay for nothing until it is resumed.",
+    options: { wallet },
+    run: (context) => setSuspended(context, true),
+  },
+  resume: {
+    usage: "--wallet ID",
+    summary: "Let a suspended wallet pay again.",
+    options: { wallet },
+    run: (context) => setSuspended(context, false),
+  },
+};
+
+async function create({ values, pool, pepper, print }: CommandContext): Promise<void> {
+  const name = readText(values, "name");
+  const balance = readOptionalAmount(values, "balance") ?? 0n;
+  const { walletId, liveKey, testKey, managementKey } = await createAccount(pool, { name, balance, pepper: pepper() });
+  if (values["json"]) return print(JSON.stringify({ walletId, liveKey, managementKey }));
+  print(`The wallet "${name}" is ready. Its balance is ${formatUsd(balance)} USD.\n`);
+  print(
+    formatTable([
+      ["wallet", walletId],
+      ["live key", liveKey],
+      ["test key", testKey],
+      ["management key", managementKey],
+    ]),
+  );
+  print("\nThe keys are shown this once. Keep them where your secrets are.");
+}
+
+async function topUp({ values, pool, print }: CommandContext): Promise<void> {
+  const walletId = readId(values, "wallet");
+  const paymentId = readText(values, "payment");
+  const amount = readOptionalAmount(values, "amount");
+  if (amount === undefined || amount === 0n) throw new UsageError("--amount must be more than nothing, such as 5.00.");
+  if (paymentId.length > 255) throw new UsageError("--payment must have at most 255 characters.");
+  const [outcome] = await topUpBatch(pool, "top_up", [{ paymentId, walletId, amount }]);
+  if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
+  if (outcome === "conflicting") {
+    throw new CommandFailed(
+      `The payment ${paymentId} was already booked, for another wallet or another amount. Nothing was booked now: compare it with your payment processor.`,
+    );
+  }
+  const balance = formatUsd((await readWallet(pool, walletId))?.balance ?? 0n);
+  if (values["json"]) return print(JSON.stringify({ walletId, paymentId, outcome, balance }));
+  const did =
+    outcome === "credited" ? `Booked ${formatUsd(amount)} USD.` : "That payment was already booked; nothing changed.";
+  print(`${did} The balance is ${balance} USD.`);
+}
+
+async function show({ values, pool, print }: CommandContext): Promise<void> {
+  const walletId = readId(values, "wallet");
+  const found = await readWallet(pool, walletId);
+  if (!found) throw new CommandFailed(`No wallet has the id ${walletId}.`);
+  print(
+    formatTable([
+      ["wallet", found.id],
+      ["name", found.name],
+      ["balance", `${formatUsd(found.balance)} USD`],
+      ["held", `${formatUsd(found.held)} USD`],
+      ["state", found.isSuspended ? "suspended" : "active"],
+    ]),
+  );
+  const entries = await readEntries(pool, walletId, { most: 10 });
+  if (entries.length === 0) return print("\nNo money has moved yet.");
+  print("\nThe last entries, newest first:\n");
+  const rows = entries.map((entry) => [
+    entry.createdAt.toISOString(),
+    entry.kind,
+    formatUsd(entry.amount).padStart(12),
+    entry.requestId ?? "",
+  ]);
+  print(formatTable(rows, ["when", "kind", "USD".padStart(12), "request"]));
+}
+
+async function setSuspended({ values, pool, print }: CommandContext, isSuspended: boolean): Promise<void> {
+  const walletId = readId(values, "wallet");
+  if (!(await suspendWallet(pool, walletId, isSuspended))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
+  print(
+    isSuspended ? "Suspended. No search is paid for until you resume it." : "Resumed. Its searches are paid for again.",
+  );
+}

@@ -1,0 +1,30 @@
+/** Dev has said that already, in its own words. */
+const saidBefore = /^(?:Server listening at |listening$|working$|stopping$|stopped$)/;
+
+/** A line of the server's or the worker's log, as a person wants to see it; nothing if that person knows it. */
+export function describeLine(name: string, line: string): string | undefined {
+  const entry = parseEntry(line);
+  if (!entry) return `${name}: ${line}`;
+  if (saidBefore.test(String(entry["msg"]))) return undefined;
+  const { time, level, msg, service: _service, reqId: _request, ...rest } = entry;
+  const clock = typeof time === "string" ? time.slice(11, 19) : "";
+  const details = Object.entries(rest).map(
+    ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return [`${clock} ${name}${describeLevel(Number(level))}:`, String(msg), ...details].join(" ");
+}
+
+function describeLevel(level: number): string {
+  if (level >= 50) return " ERROR";
+  return level >= 40 ? " warning" : "";
+}
+
+function parseEntry(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}

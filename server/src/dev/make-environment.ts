@@ -1,0 +1,26 @@
+import { randomBytes } from "node:crypto";
+import type { Addresses } from "./choose-addresses.ts";
+import type { DatabaseUrls } from "./prepare-database.ts";
+
+/** What the server, the worker and the admin command need. What the person who started dev has set is kept. */
+export function makeEnvironment(
+  given: NodeJS.ProcessEnv,
+  { addresses, urls }: { addresses: Addresses; urls: DatabaseUrls },
+): Record<string, string> {
+  const settings = Object.entries(given).filter(
+    (entry): entry is [string, string] => entry[0].startsWith("PENNYBLACK_") && Boolean(entry[1]),
+  );
+  return {
+    PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
+    PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
+    PENNYBLACK_PUBLIC_URL: addresses.url,
+    PENNYBLACK_DRAIN_MS: "0",
+    ...Object.fromEntries(settings),
+    HOST: addresses.host,
+    PORT: String(addresses.port),
+    PENNYBLACK_OPS_PORT: String(addresses.opsPort),
+    DATABASE_URL: urls.ledger,
+    PENNYBLACK_TENANT_DATABASE_URL: urls.tenant,
+    PENNYBLACK_DIRECT_DATABASE_URL: urls.owner,
+  };
+}

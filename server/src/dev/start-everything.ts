@@ -1,0 +1,94 @@
+import { type Account, createAccount } from "../admin/create-account.ts";
+import { readConfig, serverSettings, workerSettings } from "../config.ts";
+import { createPool } from "../db/pool.ts";
+import type { Micros } from "../lib/money.ts";
+import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
+import { describeLine } from "./describe-line.ts";
+import { writeEnvironmentFile } from "./environment-file.ts";
+import { makeEnvironment } from "./make-environment.ts";
+import { prepareDatabase } from "./prepare-database.ts";
+import type { DevOptions } from "./read-options.ts";
+import { type Child, startChild, whileAlive } from "./start-child.ts";
+import { startPostgres } from "./start-postgres.ts";
+import { waitUntilReady } from "./wait-until-ready.ts";
+
+export interface StartContext {
+  environment: NodeJS.ProcessEnv;
+  /** Whatever is opened is put here, to be closed in the opposite order. */
+  opened: AsyncDisposableStack;
+  stopping: AbortSignal;
+  /** Runs a part of the start and tells how long it took. */
+  step: <Result>(name: string, work: () => Promise<Result>) => Promise<Result>;
+  say: (line: string) => void;
+}
+
+export interface Everything {
+  addresses: Addresses;
+  account: Account;
+  searxngUrl: string | undefined;
+  /** The data was made for this start and goes with it. */
+  isThrowaway: boolean;
+  /** What must stay alive. */
+  parts: Pick<Child, "died">[];
+}
+
+export async function startEverything(options: DevOptions, context: StartContext): Promise<Everything> {
+  const { environment, opened, step } = context;
+  const { devDatabaseUrl } = readConfig(["devDatabaseUrl"], environment);
+  const addresses = await chooseAddresses(options, environment);
+  const postgres = devDatabaseUrl ? undefined : await step("PostgreSQL from npm", startPostgres);
+  if (postgres) opened.defer(postgres.stop);
+  const urls = await step("roles and tables", () => prepareDatabase(devDatabaseUrl ?? postgres?.url ?? ""));
+  const made = makeEnvironment(environment, { addresses, urls });
+  // Before the processes would complain one after the other, each in its own words.
+  readConfig([...serverSettings, ...workerSettings], { ...environment, ...made });
+  const account = await step("wallet and keys", () => createDevAccount(urls.owner, made, options.balance));
+  opened.defer(writeEnvironmentFile(made));
+  const children = await step("server and worker", () => startProcesses(made, addresses, context));
+  return {
+    addresses,
+    account,
+    searxngUrl: made["PENNYBLACK_SEARXNG_URL"],
+    isThrowaway: postgres !== undefined,
+    parts: postgres ? [...children, postgres] : children,
+  };
+}
+
+async function createDevAccount(ownerUrl: string, made: Record<string, string>, balance: Micros): Promise<Account> {
+  const [pepper] = readConfig(["keyPeppers"], made).keyPeppers;
+  if (!pepper) throw new Error("the environment has no pepper");
+  const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
+  try {
+    return await createAccount(pool, { name: `dev ${new Date().toISOString()}`, balance, pepper });
+  } finally {
+    await pool.end();
+  }
+}
+
+async function startProcesses(
+  made: Record<string, string>,
+  addresses: Addresses,
+  context: StartContext,
+): Promise<Child[]> {
+  const environment = { ...context.environment, ...made };
+  const start = (name: string, script: string, extra: Record<string, string>): Child => {
+    const child = startChild({
+      name,
+      script: new URL(script, import.meta.url).pathname,
+      environment: { ...environment, ...extra },
+      onLine(line) {
+        const words = describeLine(name, line);
+        if (words) context.say(words);
+      },
+    });
+    context.opened.defer(child.stop);
+    return child;
+  };
+  const children = [
+    start("server", "../main.ts", {}),
+    start("worker", "../jobs/main.ts", { PENNYBLACK_OPS_PORT: String(addresses.workerOpsPort) }),
+  ];
+  const ready = [addresses.opsUrl, addresses.workerOpsUrl].map((url) => waitUntilReady(url, context.stopping));
+  await whileAlive(Promise.all(ready), children);
+  return children;
+}

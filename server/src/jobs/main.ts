@@ -1,0 +1,118 @@
+import { ConfigFaults, readConfig, workerSettings } from "../config.ts";
+import { expectedMigrations } from "../db/migrate.ts";
+import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
+import { createPool, type Pool } from "../db/pool.ts";
+import { createOpsServer } from "../http/ops-server.ts";
+import { createLog } from "../telemetry/log.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
+import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
+import { reconcile } from "../wallet/reconcile.ts";
+import { expireHolds } from "../wallet/statements.ts";
+import { startWorker } from "./start-worker.ts";
+import { createTasks, crontab } from "./tasks.ts";
+
+// The worker: what nobody asks for and must happen all the same. Any number of them may run beside the servers.
+
+const config = readConfigOrExit();
+const log = createLog(config.logLevel);
+const metrics = createMetrics();
+let isStopping = false;
+
+const pool = openPool("pennyblack worker", 60_000);
+// It reads whole tables.
+const reconcilePool = openPool("pennyblack reconcile", 3_600_000);
+const refusal = await checkDatabase();
+if (refusal) {
+  process.stderr.write(`${refusal}\n`);
+  process.exit(1);
+}
+
+const ops = createOpsServer({
+  log,
+  renderMetrics: metrics.render,
+  whyNotReady: async () => (isStopping ? "stopping" : await checkDatabase()),
+});
+await ops.listen({ host: config.opsHost, port: config.opsPort });
+
+const worker = await startWorker({
+  databaseUrl: config.directDatabaseUrl,
+  tasks: createTasks({
+    log,
+    metrics,
+    expireHolds: (most) => expireHolds(pool, most),
+    forgetAnswers: (most) => forgetAnswers(pool, most),
+    forgetRuns: (most) => forgetRuns(pool, most),
+    makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
+    partitionDaysAhead: () => partitionDaysAhead(pool),
+    findDifferences,
+  }),
+  crontab,
+  first: { sweep: 0, partitions: 0, reconcile: 60_000 },
+  log,
+});
+log.info({ ops: ops.addresses() }, "working");
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.on(signal, () => {
+    if (!isStopping) stop(signal).catch(fail);
+  });
+}
+await worker.ended;
+if (!isStopping) fail(new Error("the worker ended by itself"));
+
+async function stop(signal: string): Promise<void> {
+  isStopping = true;
+  log.info({ signal }, "stopping");
+  // Without a database a job cannot be given back. Its lock runs out, and the next worker takes it.
+  setTimeout(() => process.exit(1), 10_000).unref();
+  await worker.stop();
+  await Promise.all([pool.end(), reconcilePool.end()]);
+  await ops.close();
+  log.info("stopped");
+  log.flush(() => process.exit(0));
+}
+
+/** A supervisor starts it anew; what it left undone is in the database. */
+function fail(err: unknown): void {
+  log.fatal({ err }, "failed");
+  log.flush(() => process.exit(1));
+}
+
+async function findDifferences(): Promise<{ count: number; examples: string[] }> {
+  const { checks } = await reconcile(reconcilePool);
+  const examples = checks.flatMap(({ name, sample }) =>
+    sample.map(({ subject, expected, actual }) => `${name}: ${subject}: expected ${expected}, is ${actual}`),
+  );
+  return { count: checks.reduce((sum, check) => sum + check.differing, 0), examples };
+}
+
+function openPool(name: string, statementTimeoutMs: number): Pool {
+  return createPool({
+    url: config.directDatabaseUrl,
+    name,
+    connections: 4,
+    statementTimeoutMs,
+    onIdleError: (err) => log.warn({ err }, "an idle database connection failed"),
+  });
+}
+
+async function checkDatabase(): Promise<string | undefined> {
+  try {
+    const { rows } = await pool.query<{ name: string }>("select pb.applied_migrations() as name");
+    const missing = expectedMigrations().find((name) => !rows.some((row) => row.name === name));
+    return missing && `The database lacks the migration ${missing}. Run: npm run migrate`;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    return `The database cannot be used (${code || "no connection"}). Check PENNYBLACK_DIRECT_DATABASE_URL; run: npm run migrate`;
+  }
+}
+
+function readConfigOrExit(): ReturnType<typeof readConfig<(typeof workerSettings)[number]>> {
+  try {
+    return readConfig(workerSettings);
+  } catch (error) {
+    if (!(error instanceof ConfigFaults)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}

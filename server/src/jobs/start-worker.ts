@@ -1,0 +1,66 @@
+import { Logger, run, type Task } from "graphile-worker";
+import type { Log } from "../telemetry/log.ts";
+
+export interface TaskContext {
+  /** Runs a task again later. There is at most one waiting of each. */
+  schedule: (task: string, inMs: number) => Promise<void>;
+  /** Aborted when the worker has to stop. */
+  signal: AbortSignal;
+}
+
+export type Tasks = Record<string, (context: TaskContext) => Promise<void>>;
+
+export interface WorkerOptions {
+  databaseUrl: string;
+  tasks: Tasks;
+  crontab: string;
+  /** Tasks that run when a worker starts, and after how long. */
+  first: Readonly<Record<string, number>>;
+  log: Log;
+}
+
+export interface Worker {
+  /** Resolves when the worker ended by itself, which it should not. */
+  ended: Promise<void>;
+  /** Finishes the jobs that run and takes no more. */
+  stop(): Promise<void>;
+}
+
+/** Jobs live in the same PostgreSQL. Any number of workers may run; each job is taken by one. */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const runner = await run({
+    connectionString: options.databaseUrl,
+    concurrency: 2,
+    maxPoolSize: 4,
+    noHandleSignals: true,
+    logger: new Logger(() => (level, message, meta) => writeLine(options.log, level, message, meta["error"])),
+    taskList: Object.fromEntries(Object.entries(options.tasks).map(([name, task]) => [name, toGraphileTask(task)])),
+    crontab: options.crontab,
+  });
+  for (const [name, inMs] of Object.entries(options.first)) {
+    // Keeping an earlier appointment, so that a worker that restarts over and over does not put its jobs off.
+    await runner.addJob(name, {}, { jobKey: name, jobKeyMode: "preserve_run_at", runAt: later(inMs) });
+  }
+  return { ended: runner.promise, stop: () => runner.stop() };
+}
+
+function toGraphileTask(task: Tasks[string]): Task {
+  return (_payload, { addJob, abortSignal }) =>
+    task({
+      schedule: async (name, inMs) => {
+        await addJob(name, {}, { jobKey: name, runAt: later(inMs) });
+      },
+      signal: abortSignal,
+    });
+}
+
+function later(inMs: number): Date {
+  return new Date(Date.now() + inMs);
+}
+
+/** Its lines on every job that went well are many: a level lower than it thinks. */
+function writeLine(log: Log, level: string, message: string, err: unknown): void {
+  if (level === "error") log.error({ err }, message);
+  else if (level === "warning") log.warn({ err }, message);
+  else log.debug(message);
+}

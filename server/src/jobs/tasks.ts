@@ -1,0 +1,78 @@
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { Tasks } from "./start-worker.ts";
+
+/** What the jobs do, handed in by main.ts: a job knows when and how often, not how. */
+export interface TaskParts {
+  log: Log;
+  metrics: Pick<Metrics, "countSwept" | "setReconciliation" | "setPartitionDays">;
+  /** Each ends, deletes or makes at most as many as it is told and says how many it did. */
+  expireHolds: (most: number) => Promise<number>;
+  forgetAnswers: (most: number) => Promise<number>;
+  forgetRuns: (most: number) => Promise<number>;
+  makePartitions: (daysAhead: number) => Promise<number>;
+  partitionDaysAhead: () => Promise<number>;
+  /** How often the books say something else than the searches, with a few examples. */
+  findDifferences: () => Promise<{ count: number; examples: string[] }>;
+}
+
+const batchSize = 1_000;
+const sweepEveryMs = 5_000;
+const partitionDays = 14;
+const fewestPartitionDays = 7;
+
+/**
+ * A job that is killed keeps its lock for hours, and so would a queue of its own. So there are no queues: two runs of
+ * one job at once are harmless by their SQL, and the job's key keeps at most one waiting.
+ */
+export const crontab = [
+  // It reschedules itself every few seconds; this line revives it.
+  "* * * * * sweep ?jobKey=sweep",
+  "17 * * * * reconcile ?jobKey=reconcile",
+  "23 3 * * * partitions ?jobKey=partitions",
+  "*/10 * * * * forget ?jobKey=forget",
+].join("\n");
+
+export function createTasks(parts: TaskParts): Tasks {
+  const { log, metrics } = parts;
+  return {
+    async sweep({ schedule, signal }) {
+      const ended = await untilNone(parts.expireHolds, signal);
+      if (ended > 0) log.info({ holds: ended }, "expired holds whose life was over");
+      metrics.countSwept(ended);
+      await schedule("sweep", sweepEveryMs);
+    },
+
+    async reconcile() {
+      const { count, examples } = await parts.findDifferences();
+      metrics.setReconciliation(count);
+      if (count === 0) log.info("the books are right");
+      else log.error({ count, examples }, "the books do not add up");
+    },
+
+    async partitions() {
+      const made = await parts.makePartitions(partitionDays);
+      const days = await parts.partitionDaysAhead();
+      metrics.setPartitionDays(days);
+      if (made > 0) log.info({ made, days }, "made partitions");
+      if (days < fewestPartitionDays) log.warn({ days }, "partitions are running out");
+    },
+
+    async forget({ signal }) {
+      const answers = await untilNone(parts.forgetAnswers, signal);
+      const runs = await untilNone(parts.forgetRuns, signal);
+      if (answers + runs > 0) log.info({ answers, runs }, "forgot what is no longer promised");
+    },
+  };
+}
+
+/** In batches, so that no statement holds many locks for long. */
+async function untilNone(work: (most: number) => Promise<number>, signal: AbortSignal): Promise<number> {
+  let total = 0;
+  while (!signal.aborted) {
+    const done = await work(batchSize);
+    total += done;
+    if (done === 0) break;
+  }
+  return total;
+}
