@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface DevReady {
+  url: string;
+  opsUrl: string;
+  liveKey: string;
+  testKey: string;
+  managementKey: string;
+  walletId: string;
+}
+
+export interface DevProcess {
+  process: ChildProcess;
+  ready: DevReady;
+  stdout: () => string;
+  stderr: () => string;
+  environmentFile: string;
+  /** What dev left in the temporary folder. */
+  leftBehind: () => string[];
+  /** Every process that dev started and those that they started, while it runs. */
+  descendants: () => number[];
+  /** Its exit code. */
+  ended: Promise<number | null>;
+}
+
+export interface DevWish {
+  args?: string[];
+  environment?: Record<string, string>;
+  /** As a script of npm, as people start it. */
+  throughNpm?: boolean;
+}
+
+const folders: string[] = [];
+process.once("exit", () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+const script = new URL("../src/dev/dev.ts", import.meta.url).pathname;
+
+/** `npm run dev -- --json` in a folder and with a temporary folder of its own, as soon as it is ready. */
+export async function startDev(wish: DevWish = {}): Promise<DevProcess> {
+  const dev = spawnDev(wish);
+  const line = await Promise.race([dev.jsonLine, dev.ended.then(() => undefined)]);
+  if (line === undefined) throw new Error(`dev ended before it was ready:\n${dev.stderr()}`);
+  return { ...dev, ready: JSON.parse(line) as DevReady };
+}
+
+/** For a dev that is expected to fail. */
+export async function failDev(wish: DevWish): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+  const dev = spawnDev(wish);
+  const exitCode = await dev.ended;
+  return { exitCode, stdout: dev.stdout(), stderr: dev.stderr() };
+}
+
+function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {}, throughNpm = false }: DevWish) {
+  const folder = mkdtempSync(join(tmpdir(), "pb-test-dev-"));
+  // PostgreSQL runs as another account where the tests run as root.
+  chmodSync(folder, 0o755);
+  const temporary = mkdtempSync(join(folder, "tmp-"));
+  chmodSync(temporary, 0o777);
+  const words = [script, ...args, "--json"];
+  if (throughNpm) {
+    const command = `exec "${process.execPath}" "${script}"`;
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts: { dev: command } }));
+  }
+  const child = spawn(
+    throughNpm ? "npm" : process.execPath,
+    throughNpm ? ["run", "dev", "--", ...words.slice(1)] : words,
+    {
+      cwd: folder,
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TMPDIR: temporary, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  let stdout = "";
+  let stderr = "";
+  const jsonLine = new Promise<string>((resolve) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk.toString();
+      const line = stdout
+        .split("\n")
+        .slice(0, -1)
+        .find((each) => each.startsWith("{"));
+      if (line) resolve(line);
+    });
+  });
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = once(child, "exit").then(() => child.exitCode);
+  // What dev failed to stop must not keep the tests waiting.
+  for (const stream of [child.stdout, child.stderr]) (stream as Socket).unref();
+  folders.push(folder);
+  return {
+    process: child,
+    jsonLine,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    environmentFile: join(folder, ".pennyblack/dev.env"),
+    leftBehind: () => readdirSync(temporary).filter((name) => name.startsWith("pennyblack")),
+    descendants: () => descendantsOf(child.pid ?? 0),
+    ended,
+  };
+}
+
+export function isAlive(pid: number): boolean {
+  // A process that has ended and whose parent has not looked yet is still listed, as a zombie.
+  return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readStat(pid));
+}
+
+function descendantsOf(pid: number): number[] {
+  const parents = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({ pid: Number(name), parent: Number(/\) \S (\d+)/.exec(readStat(Number(name)))?.[1]) }));
+  const children = parents.filter((each) => each.parent === pid).map((each) => each.pid);
+  return children.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** Empty for a process that has just gone. */
+function readStat(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ESRCH")) return "";
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { choosePort } from "../src/dev/choose-port.ts";
+import { until } from "./until.ts";
+
+export interface PrivateRedis {
+  url: string;
+  process: ChildProcess;
+  /** Ends it without a word, by its own process id. */
+  kill(): Promise<void>;
+}
+
+/** A Redis of the test's own, to be stopped and killed at will. */
+export async function startPrivateRedis(port?: number): Promise<PrivateRedis> {
+  const at = port ?? (await choosePort({ host: "127.0.0.1" }));
+  const child = spawn(
+    "redis-server",
+    ["--port", String(at), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
+    {
+      stdio: "ignore",
+    },
+  );
+  const ended = once(child, "exit");
+  await until("Redis listens", () => canConnect(at));
+  return {
+    url: `redis://127.0.0.1:${at}`,
+    process: child,
+    async kill() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}

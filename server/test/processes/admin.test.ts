@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { createKeys } from "../../src/keys/keys.ts";
+import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
+import { type AdminRun, runAdmin } from "../admin-process.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+
+const pepper = { version: 1, bytes: randomBytes(32) };
+let db: TestDatabase;
+let environment: Record<string, string>;
+
+before(async () => {
+  db = await createTestDatabase();
+  environment = {
+    PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,
+    PENNYBLACK_KEY_PEPPERS: `1:${pepper.bytes.toString("base64")}`,
+  };
+});
+
+after(() => db.drop());
+
+async function admin(...args: string[]): Promise<AdminRun> {
+  return runAdmin(environment, ...args);
+}
+
+async function succeed(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await admin(...args);
+  assert.equal(exitCode, 0, stderr);
+  return stdout;
+}
+
+async function createWallet(balance: string): Promise<{ walletId: string; liveKey: string; managementKey: string }> {
+  return JSON.parse(await succeed("wallet", "create", "--name", "acme", "--balance", balance, "--json"));
+}
+
+/** Pays for one search with a key and says its Request-Id. */
+async function search(walletId: string, key: string): Promise<{ outcome: string; searchId: string }> {
+  const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(key, "192.0.2.1", "search");
+  const searchId = randomUUIDv7();
+  const [held] = await holdBatch(db.ledger, [{ searchId, walletId, keyId }]);
+  if (held?.outcome === "held") await captureBatch(db.ledger, [{ searchId, walletId }]);
+  return { outcome: held?.outcome ?? "", searchId };
+}
+
+test("a new wallet is one line of three members, its keys work and its balance is a credit in the books", async () => {
+  const account = await createWallet("0.05");
+  assert.deepEqual(Object.keys(account), ["walletId", "liveKey", "managementKey"]);
+  assert.equal((await search(account.walletId, account.liveKey)).outcome, "held");
+  const management = await createKeys(db.ledger, [pepper]).authenticate(
+    account.managementKey,
+    "192.0.2.1",
+    "wallet:read",
+  );
+  assert.equal(management.walletId, account.walletId);
+  const shown = await succeed("wallet", "show", "--wallet", account.walletId);
+  assert.match(shown, /balance +0\.04 USD/);
+  assert.match(shown, /capture +-0\.01/);
+  assert.match(shown, /credit +0\.05/);
+  assert.match(await succeed("reconcile"), /Clean at/);
+});
+
+test("a wallet without a balance has no entry, and people see four lines they can copy", async () => {
+  const output = await succeed("wallet", "create", "--name", "empty");
+  assert.match(output, /Its balance is 0\.00 USD/);
+  for (const mode of ["live", "test", "mgmt"]) assert.match(output, new RegExp(`pb_${mode}_[0-9A-Za-z]{36}$`, "m"));
+});
+
+test("a payment is booked once, and the same payment for another amount is refused", async () => {
+  const { walletId } = await createWallet("0");
+  const topUp = ["wallet", "top-up", "--wallet", walletId, "--payment", `pay-${walletId}`, "--json"];
+  const first = JSON.parse(await succeed(...topUp, "--amount", "5.00"));
+  assert.deepEqual(first, { walletId, paymentId: `pay-${walletId}`, outcome: "credited", balance: "5.00" });
+  assert.equal(JSON.parse(await succeed(...topUp, "--amount", "5.00")).outcome, "repeated");
+  const other = await admin(...topUp, "--amount", "6.00");
+  assert.equal(other.exitCode, 1);
+  assert.match(other.stderr, /already booked, for another wallet or another amount/);
+  assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +5\.00 USD/);
+});
+
+test("a suspended wallet pays for nothing until it is resumed", async () => {
+  const { walletId, liveKey } = await createWallet("1.00");
+  const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
+  const hold = async () => (await holdBatch(db.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]))[0]?.outcome;
+  await succeed("wallet", "suspend", "--wallet", walletId);
+  assert.equal(await hold(), "account_suspended");
+  assert.match(await succeed("wallet", "show", "--wallet", walletId), /state +suspended/);
+  await succeed("wallet", "resume", "--wallet", walletId);
+  assert.equal(await hold(), "held");
+});
+
+test("a key keeps within its budget, its networks and its life, and is useless once revoked", async () => {
+  const { walletId } = await createWallet("1.00");
+  const create = ["key", "create", "--wallet", walletId, "--mode", "live", "--name", "agent", "--json"];
+  const budget = ["--budget-total", "0.02", "--budget-day", "0.01", "--budget-month", "0.50"];
+  const networks = ["--allow-ip", "192.0.2.0/24", "--allow-ip", "2001:db8::/32"];
+  const limits = ["--expires", "2099-01-01", "--rate", "7", "--in-flight", "3"];
+  const made = await succeed(...create, ...budget, ...networks, ...limits);
+  const { keyId, key } = JSON.parse(made);
+  assert.deepEqual(Object.keys(JSON.parse(made)), ["keyId", "key"]);
+  const keys = createKeys(db.ledger, [pepper]);
+  const principal = await keys.authenticate(key, "192.0.2.1", "search");
+  assert.deepEqual([principal.searchesPerSecond, principal.searchesInFlight], [7, 3]);
+  await assert.rejects(keys.authenticate(key, "198.51.100.1", "search"), { code: "ip_not_allowed" });
+  assert.equal((await search(walletId, key)).outcome, "held");
+  assert.equal((await search(walletId, key)).outcome, "key_budget_spent");
+
+  const list = ["key", "list", "--wallet", walletId];
+  assert.match(
+    await succeed(...list),
+    /agent +pb_live_\w{4}\.\.\. +active +2099-01-01T00:00:00\.000Z +total 0\.01 of 0\.02, day 0\.01 of 0\.01, month 0\.01 of 0\.50/,
+  );
+  assert.match(await succeed("key", "revoke", "--wallet", walletId, "--key", keyId), /Revoked/);
+  assert.match(await succeed("key", "revoke", "--wallet", walletId, "--key", keyId), /already revoked/);
+  assert.match(await succeed(...list), /agent .* revoked/);
+  await assert.rejects(createKeys(db.ledger, [pepper]).authenticate(key, "192.0.2.1", "search"), {
+    code: "api_key_revoked",
+  });
+});
+
+test("a search is refunded once, and only if it was charged", async () => {
+  const { walletId, liveKey } = await createWallet("0.01");
+  const { searchId } = await search(walletId, liveKey);
+  const refund = ["refund", "--request-id", searchId, "--reason", "bad results"];
+  assert.match(await succeed(...refund), /Refunded 0\.01 USD/);
+  assert.match(await succeed(...refund), /already refunded/);
+  assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +0\.01 USD/);
+  const unknown = await admin("refund", "--request-id", randomUUIDv7(), "--reason", "never happened");
+  assert.equal(unknown.exitCode, 1);
+  assert.match(unknown.stderr, /No search has the Request-Id/);
+});
+
+test("a command written wrongly ends with 2 and says what is wrong; help ends with 0", async () => {
+  const { walletId } = await createWallet("0");
+  const key = ["key", "create", "--wallet", walletId, "--name", "k"];
+  const wrong: [string[], RegExp][] = [
+    [["walet", "create"], /begins with one of: database, wallet, key, refund, reconcile/],
+    [["wallet"], /followed by one of: create, top-up, show, suspend, resume/],
+    [["wallet", "create"], /--name is missing/],
+    [["wallet", "create", "--nmae", "x"], /--nmae/],
+    [["wallet", "create", "--name", "x", "--balance", "-1"], /--balance/],
+    [["wallet", "create", "--name", "x", "--balance", "1,00"], /--balance must be an amount/],
+    [["wallet", "show", "--wallet", "7"], /--wallet must be an id/],
+    [["wallet", "top-up", "--wallet", walletId, "--amount", "0", "--payment", "p"], /--amount must be more/],
+    [[...key, "--mode", "life"], /--mode must be live, test or mgmt/],
+    [[...key, "--mode", "test", "--budget-day", "1"], /Only a live key/],
+    [[...key, "--mode", "live", "--expires", "2001-01-01"], /in the past/],
+    [[...key, "--mode", "live", "--expires", "next week"], /must be a moment/],
+    [[...key, "--mode", "live", "--allow-ip", "10.0.0.1/8"], /10\.0\.0\.1\/8 is not/],
+    [[...key, "--mode", "live", "--rate", "0"], /--rate must be/],
+  ];
+  for (const [args, message] of wrong) {
+    const { exitCode, stderr, stdout } = await admin(...args);
+    assert.deepEqual([exitCode, stdout], [2, ""], args.join(" "));
+    assert.match(stderr, message);
+  }
+  assert.match(await succeed("--help"), /wallet create[\s\S]*key revoke[\s\S]*reconcile/);
+  const help = await succeed("key", "--help");
+  assert.match(help, /key create/);
+  assert.doesNotMatch(help, /wallet create/);
+});
+
+test("what cannot be done ends with 1 and says what to do next", async () => {
+  const missing = await admin("wallet", "show", "--wallet", randomUUIDv7());
+  assert.deepEqual([missing.exitCode, missing.stderr.startsWith("No wallet has the id")], [1, true]);
+  const unset = await runAdmin({}, "reconcile");
+  assert.equal(unset.exitCode, 1);
+  assert.match(unset.stderr, /PENNYBLACK_DIRECT_DATABASE_URL is required[\s\S]*npm run dev/);
+  const nobody = await runAdmin(
+    { PENNYBLACK_DIRECT_DATABASE_URL: "postgres://pennyblack_owner@127.0.0.1:1/x" },
+    "reconcile",
+  );
+  assert.equal(nobody.exitCode, 1);
+  assert.match(nobody.stderr, /PostgreSQL cannot be reached \(ECONNREFUSED\)/);
+});
+
+test("books that do not add up end with 1, in words and as JSON", async () => {
+  const { walletId } = await createWallet("0.05");
+  await db.owner.query("update pb.wallets set debited_micros = 10000 where id = $1", [walletId]);
+  const words = await admin("reconcile");
+  assert.equal(words.exitCode, 1);
+  assert.match(words.stdout, new RegExp(`${walletId}: expected 0, is 10000`));
+  const json = await admin("reconcile", "--json");
+  assert.equal(json.exitCode, 1);
+  assert.equal(JSON.parse(json.stdout).isClean, false);
+});

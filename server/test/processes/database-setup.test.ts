@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { expectedMigrations } from "../../src/db/migrate.ts";
+import { runAdmin } from "../admin-process.ts";
+import { createTestDatabase, superuserUrl, type TestDatabase } from "../database.ts";
+
+// A cluster's roles are shared by all its databases, so these tests give them no passwords.
+
+let db: TestDatabase;
+const name = `pb_test_${randomBytes(6).toString("hex")}`;
+const superuser = new URL(superuserUrl);
+
+before(async () => {
+  db = await createTestDatabase();
+});
+
+after(async () => {
+  const client = new pg.Client({ connectionString: superuser.href });
+  await client.connect();
+  await client.query(`drop database if exists ${name} with (force)`);
+  await client.end();
+  await db.drop();
+});
+
+function urlsOf(database: string): Record<string, string> {
+  const change = (url: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href;
+  return {
+    DATABASE_URL: change(db.ledgerUrl),
+    PENNYBLACK_TENANT_DATABASE_URL: change(db.tenantUrl),
+    PENNYBLACK_DIRECT_DATABASE_URL: change(db.ownerUrl),
+  };
+}
+
+test("without an admin URL, a database that is missing is explained", async () => {
+  const { exitCode, stderr } = await runAdmin(urlsOf(name), "database", "setup");
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /PENNYBLACK_ADMIN_DATABASE_URL=postgres/);
+  assert.match(stderr, new RegExp(`create database ${name};`));
+});
+
+test("with an admin URL, the database is made and migrated; again changes nothing", async () => {
+  const settings = { ...urlsOf(name), PENNYBLACK_ADMIN_DATABASE_URL: superuser.href };
+  const first = await runAdmin(settings, "database", "setup");
+  assert.equal(first.exitCode, 0, first.stderr);
+  for (const migration of expectedMigrations()) assert.ok(first.stdout.includes(migration), first.stdout);
+  const second = await runAdmin(urlsOf(name), "database", "setup");
+  assert.deepEqual([second.exitCode, second.stdout], [0, "The database is up to date.\n"]);
+});
+
+test("a URL that names another role is refused before anything is changed", async () => {
+  const settings = { ...urlsOf(name), DATABASE_URL: superuser.href, PENNYBLACK_ADMIN_DATABASE_URL: superuser.href };
+  const { exitCode, stderr } = await runAdmin(settings, "database", "setup");
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /DATABASE_URL must connect as pennyblack_ledger/);
+});

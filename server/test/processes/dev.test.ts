@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { parseEnv } from "node:util";
+import { runAdmin } from "../admin-process.ts";
+import { createTestDatabase, superuserUrl, type TestDatabase } from "../database.ts";
+import { type DevProcess, failDev, isAlive, startDev } from "../dev-process.ts";
+import { until } from "../until.ts";
+
+let upstream: Server;
+let upstreamUrl: string;
+let db: TestDatabase;
+let adminUrl: string;
+const started: DevProcess[] = [];
+
+before(async () => {
+  const recorded = readFileSync(new URL("../../src/providers/fixtures/searxng/ok.json", import.meta.url), "utf8");
+  const answer = JSON.stringify(JSON.parse(recorded).body);
+  upstream = createServer((_request, response) => response.setHeader("content-type", "application/json").end(answer));
+  await once(upstream.listen(0, "127.0.0.1"), "listening");
+  upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  db = await createTestDatabase();
+  adminUrl = Object.assign(new URL(superuserUrl), { pathname: `/${db.name}` }).href;
+});
+
+after(async () => {
+  for (const dev of started) dev.process.kill("SIGKILL");
+  upstream.close();
+  await db.drop();
+});
+
+async function start(wish: Parameters<typeof startDev>[0]): Promise<DevProcess> {
+  const dev = await startDev(wish);
+  started.push(dev);
+  return dev;
+}
+
+function search(dev: DevProcess, key: string): Promise<Response> {
+  return fetch(`${dev.ready.url}/v1/search`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ query: "advisory locks", n: 2 }),
+  });
+}
+
+async function assertNothingIsLeft(dev: DevProcess, pids: number[]): Promise<void> {
+  await until("no process is left", async () => !pids.some(isAlive), 15_000);
+  await until("no data is left", async () => dev.leftBehind().length === 0, 15_000);
+}
+
+test("with nothing but npm: searches are answered and paid for, admin works beside it, and nothing stays behind", async () => {
+  const dev = await start({ environment: { PENNYBLACK_SEARXNG_URL: upstreamUrl } });
+  const pids = dev.descendants();
+  assert.ok(pids.length >= 4, "a server, a worker, a keeper and a PostgreSQL");
+  assert.deepEqual(Object.keys(dev.ready), ["url", "opsUrl", "liveKey", "testKey", "managementKey", "walletId"]);
+  assert.equal(dev.stdout().split("\n").length, 2, "one line on stdout");
+  assert.equal((await search(dev, dev.ready.testKey)).status, 200);
+  const paid = await search(dev, dev.ready.liveKey);
+  assert.equal(paid.status, 200, await paid.text());
+  const wallet = await fetch(`${dev.ready.url}/v1/wallet`, {
+    headers: { authorization: `Bearer ${dev.ready.managementKey}` },
+  });
+  assert.match(await wallet.text(), /"4\.99"/);
+
+  assert.equal(statSync(dev.environmentFile).mode & 0o777, 0o600);
+  const settings = parseEnv(readFileSync(dev.environmentFile, "utf8")) as Record<string, string>;
+  const made = await runAdmin(settings, "wallet", "create", "--name", "acme", "--balance", "0.01", "--json");
+  const { liveKey } = JSON.parse(made.stdout);
+  assert.equal((await search(dev, liveKey)).status, 200);
+  assert.equal((await search(dev, liveKey)).status, 402);
+  assert.equal((await runAdmin(settings, "reconcile")).exitCode, 0);
+
+  dev.process.kill("SIGTERM");
+  assert.equal(await dev.ended, 0, dev.stderr());
+  await assertNothingIsLeft(dev, pids);
+  assert.ok(!existsSync(dev.environmentFile));
+});
+
+test("through npm, on a PostgreSQL that is there: a fresh wallet each time, two at once, Ctrl-C ends with 0", async () => {
+  const environment = { DATABASE_URL: adminUrl };
+  const pair = await Promise.all([start({ environment, throughNpm: true }), start({ environment, throughNpm: true })]);
+  assert.notEqual(pair[0].ready.walletId, pair[1].ready.walletId);
+  for (const dev of pair) {
+    assert.equal((await search(dev, dev.ready.testKey)).status, 200);
+    assert.equal((await search(dev, dev.ready.liveKey)).status, 503, "no upstream is connected");
+    assert.equal(
+      dev
+        .stdout()
+        .split("\n")
+        .filter((line) => line.includes("{")).length,
+      1,
+      "one line of JSON",
+    );
+    const pids = dev.descendants();
+    dev.process.kill("SIGINT");
+    assert.equal(await dev.ended, 0, dev.stderr());
+    await assertNothingIsLeft(dev, pids);
+  }
+});
+
+test("killed without a chance to clean up, it still leaves no process and no data", async () => {
+  const dev = await start({});
+  const pids = dev.descendants();
+  assert.ok(dev.leftBehind().length > 0);
+  dev.process.kill("SIGKILL");
+  await assertNothingIsLeft(dev, pids);
+});
+
+test("npm killed without a chance to pass it on takes everything down with it", async () => {
+  const dev = await start({ throughNpm: true, environment: { DATABASE_URL: adminUrl } });
+  const pids = dev.descendants();
+  dev.process.kill("SIGKILL");
+  await assertNothingIsLeft(dev, pids);
+  assert.ok(!existsSync(dev.environmentFile));
+});
+
+test("a server that dies is explained, and ends dev with 1", async () => {
+  const dev = await start({ environment: { DATABASE_URL: adminUrl } });
+  const pids = dev.descendants();
+  const server = pids.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/src/main.ts"));
+  process.kill(server ?? 0, "SIGKILL");
+  assert.equal(await dev.ended, 1);
+  assert.match(dev.stderr(), /The server ended \(SIGKILL\)/);
+  await assertNothingIsLeft(dev, pids);
+});
+
+test("what cannot work is one sentence with a next step", async () => {
+  const taken = String((upstream.address() as AddressInfo).port);
+  const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x" };
+  const wrong: [Parameters<typeof failDev>[0], number, RegExp][] = [
+    [{ args: ["--port", taken] }, 1, /Port \d+ is taken\. Free it, or choose another: npm run dev -- --port/],
+    [{ args: ["--prot", "1"] }, 2, /--prot.*See: npm run dev -- --help/],
+    [{ args: ["--balance", "five"] }, 2, /--balance must be an amount/],
+    [{ environment: nowhere }, 1, /PostgreSQL cannot be reached: .*ECONNREFUSED.*Check DATABASE_URL/],
+    [
+      { environment: { DATABASE_URL: adminUrl, PENNYBLACK_SEARXNG_URL: "nonsense" } },
+      1,
+      /PENNYBLACK_SEARXNG_URL must be a URL/,
+    ],
+    [{ environment: { PENNYBLACK_SEARX_URL: upstreamUrl } }, 1, /PENNYBLACK_SEARX_URL is not a setting/],
+  ];
+  for (const [wish, exitCode, message] of wrong) {
+    const failed = await failDev(wish);
+    assert.deepEqual([failed.exitCode, failed.stdout], [exitCode, ""], failed.stderr);
+    assert.match(failed.stderr, message);
+  }
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { reconcile } from "../../src/wallet/reconcile.ts";
+import { holdBatch } from "../../src/wallet/statements.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { seedWallet } from "../seed-wallet.ts";
+import { until } from "../until.ts";
+import { startWorkerProcess, type WorkerProcess } from "../worker-process.ts";
+
+let db: TestDatabase;
+const workers: WorkerProcess[] = [];
+
+before(async () => {
+  db = await createTestDatabase();
+});
+
+after(async () => {
+  for (const worker of workers) worker.process.kill("SIGKILL");
+  await db.drop();
+});
+
+async function startWorker(): Promise<WorkerProcess> {
+  const worker = await startWorkerProcess(db);
+  workers.push(worker);
+  return worker;
+}
+
+/** Holds whose life is over, `each` of them for each of some wallets. */
+async function seedOverdueHolds(wallets: number, each: number): Promise<string[]> {
+  const walletIds: string[] = [];
+  for (let wallet = 0; wallet < wallets; wallet += 1) {
+    const { walletId, keyId } = await seedWallet(db.owner, { credit: 10_000n * BigInt(each) });
+    walletIds.push(walletId);
+    const items = Array.from({ length: each }, () => ({ searchId: randomUUIDv7(), walletId, keyId }));
+    const outcomes = await holdBatch(db.owner, items);
+    assert.ok(outcomes.every(({ outcome }) => outcome === "held"));
+  }
+  await db.owner.query(
+    "update pb.searches set expires_at = clock_timestamp() - interval '1 second' where wallet_id = any ($1)",
+    [walletIds],
+  );
+  return walletIds;
+}
+
+async function heldMicros(walletIds: string[]): Promise<bigint> {
+  const { rows } = await db.owner.query<{ held: bigint }>(
+    "select sum(held_micros)::bigint as held from pb.wallets where id = any ($1)",
+    [walletIds],
+  );
+  return rows[0]?.held ?? 0n;
+}
+
+function addJob(task: string): Promise<unknown> {
+  return db.owner.query("select graphile_worker.add_job($1, '{}'::json, job_key => $1)", [task]);
+}
+
+test("a running worker gives an overdue hold back, and ends well when told to", async () => {
+  const worker = await startWorker();
+  const walletIds = await seedOverdueHolds(1, 3);
+  await until("the holds are given back", async () => (await heldMicros(walletIds)) === 0n);
+  const { rows } = await db.owner.query("select distinct state from pb.searches where wallet_id = any ($1)", [
+    walletIds,
+  ]);
+  assert.deepEqual(rows, [{ state: "expired" }]);
+  await until("the sweep is counted", async () => (await worker.metric("pennyblack_expired_holds_total")) === 3);
+  assert.equal(await worker.stop(), 0);
+  assert.match(worker.logged(), /"msg":"stopped"/);
+});
+
+test("two workers that start at once over a new database double nothing", async () => {
+  await db.owner.query("drop schema graphile_worker cascade");
+  const walletIds = await seedOverdueHolds(5, 40);
+  const pair = await Promise.all([startWorker(), startWorker()]);
+  await until("the holds are given back", async () => (await heldMicros(walletIds)) === 0n);
+  const swept = async (): Promise<number> => {
+    const counts = await Promise.all(pair.map((worker) => worker.metric("pennyblack_expired_holds_total")));
+    return counts.reduce((sum, count) => sum + count, 0);
+  };
+  await until("all sweeps are counted", async () => (await swept()) >= 200);
+  assert.equal(await swept(), 200);
+  assert.ok((await reconcile(db.owner)).isClean);
+  const { rows } = await db.owner.query<{ waiting: bigint }>(
+    "select count(*) as waiting from graphile_worker.jobs where task_identifier = 'sweep' and key is not null",
+  );
+  assert.ok((rows[0]?.waiting ?? 0n) <= 1n);
+  assert.deepEqual(await Promise.all(pair.map((worker) => worker.stop())), [0, 0]);
+});
+
+test("a worker that was killed in the middle of a sweep does not end the sweeping", async () => {
+  await addJob("sweep");
+  // What kill -9 leaves behind: the job stays locked for hours.
+  const { rowCount } = await db.owner.query(
+    "update graphile_worker._private_jobs set locked_at = now(), locked_by = 'killed' where key = 'sweep'",
+  );
+  assert.equal(rowCount, 1);
+  const walletIds = await seedOverdueHolds(1, 1);
+  const worker = await startWorker();
+  await until("the hold is given back", async () => (await heldMicros(walletIds)) === 0n);
+  await worker.stop();
+});
+
+test("missing partitions are made, fourteen days ahead", async () => {
+  const missing = await db.owner.query<{ name: string }>(
+    `select 'pb.' || parent || '_' || to_char(pb.utc_day(clock_timestamp()) + ahead, 'YYYYMMDD') as name
+     from unnest(array['searches', 'transfers']) parent, unnest(array[3, 13, 14]) ahead`,
+  );
+  for (const { name } of missing.rows) await db.owner.query(`drop table ${name}`);
+  const worker = await startWorker();
+  await until("the days are counted", async () => (await worker.metric("pennyblack_partition_days_ahead")) === 14);
+  for (const { name } of missing.rows) {
+    const { rows } = await db.owner.query("select to_regclass($1) is not null as made", [name]);
+    assert.deepEqual(rows, [{ made: true }], name);
+  }
+  await worker.stop();
+});
+
+test("what is older than a day is forgotten, and nothing else", async () => {
+  const { walletId, keyId } = await seedWallet(db.owner, { credit: 100_000n });
+  const items = ["old", "young"].map((name) => ({
+    searchId: randomUUIDv7(),
+    walletId,
+    keyId,
+    idempotency: { keyHmac: randomBytes(32), fingerprint: randomBytes(32) },
+    run: { name, maxMicros: 100_000n, ttlSeconds: 60 },
+  }));
+  await holdBatch(db.owner, items);
+  const [old] = items;
+  await db.owner.query("update pb.idempotency set claimed_at = claimed_at - interval '24 hours' where search_id = $1", [
+    old?.searchId,
+  ]);
+  await db.owner.query("update pb.run_budgets set expires_at = expires_at - interval '62 minutes' where name = 'old'");
+  await db.owner.query(
+    "update pb.run_budgets set expires_at = expires_at - interval '59 minutes' where name = 'young'",
+  );
+  const worker = await startWorker();
+  await addJob("forget");
+  await until("something is forgotten", async () => worker.logged().includes("forgot what is no longer promised"));
+  const claims = await db.owner.query("select search_id from pb.idempotency where wallet_id = $1", [walletId]);
+  assert.deepEqual(claims.rows, [{ search_id: items[1]?.searchId }]);
+  const runs = await db.owner.query("select name from pb.run_budgets where wallet_id = $1", [walletId]);
+  assert.deepEqual(runs.rows, [{ name: "young" }]);
+  await worker.stop();
+});
+
+test("books that do not add up are an error in the log and a number in the metrics", async () => {
+  const { walletId } = await seedWallet(db.owner, { credit: 50_000n });
+  await db.owner.query("update pb.wallets set debited_micros = 10000 where id = $1", [walletId]);
+  const worker = await startWorker();
+  await addJob("reconcile");
+  await until("it is counted", async () => (await worker.metric("pennyblack_reconciliation_differences")) > 0);
+  await until("it is logged", async () => worker.logged().includes("the books do not add up"));
+  assert.match(worker.logged(), new RegExp(`"level":50.*${walletId}`));
+  await worker.stop();
+});

@@ -1,0 +1,25 @@
+import type { Queryable } from "../src/db/pool.ts";
+
+/**
+ * Makes today's holds and budgets look like those of another day or month. Only equality of periods decides, so
+ * a day to either side will do as long as it stays in the month, and four years back is the same day of another
+ * month. The sweeper's watermark goes back as well: the holds are now older than it.
+ */
+export async function shiftCalendar(
+  owner: Queryable,
+  walletIds: string[],
+  period: "next day" | "next month",
+): Promise<void> {
+  const step = "case when extract(day from clock_timestamp() at time zone 'utc') > 15 then -1 else 1 end";
+  const interval = period === "next day" ? `make_interval(days => ${step})` : "interval '-4 years'";
+  await owner.query(`update pb.searches set held_at = held_at + ${interval} where wallet_id = any ($1) and id >= $2`, [
+    walletIds,
+    walletIds.toSorted()[0],
+  ]);
+  await owner.query(
+    `update pb.key_budgets set day = day + ${interval}, month = ${period === "next day" ? "month" : `month + ${interval}`}
+     where wallet_id = any ($1)`,
+    [walletIds],
+  );
+  await owner.query("update pb.sweep_watermark set settled_before = '1970-01-03'");
+}

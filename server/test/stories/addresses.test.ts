@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import { priceMicros } from "../../src/lib/money.ts";
+import { problemCodes, problemRow } from "../../src/problems.ts";
+import { createTestDatabase } from "../database.ts";
+import { rawRequest, sendRaw } from "../raw-http.ts";
+import { createTestWallet, startTestServer } from "../server.ts";
+
+// Which addresses exist, for whom, and that the documents say the same.
+
+const db = await createTestDatabase();
+const server = await startTestServer(db, { PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test" });
+const wallet = await createTestWallet(db, "0.05");
+
+after(async () => {
+  await server.close();
+  await db.drop();
+});
+
+interface Operation {
+  security?: unknown[];
+  responses: Record<string, { content: Record<string, { examples?: Record<string, unknown> }> }>;
+}
+
+async function readOpenapi(): Promise<Record<string, Record<string, Operation>>> {
+  return (await server.request("/openapi.json")).body.paths;
+}
+
+/** What Fastify serves, "POST /v1/search", with the parameters written as in OpenAPI. */
+function registeredRoutes(): string[] {
+  const tree = server.app.http.printRoutes({ commonPrefix: false });
+  const found: string[] = [];
+  const path: string[] = [];
+  for (const line of tree.trimEnd().split("\n")) {
+    const match = /^([│ ]*)(?:├── |└── )(\S*)(?: \(([A-Z, ]+)\))?$/.exec(line);
+    assert.ok(match, `not understood: ${line}`);
+    const depth = (match[1]?.length ?? 0) / 4;
+    path.length = depth;
+    path.push(match[2] ?? "");
+    const methods = match[3]?.split(", ") ?? [];
+    for (const method of methods) found.push(`${method} ${path.join("").replaceAll(/:(\w+)/g, "{$1}")}`);
+  }
+  return found.toSorted();
+}
+
+test("openapi.json lists exactly the registered routes", async () => {
+  const paths = await readOpenapi();
+  const documented = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.ok(documented.includes("POST /v1/search"));
+  assert.deepEqual(documented.toSorted(), registeredRoutes());
+});
+
+test("the openapi.json in the repository is the one the server serves", async () => {
+  const inRepository = JSON.parse(readFileSync(new URL("../../../openapi.json", import.meta.url), "utf8"));
+  const { body: served } = await server.request("/openapi.json");
+  assert.deepEqual({ ...inRepository, servers: served.servers }, served);
+});
+
+test("every route without a key answers 401, unless it is public", async () => {
+  const open: string[] = [];
+  for (const route of registeredRoutes()) {
+    const [method = "", path = ""] = route.split(" ");
+    const { status, body, headers } = await server.request(path.replaceAll(/\{\w+\}/g, "not_found"), { method });
+    if (status !== 401) open.push(route);
+    else
+      assert.deepEqual(
+        [body.code, headers.get("www-authenticate")],
+        ["authentication_required", 'Bearer realm="search"'],
+      );
+  }
+  assert.deepEqual(open, [
+    "GET /.well-known/security.txt",
+    "GET /llms.txt",
+    "GET /openapi.json",
+    "GET /problems/{code}",
+  ]);
+});
+
+test("openapi.json asks for a key exactly where the server does", async () => {
+  for (const [path, operations] of Object.entries(await readOpenapi())) {
+    for (const operation of Object.values(operations)) {
+      assert.equal(operation.security !== undefined, path.startsWith("/v1/"), path);
+    }
+  }
+});
+
+test("every problem code has a page that answers 200 and a page in the docs, and neither has more", async () => {
+  for (const code of problemCodes) {
+    const { status, text, headers } = await server.request(`/problems/${code}`);
+    assert.equal(status, 200);
+    assert.match(headers.get("content-type") ?? "", /^text\/html/);
+    assert.ok(text.includes(`${problemRow(code).status} ${code}`));
+  }
+  for (const code of ["nonsense", "constructor", "__proto__", "Not_found", "not_found/"]) {
+    assert.equal((await server.request(`/problems/${code}`)).status, 404, code);
+  }
+  const pages = readdirSync(new URL("../../../docs/problems/", import.meta.url)).map((file) =>
+    file.replace(/\.md$/, ""),
+  );
+  assert.deepEqual(pages.toSorted(), [...problemCodes].toSorted());
+});
+
+test("openapi.json documents every problem code, each under its status", async () => {
+  const documented = new Map<string, string>();
+  for (const operations of Object.values(await readOpenapi())) {
+    for (const { responses } of Object.values(operations)) {
+      for (const [status, response] of Object.entries(responses)) {
+        const examples = response.content["application/problem+json"]?.examples ?? {};
+        for (const code of Object.keys(examples)) documented.set(code, status);
+      }
+    }
+  }
+  // The one code that belongs to no route.
+  assert.deepEqual(
+    [...documented.keys()].toSorted(),
+    problemCodes.filter((code) => code !== "method_not_allowed").toSorted(),
+  );
+  for (const [code, status] of documented)
+    assert.equal(Number(status), problemRow(code as (typeof problemCodes)[number]).status);
+});
+
+test("other methods on a known path are 405 with Allow, HEAD, OPTIONS and QUERY among them", async () => {
+  for (const [path, allow, methods] of [
+    ["/v1/search", "POST", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "PURGE"]],
+    ["/v1/wallet", "GET", ["POST", "HEAD", "DELETE", "OPTIONS", "PUT"]],
+    ["/v1/wallet/entries", "GET", ["POST", "HEAD"]],
+    ["/openapi.json", "GET", ["POST", "HEAD", "OPTIONS"]],
+    ["/problems/not_found", "GET", ["POST", "HEAD", "DELETE"]],
+  ] as const) {
+    for (const method of methods) {
+      const lines = ["Origin: https://elsewhere.test", `x-api-key: ${wallet.live}`];
+      const { status, headers, text } = await sendRaw(server.url, rawRequest(`${method} ${path}?x=1`, lines));
+      assert.equal(status, 405, `${method} ${path}`);
+      assert.equal(headers.get("allow"), allow);
+      // No CORS on /v1, not even for a preflight.
+      assert.equal(headers.get("access-control-allow-origin"), null);
+      if (method === "HEAD") assert.equal(text, "");
+      else assert.equal(JSON.parse(text).code, "method_not_allowed");
+    }
+  }
+});
+
+test("a trailing slash, another case, a doubled slash and anything else unknown is 404, whatever key or body comes along", async () => {
+  const paths = [
+    "/v1/search/",
+    "/V1/search",
+    "/v1/Search",
+    "//v1/search",
+    "/v1//search",
+    "/v1",
+    "/",
+    "/v2/search",
+    "/search",
+  ];
+  const odd = ["/v1/search;x", "/v1/search%2F", "/v1/search/..", "/%", "/%zz", "/v1/%c0%af", "*"];
+  for (const path of [...paths, ...odd, "/livez", "/readyz", "/metrics", "/v1/keys", "/favicon.ico"]) {
+    for (const method of ["GET", "POST"]) {
+      const lines = [`x-api-key: ${wallet.live}`, "Content-Type: garbage"];
+      const { status, text } = await sendRaw(server.url, rawRequest(`${method} ${path}`, lines, "{"));
+      assert.equal(status, 404, `${method} ${path}`);
+      assert.equal(JSON.parse(text).code, "not_found");
+      assert.equal(JSON.parse(text).instance, path);
+    }
+  }
+});
+
+test("a path too long to be one of ours is 404", async () => {
+  assert.equal((await server.request(`/problems/${"x".repeat(200)}`)).status, 404);
+});
+
+test("the price in the database is the price in the code", async () => {
+  const { rows } = await db.owner.query<{ price: bigint }>("select pb.price_micros() as price");
+  assert.equal(rows[0]?.price, priceMicros);
+});
+
+test("llms.txt and security.txt can be read by anyone", async () => {
+  const llms = await server.request("/llms.txt");
+  assert.equal(llms.status, 200);
+  assert.match(llms.text, /POST http:\/\/search\.test\/v1\/search/);
+  const security = await server.request("/.well-known/security.txt");
+  assert.match(security.text, /^Contact: mailto:security@search\.test$/m);
+  const expires = /^Expires: (.+)$/m.exec(security.text)?.[1] ?? "";
+  assert.ok(Date.parse(expires) > Date.now() && Date.parse(expires) < Date.now() + 366 * 86_400_000);
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { assertHeadersOfEveryAnswer, assertProblem, assertRateLimitHeaders } from "../assert-answer.ts";
+import { createTestDatabase } from "../database.ts";
+import { startHostileUpstream } from "../hostile-upstream.ts";
+import { openRaw, rawRequest, sendRaw } from "../raw-http.ts";
+import { createTestKey, createTestWallet, startTestServer } from "../server.ts";
+
+// "Headers on every answer" of the contract.
+
+const db = await createTestDatabase();
+const upstream = await startHostileUpstream();
+const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
+const wallet = await createTestWallet(db, "1.00");
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await db.drop();
+});
+
+const question = { query: "cats" };
+
+test("a paid answer says what it cost, and a test answer that it cost nothing", async () => {
+  const paid = await server.search(wallet.live, question);
+  assertHeadersOfEveryAnswer(paid.headers, "0.01");
+  assert.match(paid.headers.get("content-type") ?? "", /^application\/json\b/);
+  assertHeadersOfEveryAnswer((await server.search(wallet.test, question)).headers, "0.00");
+});
+
+test("a search states its key's limit and what is left of it, refused or not", async () => {
+  const { key } = await createTestKey(db, {
+    walletId: wallet.walletId,
+    mode: "live",
+    name: "20",
+    searchesPerSecond: 20,
+  });
+  assertRateLimitHeaders((await server.search(key, question)).headers, 20);
+  for (const [body, headers] of [
+    ["{", {}],
+    [question, { "content-type": "text/plain" }],
+    [{ query: "" }, {}],
+    [question, { "search-run": "empty; max=0.00" }],
+  ] as const) {
+    const { status, headers: told } = await server.search(key, body, headers);
+    assert.notEqual(status, 200);
+    assertRateLimitHeaders(told, 20);
+  }
+});
+
+test("what is left of a limit falls by one with each search", async () => {
+  const { key } = await createTestKey(db, {
+    walletId: wallet.walletId,
+    mode: "test",
+    name: "50",
+    searchesPerSecond: 50,
+  });
+  const replies = await Promise.all(Array.from({ length: 4 }, () => server.search(key, question)));
+  const left = replies.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]));
+  assert.deepEqual(
+    left.toSorted((a, b) => b - a),
+    [49, 48, 47, 46],
+  );
+});
+
+test("Server-Timing tells the steps that were taken, in their order", async () => {
+  const steps = (headers: Headers) => headers.get("server-timing")?.replaceAll(/;dur=\d+\.\d/g, "");
+  assert.equal(steps((await server.search(wallet.live, question)).headers), "auth, hold, upstream, capture");
+  assert.equal(steps((await server.search(wallet.live, "{")).headers), "auth");
+  assert.equal(steps((await server.search("nonsense", question)).headers), "auth");
+  assert.equal(steps((await server.search(wallet.live, question, { "x-api-key": wallet.test })).headers), "auth");
+  const empty = await createTestWallet(db, "0.00");
+  assert.equal(steps((await server.search(empty.live, question)).headers), "auth, hold");
+  await upstream.behave("status_500");
+  assert.equal(steps((await server.search(wallet.live, question)).headers), "auth, hold, upstream");
+  await upstream.behave("ok");
+});
+
+test("Wallet-Balance is told to keys with wallet:read and to no others, on paid answers and on replays", async () => {
+  const { walletId, live } = await createTestWallet(db, "0.03");
+  const reader = await createTestKey(db, { walletId, mode: "live", name: "reader", scopes: ["search", "wallet:read"] });
+  const once = { "idempotency-key": "once" };
+  assert.equal((await server.search(reader.key, question, once)).headers.get("wallet-balance"), "0.02;currency=usd");
+  assert.equal((await server.search(live, question)).headers.get("wallet-balance"), null);
+  assert.equal((await server.search(reader.key, question, once)).headers.get("wallet-balance"), "0.01;currency=usd");
+});
+
+test("each request has an id of its own, which the caller cannot choose", async () => {
+  const chosen = "01a1dca0-9422-7d2b-aced-0d68680215be";
+  const headers = { "request-id": chosen, "x-request-id": chosen };
+  const replies = await Promise.all([1, 2, 3].map(() => server.search(wallet.test, question, headers)));
+  const ids = new Set(replies.map((reply) => reply.headers.get("request-id")));
+  assert.equal(ids.size, 3);
+  assert.ok(!ids.has(chosen));
+});
+
+test("404, 405, 401, pages and documents have the headers too", async () => {
+  for (const [path, method] of [
+    ["/nowhere", "GET"],
+    ["/%zz", "GET"],
+    [`/problems/${"x".repeat(200)}`, "GET"],
+    ["/v1/search", "GET"],
+    ["/v1/search", "HEAD"],
+    ["/v1/search", "OPTIONS"],
+    ["/v1/search", "POST"],
+    ["/v1/wallet", "GET"],
+    ["/openapi.json", "GET"],
+    ["/llms.txt", "GET"],
+    ["/problems/not_found", "GET"],
+  ] as const) {
+    const { headers } = await sendRaw(server.url, rawRequest(`${method} ${path}`, []));
+    assertHeadersOfEveryAnswer(headers);
+  }
+});
+
+test("what is not HTTP is answered in our shape and closed", async () => {
+  for (const [request, status] of [
+    ["SSH-2.0-OpenSSH_9.2\r\n\r\n", 400],
+    ["\u0016\u0003\u0001\u0000\u00a5\u0001\u0000\r\n\r\n", 400],
+    ["post /v1/search HTTP/1.1\r\nHost: x\r\n\r\n", 400],
+    ["BREW /v1/search HTTP/1.1\r\nHost: x\r\n\r\n", 400],
+    [rawRequest("POST /v1/search", ["Content-Length: 5", "Transfer-Encoding: chunked"]), 400],
+    [rawRequest("POST /v1/search", ["Content-Length: five"]), 400],
+    [rawRequest("POST /v1/search", ["Content-Length: 5", "Content-Length: 6"]), 400],
+    [rawRequest("GET /", ["Bad Header: x"]), 400],
+    [rawRequest("GET /", [`X-Long: ${"x".repeat(20_000)}`]), 431],
+    [`GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+  ] as const) {
+    const connection = await openRaw(server.url);
+    connection.write(request);
+    const answer = await connection.answer();
+    assert.equal(answer.status, status, request.slice(0, 60));
+    const body = assertProblem(answer, "invalid_request", "/");
+    assert.equal((body["errors"] as { code: string }[])[0]?.code, "invalid_http");
+    assert.equal(answer.headers.get("connection"), "close");
+    await connection.closed;
+  }
+});
+
+test("HTTP/1.1 without a Host is 400 in our shape, and an unknown Expect is no reason to refuse", async () => {
+  const hostless = await sendRaw(server.url, "GET /openapi.json HTTP/1.1\r\n\r\n");
+  assert.equal(hostless.status, 400);
+  assertProblem(hostless, "invalid_request", "/openapi.json");
+  const oldest = await sendRaw(server.url, "GET /llms.txt HTTP/1.0\r\n\r\n");
+  assert.equal(oldest.status, 200);
+  const lines = [`x-api-key: ${wallet.test}`, "Content-Type: application/json"];
+  for (const expectation of ["100-continue", "a-miracle"]) {
+    const request = rawRequest("POST /v1/search", [...lines, `Expect: ${expectation}`], JSON.stringify(question));
+    assert.equal((await sendRaw(server.url, request)).status, 200, expectation);
+  }
+});

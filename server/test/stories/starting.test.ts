@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { roles, withRole } from "../../src/db/roles.ts";
+import { createTestDatabase } from "../database.ts";
+import { rawRequest, sendRaw } from "../raw-http.ts";
+import { startTestServer, testEnvironment } from "../server.ts";
+import { failServerProcess } from "../server-process.ts";
+
+// What a server refuses to start with, and which of its two doors shows what.
+
+const db = await createTestDatabase();
+
+after(() => db.drop());
+
+test("every fault of the configuration is told at once, and no value is printed", async () => {
+  const marker = "hunter2-secret-value";
+  const { exitCode, output } = await failServerProcess({
+    DATABASE_URL: `mysql://user:${marker}@db/x`,
+    PENNYBLACK_SECRET: marker,
+    PENNYBLACK_KEY_PEPPERS: `1:${marker}`,
+    PENNYBLACK_SEARXNG_URL: `https://user:${marker}@search/`,
+    PENNYBLACK_PUBLIC_URL: `ftp://${marker}`,
+    PENNYBLACK_SERACH_URL: marker,
+    PORT: `80${marker}`,
+    PENNYBLACK_DRAIN_MS: "-1",
+    PENNYBLACK_LOG_LEVEL: marker,
+    PENNYBLACK_TRUSTED_PROXIES: marker,
+    REDIS_URL: marker,
+  });
+  assert.equal(exitCode, 1);
+  for (const name of [
+    "DATABASE_URL",
+    "PENNYBLACK_TENANT_DATABASE_URL",
+    "PENNYBLACK_SECRET",
+    "PENNYBLACK_KEY_PEPPERS",
+    "PENNYBLACK_SEARXNG_URL",
+    "PENNYBLACK_PUBLIC_URL",
+    "PENNYBLACK_SERACH_URL is not a setting",
+    "PORT",
+    "PENNYBLACK_DRAIN_MS",
+    "PENNYBLACK_LOG_LEVEL",
+    "PENNYBLACK_TRUSTED_PROXIES",
+    "REDIS_URL",
+  ]) {
+    assert.match(output, new RegExp(`^  - ${name}\\b`, "m"));
+  }
+  assert.match(output, /has 12 fault\(s\)/);
+  assert.ok(!output.includes(marker), output);
+});
+
+const anyPort = { PORT: "0", PENNYBLACK_OPS_PORT: "0" };
+
+/** Why a server with these settings would not serve from its database. */
+async function whyNot(settings: Record<string, string>): Promise<string> {
+  const server = await startTestServer(db, settings);
+  const reason = await server.app.checkDatabase();
+  await server.close();
+  return reason ?? "it would serve";
+}
+
+test("a server refuses to start as superuser, as owner, or as either on its second connection", async () => {
+  const superuser = withRole(db.ledgerUrl, "ledger").replace(roles.ledger, "postgres");
+  for (const variable of ["DATABASE_URL", "PENNYBLACK_TENANT_DATABASE_URL"]) {
+    assert.match(await whyNot({ [variable]: superuser }), /postgres is a superuser/);
+    assert.match(await whyNot({ [variable]: db.ownerUrl }), /pennyblack_owner owns the ledger's schema/);
+  }
+  const { exitCode, output } = await failServerProcess({ ...testEnvironment(db), ...anyPort, DATABASE_URL: superuser });
+  assert.equal(exitCode, 1);
+  assert.match(output, /postgres is a superuser/);
+});
+
+test("a server is not ready on a database that lacks a migration, knows one more, or cannot be reached", async () => {
+  const other = await createTestDatabase();
+  const server = await startTestServer(other);
+  assert.equal(await server.app.checkDatabase(), undefined);
+  await other.owner.query("insert into pb.migrations (name, run_on) values ('9999_from_the_future', now())");
+  assert.match((await server.app.checkDatabase()) ?? "", /does not know: 9999_from_the_future/);
+  await other.owner.query("delete from pb.migrations where name = '9999_from_the_future' or name like '0006%'");
+  assert.match((await server.app.checkDatabase()) ?? "", /lacks the migration 0006_/);
+  const readyz = await fetch(`${server.opsUrl}/readyz`);
+  assert.equal(readyz.status, 503);
+  assert.match(await readyz.text(), /0006_/);
+  const { exitCode, output } = await failServerProcess({ ...testEnvironment(other), ...anyPort });
+  assert.equal(exitCode, 1);
+  assert.match(output, /lacks the migration 0006_.*npm run migrate/);
+  await server.close();
+  await other.drop();
+
+  const gone = withRole(db.ledgerUrl.replace(db.name, "no_such_database"), "ledger", "a-password-marker");
+  const reason = await whyNot({ DATABASE_URL: gone });
+  assert.match(reason, /cannot be used \(3D000\)/);
+  assert.ok(!reason.includes("a-password-marker"));
+});
+
+test("health and metrics are on the internal listener only, and the API is not on it", async () => {
+  const server = await startTestServer(db);
+  for (const path of ["/livez", "/readyz", "/metrics"]) {
+    assert.equal((await fetch(server.opsUrl + path)).status, 200, path);
+    assert.equal((await server.request(path)).status, 404, path);
+    assert.equal((await sendRaw(server.url, rawRequest(`GET ${path}`, ["X-Forwarded-For: 127.0.0.1"]))).status, 404);
+  }
+  for (const path of ["/v1/search", "/v1/wallet", "/openapi.json"]) {
+    assert.equal((await fetch(server.opsUrl + path)).status, 404, path);
+  }
+  assert.match(await server.readMetrics(), /^# TYPE pennyblack_ledger_waiting gauge$/m);
+  await server.close();
+});
+
+test("a draining server is alive, not ready, and closes each connection after its answer", async () => {
+  const server = await startTestServer(db);
+  server.app.startDraining();
+  assert.equal((await fetch(`${server.opsUrl}/livez`)).status, 200);
+  const readyz = await fetch(`${server.opsUrl}/readyz`);
+  assert.deepEqual([readyz.status, await readyz.json()], [503, { status: "not ready", reason: "stopping" }]);
+  const reply = await server.request("/openapi.json");
+  assert.deepEqual([reply.status, reply.headers.get("connection")], [200, "close"]);
+  await server.close();
+});

@@ -1,0 +1,7 @@
+import { randomUUIDv7 } from "node:crypto";
+
+/** A UUIDv7 of another moment. */
+export function uuidOf(timeMs: number): string {
+  const prefix = timeMs.toString(16).padStart(12, "0");
+  return `${prefix.slice(0, 8)}-${prefix.slice(8)}${randomUUIDv7().slice(13)}`;
+}
