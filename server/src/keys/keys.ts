@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from "node:crypto";
+import { hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { Queryable } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
@@ -57,11 +57,12 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
 
   function findKey(key: string): Promise<FoundKey | undefined> {
     const now = performance.now();
-    const digests = peppers.map((pepper) => digestKey(key, pepper));
-    const name = digests[0]?.toString("base64") ?? "";
+    // A plain hash, so that the cache holds no key; it is never stored, and a quarter of the price of an HMAC.
+    const name = hash("sha256", key, "base64");
     const cached = cache.get(name);
     if (cached && cached.until > now) return cached.found;
     // The promise is kept, not its value, so that a thousand searches at once ask the database once.
+    const digests = peppers.map((pepper) => digestKey(key, pepper));
     const found = readKey(db, digests).catch((cause: unknown) => {
       cache.delete(name);
       throw new Problem("ledger_unavailable", { cause });

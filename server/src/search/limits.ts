@@ -102,7 +102,12 @@ interface InFlight {
   enter(keyId: string, limit: number): Promise<(() => void) | undefined>;
 }
 
-function countInFlight({ redis, servers }: LimitsOptions): InFlight {
+/** Redis with our script as a command, which is sent by its hash and not in full each time. */
+type CountingRedis = Redis & { pbEnter(name: string, member: string, limit: number, lifeMs: number): Promise<number> };
+
+function countInFlight({ redis: plainRedis, servers }: LimitsOptions): InFlight {
+  plainRedis?.defineCommand("pbEnter", { numberOfKeys: 1, lua: enterScript });
+  const redis = plainRedis as CountingRedis | undefined;
   const alone = new Map<string, number>();
 
   /** Everything this server has in flight, whether Redis knows of it or not. */
@@ -120,7 +125,7 @@ function countInFlight({ redis, servers }: LimitsOptions): InFlight {
       const member = randomUUID();
       const share = Math.max(1, Math.floor(limit / servers));
       const entered = redis
-        ? await redis.eval(enterScript, 1, name, member, limit, longestSearchMs).then(
+        ? await redis.pbEnter(name, member, limit, longestSearchMs).then(
             (answer) => answer === 1,
             () => "alone" as const,
           )

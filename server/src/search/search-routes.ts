@@ -56,7 +56,9 @@ export function searchRoutes(parts: SearchParts): Route[] {
 async function answerSearch(parts: SearchParts, request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
   const steps = startSteps();
   const left = new AbortController();
-  reply.raw.once("close", () => left.abort());
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) left.abort();
+  });
   try {
     const answer = await search(
       {
