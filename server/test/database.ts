@@ -23,15 +23,15 @@ export interface TestDatabase {
 export const superuserUrl =
   process.env["PENNYBLACK_TEST_DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres";
 
-/** A database of its own for one test file, cloned from a migrated template. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+/** A database of its own for one test file, cloned from a migrated template, in the common cluster or another. */
+export async function createTestDatabase(clusterUrl = superuserUrl): Promise<TestDatabase> {
   const name = `pb_test_${randomBytes(6).toString("hex")}`;
-  await asSuperuser(async (client) => {
-    const template = await ensureTemplate(client);
+  await asSuperuser(clusterUrl, async (client) => {
+    const template = await ensureTemplate(client, clusterUrl);
     await client.query(`create database ${name} template ${template} owner pennyblack_owner strategy file_copy`);
     await grantDatabase(client, name);
   });
-  const at = new URL(superuserUrl);
+  const at = new URL(clusterUrl);
   at.pathname = `/${name}`;
   const ownerUrl = withRole(at.href, "owner");
   const ledgerUrl = withRole(at.href, "ledger");
@@ -50,13 +50,13 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     tenant: pools[2],
     async drop() {
       await Promise.all(pools.map((pool) => pool.end()));
-      await asSuperuser((client) => client.query(`drop database ${name} with (force)`));
+      await asSuperuser(clusterUrl, (client) => client.query(`drop database ${name} with (force)`));
     },
   };
 }
 
 /** One template per state of the migrations and day (it has that day's partitions); older ones are dropped. */
-async function ensureTemplate(client: pg.Client): Promise<string> {
+async function ensureTemplate(client: pg.Client, clusterUrl: string): Promise<string> {
   const folder = new URL("../migrations/", import.meta.url);
   const hash = createHash("sha256");
   for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(new URL(file, folder)));
@@ -74,7 +74,7 @@ async function ensureTemplate(client: pg.Client): Promise<string> {
     await client.query(`drop database if exists ${template}_building with (force)`);
     await client.query(`create database ${template}_building owner pennyblack_owner`);
     await grantDatabase(client, `${template}_building`);
-    const at = new URL(superuserUrl);
+    const at = new URL(clusterUrl);
     at.pathname = `/${template}_building`;
     await migrate(withRole(at.href, "owner"), console.error);
     await client.query(`alter database ${template}_building rename to ${template}`);
@@ -84,8 +84,8 @@ async function ensureTemplate(client: pg.Client): Promise<string> {
   }
 }
 
-async function asSuperuser<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: superuserUrl });
+async function asSuperuser<Result>(clusterUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: clusterUrl });
   await client.connect();
   try {
     return await work(client);

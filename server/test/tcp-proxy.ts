@@ -3,6 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 interface Fault {
   words: string;
   at: "request" | "answer";
+  /** Cut: both ends learn of it at once. Swallow: neither does, and nothing passes any more. */
+  how: "cut" | "swallow";
   whenDone: () => void;
 }
 
@@ -11,6 +13,7 @@ interface Wire {
   server: Socket;
   serverBytes: number;
   doom: Fault | undefined;
+  isSilent: boolean;
 }
 
 /** A wire between a client and a server that breaks when it is told to. */
@@ -54,12 +57,22 @@ export class TcpProxy {
 
   /** Breaks the connection on which the client next says `words`; the server never hears them. Resolves then. */
   cutRequest(words: string): Promise<void> {
-    return this.#plant(words, "request");
+    return this.#plant(words, "request", "cut");
   }
 
   /** Lets the server hear `words`, and breaks that connection when it answers: nothing of that arrives. */
   cutAnswer(words: string): Promise<void> {
-    return this.#plant(words, "answer");
+    return this.#plant(words, "answer", "cut");
+  }
+
+  /** The server never hears `words`, and that connection is silent from then on, without being closed. Resolves then. */
+  swallowRequest(words: string): Promise<void> {
+    return this.#plant(words, "request", "swallow");
+  }
+
+  /** Lets the server hear `words` and keeps its answer back for good, without closing. Resolves when it has answered. */
+  swallowAnswer(words: string): Promise<void> {
+    return this.#plant(words, "answer", "swallow");
   }
 
   /** Breaks each connection once the server has said more than this on it. */
@@ -92,7 +105,7 @@ export class TcpProxy {
 
   #open(client: Socket): void {
     const server = connect(this.#target);
-    const wire: Wire = { client, server, serverBytes: 0, doom: undefined };
+    const wire: Wire = { client, server, serverBytes: 0, doom: undefined, isSilent: false };
     this.#wires.add(wire);
     client.on("data", (chunk) => this.#fromClient(wire, chunk));
     server.on("data", (chunk) => this.#fromServer(wire, chunk));
@@ -113,19 +126,26 @@ export class TcpProxy {
   }
 
   #fromClient(wire: Wire, chunk: Buffer): void {
-    if (this.#isBlackhole) return;
+    if (this.#isBlackhole || wire.isSilent) return;
     const fault = this.#faults.find(({ words }) => chunk.includes(words));
     this.#faults = this.#faults.filter((each) => each !== fault);
     wire.doom ??= fault;
-    if (fault?.at === "request") this.#break(wire);
+    if (fault?.at === "request") this.#fail(wire, fault);
     else wire.server.write(chunk);
   }
 
   #fromServer(wire: Wire, chunk: Buffer): void {
-    if (this.#isBlackhole) return;
+    if (this.#isBlackhole || wire.isSilent) return;
     wire.serverBytes += chunk.length;
-    if (wire.doom || wire.serverBytes > this.#mostServerBytes) this.#break(wire);
+    if (wire.doom) this.#fail(wire, wire.doom);
+    else if (wire.serverBytes > this.#mostServerBytes) this.#break(wire);
     else wire.client.write(chunk);
+  }
+
+  #fail(wire: Wire, fault: Fault): void {
+    if (fault.how === "cut") return this.#break(wire);
+    wire.isSilent = true;
+    fault.whenDone();
   }
 
   #break(wire: Wire): void {
@@ -136,9 +156,9 @@ export class TcpProxy {
     wire.doom?.whenDone();
   }
 
-  #plant(words: string, at: Fault["at"]): Promise<void> {
+  #plant(words: string, at: Fault["at"], how: Fault["how"]): Promise<void> {
     return new Promise((whenDone) => {
-      this.#faults.push({ words, at, whenDone });
+      this.#faults.push({ words, at, how, whenDone });
     });
   }
 

@@ -7,11 +7,10 @@ import { createWallet, topUpBatch } from "../wallet/wallet.ts";
 export interface Account {
   walletId: string;
   liveKey: string;
-  testKey: string;
   managementKey: string;
 }
 
-/** A wallet, what it begins with as a credit of ours, and a key of each kind: all of it or nothing. */
+/** A wallet, what it begins with as a credit of ours, a key that spends and one that manages: all or nothing. */
 export function createAccount(pool: Pool, wanted: { name: string; balance: Micros; pepper: Pepper }): Promise<Account> {
   return inTransaction(pool, async (db) => {
     const walletId = await createWallet(db, { name: wanted.name });
@@ -19,8 +18,7 @@ export function createAccount(pool: Pool, wanted: { name: string; balance: Micro
       await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: wanted.balance }]);
     }
     const live = await createKey(db, wanted.pepper, { walletId, mode: "live", name: "live" });
-    const test = await createKey(db, wanted.pepper, { walletId, mode: "test", name: "test" });
     const management = await createKey(db, wanted.pepper, { walletId, mode: "mgmt", name: "management" });
-    return { walletId, liveKey: live.key, testKey: test.key, managementKey: management.key };
+    return { walletId, liveKey: live.key, managementKey: management.key };
   });
 }

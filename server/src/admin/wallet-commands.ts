@@ -44,15 +44,14 @@ export const walletCommands: Record<string, Command> = {
 async function create({ values, pool, pepper, print }: CommandContext): Promise<void> {
   const name = readText(values, "name");
   const balance = readOptionalAmount(values, "balance") ?? 0n;
-  const { walletId, liveKey, testKey, managementKey } = await createAccount(pool, { name, balance, pepper: pepper() });
-  if (values["json"]) return print(JSON.stringify({ walletId, liveKey, managementKey }));
+  const account = await createAccount(pool, { name, balance, pepper: pepper() });
+  if (values["json"]) return print(JSON.stringify(account));
   print(`The wallet "${name}" is ready. Its balance is ${formatUsd(balance)} USD.\n`);
   print(
     formatTable([
-      ["wallet", walletId],
-      ["live key", liveKey],
-      ["test key", testKey],
-      ["management key", managementKey],
+      ["wallet", account.walletId],
+      ["live key", account.liveKey],
+      ["management key", account.managementKey],
     ]),
   );
   print("\nThe keys are shown this once. Keep them where your secrets are.");

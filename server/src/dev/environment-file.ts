@@ -8,7 +8,7 @@ const environmentFile = resolve(".pennyblack/dev.env");
 
 /** Returns what removes it again, unless a dev server that started later has written its own. */
 export function writeEnvironmentFile(environment: Readonly<Record<string, string>>): () => void {
-  const lines = Object.entries(environment).map(([name, value]) => `${name}='${value}'`);
+  const lines = Object.entries(environment).map(([name, value]) => `${name}=${quote(value)}`);
   const text = `# The dev server ${process.pid}. Removed when it stops.\n${lines.join("\n")}\n`;
   mkdirSync(dirname(environmentFile), { recursive: true, mode: 0o700 });
   // Removed first: writing to a file that is there would keep its mode.
@@ -17,6 +17,12 @@ export function writeEnvironmentFile(environment: Readonly<Record<string, string
   return () => {
     if (readOrEmpty() === text) rmSync(environmentFile, { force: true });
   };
+}
+
+/** The format has no escapes, but three kinds of quotes. */
+function quote(value: string): string {
+  const mark = ["'", '"', "`"].find((each) => !value.includes(each)) ?? "";
+  return mark + value + mark;
 }
 
 function readOrEmpty(): string {

@@ -30,7 +30,7 @@ try {
 async function startPostgres(): Promise<string> {
   const account = findAccount();
   if (account) chownSync(folder, account.uid, account.gid);
-  const programs = findPrograms({ temporaryFolder: folder, account });
+  const programs = findPrograms(folder, account);
   const password = randomBytes(18).toString("base64url");
   const passwordFile = join(folder, "password");
   const dataFolder = join(folder, "data");

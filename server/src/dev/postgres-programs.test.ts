@@ -21,7 +21,7 @@ test("a package that cannot be changed, or reached by the account PostgreSQL run
   cpSync(locatePackage(), packaged, { recursive: true, filter: isFile });
   chmodSync(join(packaged, "lib"), 0o500);
 
-  const programs = findPrograms({ temporaryFolder, account, packaged });
+  const programs = findPrograms(temporaryFolder, account, packaged);
   assert.equal(programs, join(temporaryFolder, "native"));
   assert.ok(readdirSync(join(programs, "lib")).includes("libpq.so.5"));
   const { status } = spawnSync(join(programs, "bin/postgres"), ["--version"], { ...account, cwd: "/" });

@@ -21,19 +21,16 @@ export function findAccount(): Account | undefined {
   );
 }
 
-export interface ProgramsWish {
-  /** The account can enter it. */
-  temporaryFolder: string;
-  account: Account | undefined;
-  packaged?: string;
-}
-
 /**
  * The folder with PostgreSQL's programs from npm, made to run. npm packages hold no symbolic links, and the script
  * that would make them does not run when install scripts are off. Where the package cannot be changed, or cannot be
  * reached by the other account (a checkout in root's home), a copy in the temporary folder serves.
  */
-export function findPrograms({ temporaryFolder, account, packaged = locatePackage() }: ProgramsWish): string {
+export function findPrograms(
+  temporaryFolder: string,
+  account: Account | undefined,
+  packaged = locatePackage(),
+): string {
   if (linkLibraries(packaged) && runs(packaged, account)) return packaged;
   const copy = join(temporaryFolder, "native");
   cpSync(packaged, copy, { recursive: true, verbatimSymlinks: true });

@@ -1,6 +1,7 @@
 import { type Account, createAccount } from "../admin/create-account.ts";
 import { readConfig, serverSettings, workerSettings } from "../config.ts";
 import { createPool } from "../db/pool.ts";
+import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
@@ -22,9 +23,13 @@ export interface StartContext {
   say: (line: string) => void;
 }
 
+export interface DevAccount extends Account {
+  testKey: string;
+}
+
 export interface Everything {
   addresses: Addresses;
-  account: Account;
+  account: DevAccount;
   searxngUrl: string | undefined;
   /** The data was made for this start and goes with it. */
   isThrowaway: boolean;
@@ -54,12 +59,14 @@ export async function startEverything(options: DevOptions, context: StartContext
   };
 }
 
-async function createDevAccount(ownerUrl: string, made: Record<string, string>, balance: Micros): Promise<Account> {
+async function createDevAccount(ownerUrl: string, made: Record<string, string>, balance: Micros): Promise<DevAccount> {
   const [pepper] = readConfig(["keyPeppers"], made).keyPeppers;
   if (!pepper) throw new Error("the environment has no pepper");
   const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
   try {
-    return await createAccount(pool, { name: `dev ${new Date().toISOString()}`, balance, pepper });
+    const account = await createAccount(pool, { name: `dev ${new Date().toISOString()}`, balance, pepper });
+    const test = await createKey(pool, pepper, { walletId: account.walletId, mode: "test", name: "test" });
+    return { ...account, testKey: test.key };
   } finally {
     await pool.end();
   }

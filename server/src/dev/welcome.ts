@@ -1,9 +1,9 @@
-import type { Account } from "../admin/create-account.ts";
+import type { DevAccount } from "./start-everything.ts";
 
 export interface Welcome {
   url: string;
   opsUrl: string;
-  account: Account;
+  account: DevAccount;
   balance: string;
   searxngUrl: string | undefined;
   /** The data was made for this start and goes with it. */

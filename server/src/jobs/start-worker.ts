@@ -30,8 +30,9 @@ export interface Worker {
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const runner = await run({
     connectionString: options.databaseUrl,
-    concurrency: 2,
-    maxPoolSize: 4,
+    // One for each kind of job, so that none waits behind another.
+    concurrency: Object.keys(options.tasks).length,
+    maxPoolSize: Object.keys(options.tasks).length + 2,
     noHandleSignals: true,
     logger: new Logger(() => (level, message, meta) => writeLine(options.log, level, message, meta["error"])),
     taskList: Object.fromEntries(Object.entries(options.tasks).map(([name, task]) => [name, toGraphileTask(task)])),

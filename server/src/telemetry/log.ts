@@ -18,8 +18,16 @@ export function createLog(level: string, destination?: DestinationStream): Log {
       },
       serializers: { err: describeError },
     },
-    destination ?? pino.destination({ fd: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 }),
+    destination ?? openStandardOutput(),
   );
+}
+
+/** Written in blocks, off the path of a request. When nobody reads any more, logging ends and the process goes on. */
+function openStandardOutput(): DestinationStream {
+  const output = pino.destination({ fd: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 });
+  // Left open, the stream would try to write what is left for ever when the process exits.
+  output.on("error", () => output.destroy());
+  return output;
 }
 
 // Their messages quote what they could not read, which may be a query.

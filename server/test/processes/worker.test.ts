@@ -51,6 +51,15 @@ async function heldMicros(walletIds: string[]): Promise<bigint> {
   return rows[0]?.held ?? 0n;
 }
 
+/** Infinity if none is planned; one that runs was planned before. */
+async function secondsToSweep(): Promise<number> {
+  const { rows } = await db.owner.query<{ seconds: number }>(
+    `select extract(epoch from run_at - now())::float8 as seconds from graphile_worker.jobs
+     where key = 'sweep' and locked_at is null and run_at > now()`,
+  );
+  return rows[0]?.seconds ?? Number.POSITIVE_INFINITY;
+}
+
 function addJob(task: string): Promise<unknown> {
   return db.owner.query("select graphile_worker.add_job($1, '{}'::json, job_key => $1)", [task]);
 }
@@ -64,6 +73,7 @@ test("a running worker gives an overdue hold back, and ends well when told to", 
   ]);
   assert.deepEqual(rows, [{ state: "expired" }]);
   await until("the sweep is counted", async () => (await worker.metric("pennyblack_expired_holds_total")) === 3);
+  await until("the next sweep is due in seconds", async () => (await secondsToSweep()) <= 6);
   assert.equal(await worker.stop(), 0);
   assert.match(worker.logged(), /"msg":"stopped"/);
 });

@@ -1,0 +1,135 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import pg from "pg";
+import { choosePort } from "../src/dev/choose-port.ts";
+import { type Account, findAccount, findPrograms } from "../src/dev/postgres-programs.ts";
+import { until } from "./until.ts";
+
+// A PostgreSQL of the test's own, to be killed at will. Whatever decides whether a commit survives keeps its default,
+// which is yes; only the making of the empty cluster is not flushed to the disk, since nobody has been promised it.
+
+export interface PrivatePostgres {
+  superuserUrl: string;
+  port: number;
+  /** Ends the postmaster without a word, by its own process id. Its children notice and follow. */
+  killPostmaster(): Promise<void>;
+  /** Starts it over the data it left, as a supervisor would: again and again until it stays. */
+  restart(): Promise<void>;
+  log(): string;
+  close(): Promise<void>;
+}
+
+export async function startPrivatePostgres(): Promise<PrivatePostgres> {
+  const account = findAccount();
+  const home = mkdtempSync(join(tmpdir(), "pennyblack-crash-"));
+  chmodSync(home, 0o755);
+  const room = join(home, "room");
+  mkdirSync(room);
+  chmodSync(room, 0o777);
+  const programs = debianPrograms() ?? join(findPrograms(home, account), "bin");
+  const data = join(room, "data");
+  const initdb = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
+  execFileSync(join(programs, "initdb"), [...initdb, "--no-sync"], { ...account, cwd: room, stdio: "ignore" });
+  const port = await choosePort({ host: "127.0.0.1" });
+  const superuserUrl = `postgres://postgres@127.0.0.1:${port}/postgres`;
+
+  const output: string[] = [];
+  let postmaster: ChildProcess | undefined;
+  // The last resort, should the test end without closing.
+  const abandon = (): void => {
+    postmaster?.kill("SIGKILL");
+    rmSync(home, { recursive: true, force: true });
+  };
+  process.once("exit", abandon);
+
+  async function restart(): Promise<void> {
+    await until("PostgreSQL lets us in", async () => {
+      if (postmaster === undefined || hasEnded(postmaster)) {
+        postmaster = spawnPostmaster({ program: join(programs, "postgres"), data, port, account });
+        postmaster.stderr?.on("data", (chunk: Buffer) => output.push(chunk.toString()));
+      }
+      return canLogIn(superuserUrl);
+    });
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (postmaster === undefined || hasEnded(postmaster)) return;
+    const ended = once(postmaster, "exit");
+    postmaster.kill(signal);
+    await ended;
+  }
+
+  await restart();
+  return {
+    superuserUrl,
+    port,
+    killPostmaster: () => end("SIGKILL"),
+    restart,
+    log: () => output.join(""),
+    async close() {
+      // At once: what it would still write is thrown away a moment later.
+      await end("SIGQUIT");
+      rmSync(home, { recursive: true, force: true });
+      process.removeListener("exit", abandon);
+    },
+  };
+}
+
+/** The process ids of a cluster's back ends that serve an application, as the cluster itself says. */
+export async function backEndsOf(superuserUrl: string, applicationName: string): Promise<number[]> {
+  const client = new pg.Client({ connectionString: superuserUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ pid: number }>(
+      "select pid from pg_stat_activity where application_name = $1 order by state_change desc",
+      [applicationName],
+    );
+    return rows.map((row) => row.pid);
+  } finally {
+    await client.end();
+  }
+}
+
+interface PostmasterWish {
+  program: string;
+  data: string;
+  port: number;
+  account: Account | undefined;
+}
+
+function spawnPostmaster({ program, data, port, account }: PostmasterWish): ChildProcess {
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
+  return spawn(program, ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])], {
+    ...account,
+    cwd: dirname(data),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+async function canLogIn(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
+  // A connection that breaks after it was made says so here.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The newest of Debian's, if there is one; otherwise the one from npm serves. */
+function debianPrograms(): string | undefined {
+  const found = globSync("/usr/lib/postgresql/*/bin/initdb");
+  const version = (path: string): number => Number(path.split("/")[4]);
+  const newest = found.toSorted((a, b) => version(a) - version(b)).at(-1);
+  return newest === undefined ? undefined : dirname(newest);
+}
