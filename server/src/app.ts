@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Redis } from "ioredis";
 import type { Config, serverSettings } from "./config.ts";
-import { expectedMigrations } from "./db/migrate.ts";
+import { findMigrationFault } from "./db/migrate.ts";
 import { createPool, type Pool } from "./db/pool.ts";
 import { refuseRole } from "./db/roles.ts";
 import { readCredential } from "./http/credentials.ts";
@@ -93,13 +93,13 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ops = createOpsServer({
     log,
     renderMetrics: metrics.render,
-    whyNotReady: async () => (state.isDraining ? "stopping" : await checkDatabase(ledgerPool, tenantPool)),
+    whyNotReady: async () => (state.isDraining ? "stopping" : await checkDatabase(ledgerPool, tenantPool, "running")),
   });
 
   return {
     http,
     ops,
-    checkDatabase: () => checkDatabase(ledgerPool, tenantPool),
+    checkDatabase: () => checkDatabase(ledgerPool, tenantPool, "starting"),
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
     async close() {
@@ -195,24 +195,14 @@ function connectRedis(url: string, log: Log): Redis {
   return redis;
 }
 
-async function checkDatabase(ledger: Pool, tenant: Pool): Promise<string | undefined> {
-  try {
-    for (const pool of [ledger, tenant]) {
-      const refusal = await refuseRole(pool);
-      if (refusal) return `The server must not connect as this role: ${refusal}.`;
-    }
-    const { rows } = await ledger.query<{ name: string }>("select pb.applied_migrations() as name");
-    const applied = rows.map((row) => row.name);
-    const expected = expectedMigrations();
-    const missing = expected.filter((name) => !applied.includes(name));
-    const unknown = applied.filter((name) => !expected.includes(name));
-    if (missing.length > 0) return `The database lacks the migration ${missing[0]}. Run: npm run migrate`;
-    if (unknown.length > 0) return `The database has a migration this server does not know: ${unknown[0]}.`;
-    return undefined;
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return `The database cannot be used (${code || "no connection"}).`;
+async function checkDatabase(ledger: Pool, tenant: Pool, when: "starting" | "running"): Promise<string | undefined> {
+  const fault = await findMigrationFault(ledger, when);
+  if (fault) return fault;
+  for (const pool of [ledger, tenant]) {
+    const refusal = await refuseRole(pool).catch(() => "it cannot connect");
+    if (refusal) return `The server must not connect as this role: ${refusal}.`;
   }
+  return undefined;
 }
 
 function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {

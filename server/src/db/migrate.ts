@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { runner } from "node-pg-migrate";
+import type { Queryable } from "./pool.ts";
 
 const migrationsFolder = new URL("../../migrations", import.meta.url).pathname;
 
@@ -9,6 +10,26 @@ export function expectedMigrations(): string[] {
     .filter((file) => file.endsWith(".sql"))
     .sort()
     .map((file) => file.slice(0, -".sql".length));
+}
+
+/**
+ * Why this code must not run on a database, or nothing if it may. It must not start on one that is newer than itself,
+ * but a server that already runs goes on while its successor's migrations arrive.
+ */
+export async function findMigrationFault(db: Queryable, when: "starting" | "running"): Promise<string | undefined> {
+  try {
+    const { rows } = await db.query<{ name: string }>("select pb.applied_migrations() as name");
+    const applied = rows.map((row) => row.name);
+    const expected = expectedMigrations();
+    const missing = expected.find((name) => !applied.includes(name));
+    const unknown = applied.find((name) => !expected.includes(name));
+    if (missing) return `The database lacks the migration ${missing}. Run: npm run migrate`;
+    if (unknown && when === "starting") return `The database has a migration this version does not know: ${unknown}.`;
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
+    return `The database cannot be used (${code}). Check its address; run: npm run migrate`;
+  }
 }
 
 /** Brings a database up to `expectedMigrations`. Run as the owner; a second runner waits for the first. */

@@ -1,5 +1,5 @@
 import { ConfigFaults, readConfig, workerSettings } from "../config.ts";
-import { expectedMigrations } from "../db/migrate.ts";
+import { findMigrationFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { createOpsServer } from "../http/ops-server.ts";
@@ -21,7 +21,7 @@ let isStopping = false;
 const pool = openPool("pennyblack worker", 60_000);
 // It reads whole tables.
 const reconcilePool = openPool("pennyblack reconcile", 3_600_000);
-const refusal = await checkDatabase();
+const refusal = await findMigrationFault(pool, "starting");
 if (refusal) {
   process.stderr.write(`${refusal}\n`);
   process.exit(1);
@@ -30,7 +30,7 @@ if (refusal) {
 const ops = createOpsServer({
   log,
   renderMetrics: metrics.render,
-  whyNotReady: async () => (isStopping ? "stopping" : await checkDatabase()),
+  whyNotReady: async () => (isStopping ? "stopping" : await findMigrationFault(pool, "running")),
 });
 await ops.listen({ host: config.opsHost, port: config.opsPort });
 
@@ -94,17 +94,6 @@ function openPool(name: string, statementTimeoutMs: number): Pool {
     statementTimeoutMs,
     onIdleError: (err) => log.warn({ err }, "an idle database connection failed"),
   });
-}
-
-async function checkDatabase(): Promise<string | undefined> {
-  try {
-    const { rows } = await pool.query<{ name: string }>("select pb.applied_migrations() as name");
-    const missing = expectedMigrations().find((name) => !rows.some((row) => row.name === name));
-    return missing && `The database lacks the migration ${missing}. Run: npm run migrate`;
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return `The database cannot be used (${code || "no connection"}). Check PENNYBLACK_DIRECT_DATABASE_URL; run: npm run migrate`;
-  }
 }
 
 function readConfigOrExit(): ReturnType<typeof readConfig<(typeof workerSettings)[number]>> {
