@@ -1,0 +1,52 @@
+import { randomUUIDv7 } from "node:crypto";
+import Fastify from "fastify";
+import { readConfig } from "../server/src/config.ts";
+import { mostBodyBytes } from "../server/src/http/read-body.ts";
+import { createCaller } from "../server/src/providers/call-provider.ts";
+import { searxng } from "../server/src/providers/searxng.ts";
+import { rank } from "../server/src/ranking/rank.ts";
+import { cleanResults } from "../server/src/search/clean-results.ts";
+import { mostQueryCharacters, parseSearch } from "../server/src/search/parse-search.ts";
+
+// The most that this stack can do: the same answer from the same upstream with nothing in between. No keys, no limits,
+// no ledger, no headers of ours, no log, no metrics. What the billed server does more slowly is the price of the rest.
+// The options of Fastify and the caller are those of server/src/http/http-server.ts and server/src/app.ts.
+
+const config = readConfig(["host", "port", "searxngUrl"]);
+const upstream = searxng({ baseUrl: config.searxngUrl ?? "" });
+const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
+const app = Fastify({
+  logger: false,
+  genReqId: () => randomUUIDv7(),
+  requestIdHeader: false,
+  exposeHeadRoutes: false,
+  bodyLimit: mostBodyBytes,
+  keepAliveTimeout: 75_000,
+  requestTimeout: 15_000,
+  connectionTimeout: 50_000,
+  return503OnClosing: false,
+  forceCloseConnections: "idle",
+  http: {
+    maxHeaderSize: 16_384,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 2_000,
+    joinDuplicateHeaders: false,
+    requireHostHeader: false,
+  },
+});
+
+app.removeAllContentTypeParsers();
+app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+
+app.post("/v1/search", async (request, reply) => {
+  const input = parseSearch(request.body as Buffer, mostQueryCharacters);
+  const options = { signal: new AbortController().signal, deadlineMs: 10_000 };
+  const answer = await caller.callProvider(upstream, input, options);
+  if (!answer.ok) throw new Error(answer.reason);
+  const results = rank({ results: cleanResults(answer.hits), n: input.n });
+  reply.header("content-type", "application/json; charset=utf-8");
+  return Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
+});
+
+process.on("SIGTERM", () => process.exit(0));
+await app.listen({ host: config.host, port: config.port });

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { until } from "../server/test/until.ts";
+import { readCpuMicroseconds } from "./read-cpu.ts";
+import { summarize, summarizeRatio } from "./summarize.ts";
+
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pb-bench-test-"));
+  // As root, PostgreSQL runs under another account, which must get in.
+  await chmod(folder, 0o755);
+});
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+function startBench(...args: string[]) {
+  const script = new URL("./bench.ts", import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, ...args], {
+    // What it makes, it makes below this folder, where we see whether it is gone.
+    env: { PATH: process.env["PATH"], TMPDIR: folder },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString()));
+  const ended = once(child, "close").then(([code]: unknown[]) => code);
+  return { child, said, ended };
+}
+
+test("the ledger's bench ends with its figures as one line of JSON, a bill that adds up, and nothing left behind", async () => {
+  const { said, ended } = startBench("ledger", "--rounds", "1", "--seconds", "0.3", "--loops", "40");
+  assert.equal(await ended, 0, said.stderr);
+  const { stdout } = said;
+  const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  assert.deepEqual(Object.keys(figures), ["hold_capture_per_s", "over_naive", "postgres_cpu_us"]);
+  for (const [name, value] of Object.entries(figures)) assert.ok(value > 0, `${name} is ${value}`);
+  assert.match(stdout, /fsync=on synchronous_commit=on full_page_writes=on/);
+  const [, answered, captured] = /(\d+) answered, (\d+) captured; \d+ reconciliation checks clean/.exec(stdout) ?? [];
+  assert.ok(Number(answered) > 0);
+  assert.equal(answered, captured);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("a bench that is interrupted stops what it started and removes its folder", async () => {
+  const { child, said, ended } = startBench("ledger", "--seconds", "60");
+  await until("PostgreSQL runs", async () => said.stdout.includes("fsync=on") || child.exitCode !== null, 15_000);
+  const [made = ""] = readdirSync(folder);
+  child.kill("SIGINT");
+  assert.equal(await ended, 130, said.stderr);
+  assert.deepEqual(readdirSync(folder), []);
+  assert.deepEqual(processesIn(join(folder, made)), []);
+});
+
+test("an option that does not exist is refused before anything starts", async () => {
+  const { said, ended } = startBench("--rouns", "1");
+  assert.equal(await ended, 2);
+  assert.match(said.stderr, /--rouns.*npm run bench -- --help/s);
+});
+
+test("a ratio compares neighbours: a machine that slows down for both changes nothing", () => {
+  assert.deepEqual(summarizeRatio({ over: [50, 10, 30], under: [100, 20, 60] }), {
+    median: 0.5,
+    least: 0.5,
+    most: 0.5,
+  });
+  assert.deepEqual(summarize([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4 });
+});
+
+test("the CPU time of a process is read in microseconds", () => {
+  const { user, system } = process.cpuUsage();
+  const ours = readCpuMicroseconds(process.pid);
+  assert.ok(Math.abs(ours - user - system) < 200_000, `${ours} against ${user + system}`);
+});
+
+function processesIn(path: string): string[] {
+  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(path));
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    // It ended while we looked.
+    return "";
+  }
+}

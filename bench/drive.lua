@@ -1,0 +1,64 @@
+-- Sends searches for a while and then lets those in flight end, so that every search the server was asked for is also
+-- counted here: the bill is compared with this count, to the cent.
+--
+--   wrk ... -- KEYS_FILE MILLISECONDS CONNECTIONS NAME WITH_IDEMPOTENCY_KEYS
+--
+-- The keys take turns. NAME begins each Idempotency-Key; it must be another one in each run.
+
+local ffi = require("ffi")
+ffi.cdef([[
+  typedef struct { long seconds; long nanoseconds; } pennyblack_time;
+  int clock_gettime(int clock, pennyblack_time *time);
+  int kill(int pid, int signal);
+  int getpid(void);
+]])
+
+local body = '{"query":"postgresql advisory locks in practice","n":10}'
+local monotonic, interrupt, parked_ms = 1, 2, 3600000
+local time = ffi.new("pennyblack_time")
+local heads, tail = {}, nil
+local next_head, sent, parked = 0, 0, 0
+local started_ms, run_ms, connections, name, has_claims
+
+local function now_ms()
+  ffi.C.clock_gettime(monotonic, time)
+  return tonumber(time.seconds) * 1000 + tonumber(time.nanoseconds) / 1000000
+end
+
+function init(args)
+  run_ms, connections, name, has_claims = tonumber(args[2]), tonumber(args[3]), args[4], args[5] == "true"
+  for key in io.lines(args[1]) do
+    heads[#heads + 1] = "POST /v1/search HTTP/1.1\r\nHost: " .. wrk.headers["Host"] .. "\r\nAuthorization: Bearer " .. key
+      .. "\r\nContent-Type: application/json\r\nContent-Length: " .. #body .. "\r\n"
+  end
+  tail = "\r\n" .. body
+  -- Not always the same first wallets.
+  math.randomseed(now_ms())
+  next_head = math.random(#heads)
+end
+
+function request()
+  next_head = next_head % #heads + 1
+  if not has_claims then return heads[next_head] .. tail end
+  sent = sent + 1
+  return heads[next_head] .. "Idempotency-Key: " .. name .. "-" .. sent .. "\r\n" .. tail
+end
+
+-- wrk asks before each request how long to wait. When the time is over a connection waits for ever; when all do, wrk is
+-- interrupted, which it takes for the end of its run.
+function delay()
+  local now = now_ms()
+  started_ms = started_ms or now
+  if now < started_ms + run_ms then return 0 end
+  parked = parked + 1
+  if parked == connections then ffi.C.kill(ffi.C.getpid(), interrupt) end
+  return parked_ms
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '\n{"answers":%d,"refused":%d,"late":%d,"broken":%d,"meanMs":%.3f,"p50Ms":%.3f,"p99Ms":%.3f}\n',
+    summary.requests, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
+    latency.mean / 1000, latency:percentile(50) / 1000, latency:percentile(99) / 1000))
+end

@@ -1,0 +1,99 @@
+import { parseArgs } from "node:util";
+import { type ScenarioName, scenarios } from "./scenarios.ts";
+
+export interface BenchOptions {
+  kind: "search" | "ledger";
+  rounds: number;
+  seconds: number;
+  warmUpSeconds: number;
+  /** Connections of wrk. */
+  connections: number;
+  /** How many loops drive the batched ledger. */
+  loops: number;
+  wallets: number;
+  only: readonly ScenarioName[];
+  /** Where the servers leave their CPU profiles. */
+  profileFolder: string | undefined;
+}
+
+export class WrongOption extends Error {}
+
+export const help = `npm run bench [-- [ledger] options]
+
+What a paid search costs, on this machine, against the same search without billing (bare) and with one transaction
+per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them. The last line is JSON.
+
+  ledger            hold and capture alone, without HTTP, on one wallet
+  --quick           done in a minute: good to see that it works, too short to quote
+  --rounds N        of each server, in turns (5; quick: 2)
+  --seconds S       of each round (5; quick: 1)
+  --only NAME       one scenario: ${Object.keys(scenarios).join(", ")}; may be repeated
+  --wallets N       in the scenario of many (10000)
+  --connections N   of wrk to the server (64)
+  --loops N         that hold and capture at once, for ledger (500)
+  --profile FOLDER  each server leaves a V8 CPU profile there`;
+
+const usual = { rounds: 5, seconds: 5, warmUpSeconds: 2 };
+const quick = { rounds: 2, seconds: 1, warmUpSeconds: 0.4 };
+
+export function readOptions(args: string[]): BenchOptions | "help" {
+  const { values, positionals } = parse(args);
+  if (values.help) return "help";
+  const [kind = "search", ...rest] = positionals;
+  if ((kind !== "search" && kind !== "ledger") || rest.length > 0)
+    throw new WrongOption(`There is no bench "${positionals.join(" ")}"`);
+  const pace = values.quick ? quick : usual;
+  return {
+    kind,
+    rounds: count("--rounds", values.rounds, pace.rounds),
+    seconds: positive("--seconds", values.seconds, pace.seconds),
+    warmUpSeconds: Math.min(pace.warmUpSeconds, positive("--seconds", values.seconds, pace.seconds)),
+    connections: count("--connections", values.connections, 64),
+    loops: count("--loops", values.loops, 500),
+    wallets: count("--wallets", values.wallets, 10_000),
+    only: readScenarios(values.only),
+    profileFolder: values.profile,
+  };
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        quick: { type: "boolean", default: false },
+        rounds: { type: "string" },
+        seconds: { type: "string" },
+        only: { type: "string", multiple: true },
+        wallets: { type: "string" },
+        connections: { type: "string" },
+        loops: { type: "string" },
+        profile: { type: "string" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+  } catch (error) {
+    if (error instanceof TypeError) throw new WrongOption(error.message);
+    throw error;
+  }
+}
+
+function count(name: string, text: string | undefined, otherwise: number): number {
+  const value = positive(name, text, otherwise);
+  if (!Number.isInteger(value)) throw new WrongOption(`${name} must be a whole number`);
+  return value;
+}
+
+function positive(name: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text);
+  if (!(value > 0 && value < 1_000_000)) throw new WrongOption(`${name} must be a number above zero`);
+  return value;
+}
+
+function readScenarios(given: readonly string[] | undefined): readonly ScenarioName[] {
+  const names = Object.keys(scenarios) as ScenarioName[];
+  const strange = given?.find((name) => !names.some((known) => known === name));
+  if (strange !== undefined) throw new WrongOption(`--only must be one of ${names.join(", ")}`);
+  return given === undefined ? names : names.filter((name) => given.includes(name));
+}

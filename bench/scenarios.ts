@@ -1,0 +1,26 @@
+export interface Scenario {
+  title: string;
+  /** Ends the names of its figures in the last line. */
+  suffix: string;
+  isHot: boolean;
+  hasIdempotencyKeys: boolean;
+}
+
+export const scenarios = {
+  wallets: { title: "many wallets", suffix: "", isHot: false, hasIdempotencyKeys: false },
+  hot: { title: "one hot wallet", suffix: "_hot", isHot: true, hasIdempotencyKeys: false },
+  idempotent: {
+    title: "many wallets, an Idempotency-Key on every search",
+    suffix: "_idempotent",
+    isHot: false,
+    hasIdempotencyKeys: true,
+  },
+  hot_idempotent: {
+    title: "one hot wallet, an Idempotency-Key on every search",
+    suffix: "_hot_idempotent",
+    isHot: true,
+    hasIdempotencyKeys: true,
+  },
+} as const satisfies Record<string, Scenario>;
+
+export type ScenarioName = keyof typeof scenarios;

@@ -1,0 +1,95 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createPool, type Pool } from "../server/src/db/pool.ts";
+import { choosePort } from "../server/src/dev/choose-port.ts";
+import { findAccount, findPrograms } from "../server/src/dev/postgres-programs.ts";
+import { type DatabaseUrls, prepareDatabase } from "../server/src/dev/prepare-database.ts";
+import { makeFolder, type Workshop } from "./workshop.ts";
+
+export interface Postgres {
+  /** Of the postmaster, the parent of all the others. */
+  pid: number;
+  urls: DatabaseUrls;
+  /** What decides how durable a commit is and how much memory it has, as the server itself says. */
+  settings: string;
+  version: string;
+}
+
+// Sizes only. Whatever decides whether a commit survives a power cut keeps PostgreSQL's default, which is yes.
+const sizes = ["shared_buffers=512MB", "max_wal_size=8GB"];
+
+const settingsShown = [
+  "fsync",
+  "synchronous_commit",
+  "full_page_writes",
+  "wal_sync_method",
+  "shared_buffers",
+  "max_wal_size",
+  "checkpoint_timeout",
+  "autovacuum",
+  "data_checksums",
+];
+
+/** A cluster of its own, with our roles and tables. */
+export async function startPostgres(workshop: Workshop): Promise<Postgres> {
+  const account = findAccount();
+  const programs = debianPrograms() ?? join(findPrograms(workshop.folder, account), "bin");
+  const home = makeFolder(join(workshop.folder, "postgres"));
+  const data = join(home, "data");
+  const initdb = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
+  execFileSync(join(programs, "initdb"), initdb, { ...account, cwd: home, stdio: ["ignore", "ignore", "inherit"] });
+  const port = await choosePort({ host: "127.0.0.1" });
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...sizes];
+  const { pid } = await workshop.start({
+    name: "PostgreSQL",
+    program: join(programs, "postgres"),
+    args: ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
+    account,
+    port,
+    readyWords: "ready to accept connections",
+    // At once: what it would still write is thrown away a moment later.
+    stopSignal: "SIGQUIT",
+  });
+  const urls = await prepareDatabase(`postgres://postgres@127.0.0.1:${port}/pennyblack`);
+  return { pid, urls, ...(await readSettings(urls.owner)) };
+}
+
+/** For seeding and reconciling, which read and write whole tables. */
+export function connectAsOwner(urls: DatabaseUrls): Pool {
+  return createPool({
+    url: urls.owner,
+    name: "pennyblack bench",
+    connections: 2,
+    statementTimeoutMs: 600_000,
+    onIdleError: () => undefined,
+  });
+}
+
+/** The newest of Debian's, if there is one; otherwise the one from npm serves. */
+function debianPrograms(): string | undefined {
+  const found = globSync("/usr/lib/postgresql/*/bin/initdb").toSorted((a, b) => version(a) - version(b));
+  const newest = found.at(-1);
+  return newest !== undefined && existsSync(newest) ? dirname(newest) : undefined;
+}
+
+function version(path: string): number {
+  return Number(path.split("/")[4]);
+}
+
+async function readSettings(ownerUrl: string): Promise<{ settings: string; version: string }> {
+  const pool = createPool({ url: ownerUrl, name: "pennyblack bench", connections: 1, onIdleError: () => undefined });
+  try {
+    const { rows } = await pool.query<{ name: string; value: string }>(
+      "select name, current_setting(name) as value from unnest($1::text[]) as name",
+      [[...settingsShown, "server_version"]],
+    );
+    const values = new Map(rows.map((row) => [row.name, row.value]));
+    return {
+      version: values.get("server_version") ?? "",
+      settings: settingsShown.map((name) => `${name}=${values.get(name)}`).join(" "),
+    };
+  } finally {
+    await pool.end();
+  }
+}
