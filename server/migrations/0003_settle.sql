@@ -112,7 +112,7 @@ create function pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[]
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
@@ -136,7 +136,14 @@ begin
     select id, wallet_id, id, 'capture', 'wallet', 'revenue', price_micros, now_at
     from captured where price_micros > 0
   ), stored as (
-    update pb.idempotency c set answer = answers[array_position(search_ids, p.id)]
+    -- The first mention of an id is nearly always the only one; searching for the pair each time is quadratic.
+    update pb.idempotency c set answer = case
+      when wallet_ids[array_position(search_ids, p.id)] = p.wallet_id then answers[array_position(search_ids, p.id)]
+      else (
+        select i.answer from unnest(search_ids, wallet_ids, answers) as i (search_id, wallet_id, answer)
+        where i.search_id = p.id and i.wallet_id = p.wallet_id limit 1
+      )
+    end
     from captured p
     where p.idempotency_hmac is not null
       and c.wallet_id = p.wallet_id and c.mode = p.mode and c.key_hmac = p.idempotency_hmac
@@ -165,7 +172,7 @@ create function pb.release(search_ids uuid[], wallet_ids uuid[])
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_at timestamptz;
 begin

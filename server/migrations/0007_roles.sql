@@ -16,7 +16,7 @@ revoke all on all functions in schema pb from public;
 
 grant usage on schema pb to pennyblack_ledger, pennyblack_tenant;
 grant execute on function
-  pb.hold, pb.capture, pb.release, pb.find_key, pb.applied_migrations
+  pb.hold, pb.capture, pb.release, pb.find_keys, pb.applied_migrations
   to pennyblack_ledger;
 
 grant select (id, name, credited_micros, debited_micros, held_micros, suspended_at, created_at)

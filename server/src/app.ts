@@ -1,6 +1,8 @@
+import { createSecretKey } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Redis } from "ioredis";
 import type { Config, serverSettings } from "./config.ts";
+import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
 import { findMigrationFault } from "./db/migrate.ts";
 import { createPool, type Pool } from "./db/pool.ts";
 import { refuseRole } from "./db/roles.ts";
@@ -26,7 +28,7 @@ import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
-import { createLedger, LaneFull, type Ledger, ledgerConnections, NeverSent, OutcomeUnknown } from "./wallet/wallet.ts";
+import { createLedger, type Ledger, ledgerConnections } from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
@@ -51,7 +53,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ledgerPool = createPool({
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
-    // Two more than the lanes, for key look-ups and health.
+    // Two more than the ledger's lanes, for key look-ups and health.
     connections: ledgerConnections + 2,
     onIdleError,
   });
@@ -155,7 +157,7 @@ function searchParts({ config, log, metrics, keys, ledger, redis, caller }: Sear
     noteCharge(charge) {
       if (charge > 0n) metrics.countCaptured();
     },
-    secret: config.secret,
+    secret: createSecretKey(config.secret),
     topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,
   };
 }

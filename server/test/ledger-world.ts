@@ -172,7 +172,7 @@ export class LedgerWorld {
       const searchId = (isUnknown ? undefined : this.#heldBefore(search)) ?? randomUUIDv7();
       const wallet = this.#wallets.findIndex(({ id }) => id === this.#model.searches.get(searchId)?.walletId);
       const walletId = this.#wallet(Math.max(wallet, 0) + (isForeignWallet ? 1 : 0)).id;
-      return { searchId, walletId, answer: Buffer.from(`answer to ${searchId}`), reason: "a test" };
+      return { searchId, walletId, answer: Buffer.from(`answer to ${searchId} of ${walletId}`), reason: "a test" };
     });
     if (what === "refund") {
       const expected = this.#model.refund(items);

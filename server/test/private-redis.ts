@@ -22,6 +22,8 @@ export async function startPrivateRedis(port?: number): Promise<PrivateRedis> {
     },
   );
   const ended = once(child, "exit");
+  // A test that fails before it kills its Redis must not leave it behind.
+  process.once("exit", () => child.kill("SIGKILL"));
   await until("Redis listens", () => canConnect(at));
   return {
     url: `redis://127.0.0.1:${at}`,

@@ -50,5 +50,7 @@ function spawnServer(environment: Record<string, string>, nodeOptions: string[])
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const ended = once(child, "close").then(() => child.exitCode);
+  // A test that fails before it stops its server must not leave it behind.
+  process.once("exit", () => child.kill("SIGKILL"));
   return { process: child, output: () => output, ended };
 }

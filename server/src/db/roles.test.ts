@@ -11,7 +11,7 @@ import { refuseRole, roles } from "./roles.ts";
 // The whole schema is walked, so that a table, column, sequence or function added later is refused to the
 // server's roles until someone writes it down here.
 
-const ledgerMayCall = ["applied_migrations", "capture", "find_key", "hold", "release"];
+const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "release"];
 const tenantMayRead: Record<string, string[]> = {
   wallets: ["id", "name", "credited_micros", "debited_micros", "held_micros", "suspended_at", "created_at"],
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],

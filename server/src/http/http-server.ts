@@ -43,17 +43,22 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl } = options;
   const app = createFastify(options, sendProblem);
 
-  app.addHook("onRequest", async (request, reply) => {
+  // Callbacks, not promises: these run for every request.
+  app.addHook("onRequest", (request, reply, done) => {
     reply.headers(headersOfEveryAnswer(request.id));
-    if (options.whenStopping().isRefusing) throw new Problem("shutting_down");
     const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
-    if (isHostMissing) throw brokenRequest("It names no Host.");
+    if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
+    else if (isHostMissing) done(brokenRequest("It names no Host."));
+    else done();
   });
-  app.addHook("onSend", async (request, reply, payload) => {
+  app.addHook("onSend", (request, reply, payload, done) => {
     if (isBodyUnread(request.raw) || options.whenStopping().isDraining) reply.header("connection", "close");
-    return payload;
+    done(null, payload);
   });
-  app.addHook("onResponse", async (request, reply) => options.onAnswer(request, reply));
+  app.addHook("onResponse", (request, reply, done) => {
+    options.onAnswer(request, reply);
+    done();
+  });
 
   app.setErrorHandler((error, request, reply) => {
     // A request that was not read to its end has lost its socket; the answer knows whether anyone is there.

@@ -1,5 +1,6 @@
 import { hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { createLane } from "../db/lane.ts";
 import type { Queryable } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
@@ -33,10 +34,15 @@ const cacheMs = 1_000;
 const mostCached = 50_000;
 
 /**
- * A key's row is remembered for a second. That saves the look-up, and decides nothing about money: the hold
- * checks revocation, expiry and suspension again in its own transaction.
+ * A key's row is remembered for a second, and look-ups that gather meanwhile go out together. That decides nothing
+ * about money: the hold checks revocation, expiry and suspension again in its own transaction.
  */
 export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
+  const lookUps = createLane<Buffer[], FoundKey | undefined>({
+    send: (wanted) => readKeys(db, wanted),
+    ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
+    patienceMs: 2_000,
+  });
   const cache = new Map<string, { found: Promise<FoundKey | undefined>; until: number }>();
 
   async function authenticate(key: string | undefined, from: string, scope: Scope): Promise<Principal> {
@@ -62,8 +68,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
     const cached = cache.get(name);
     if (cached && cached.until > now) return cached.found;
     // The promise is kept, not its value, so that a thousand searches at once ask the database once.
-    const digests = peppers.map((pepper) => digestKey(key, pepper));
-    const found = readKey(db, digests).catch((cause: unknown) => {
+    const found = lookUps.submit(peppers.map((pepper) => digestKey(key, pepper))).catch((cause: unknown) => {
       cache.delete(name);
       throw new Problem("ledger_unavailable", { cause });
     });
@@ -133,6 +138,7 @@ export async function revokeKey(db: Queryable, key: { walletId: string; keyId: s
 }
 
 interface KeyRow {
+  digest: Buffer;
   id: string;
   wallet_id: string;
   mode: KeyMode;
@@ -145,25 +151,31 @@ interface KeyRow {
   is_suspended: boolean;
 }
 
-async function readKey(db: Queryable, digests: Buffer[]): Promise<FoundKey | undefined> {
+/** For each key wanted, by its digest under any of the peppers. */
+async function readKeys(db: Queryable, wanted: readonly Buffer[][]): Promise<(FoundKey | undefined)[]> {
   const { rows } = await db.query<KeyRow>({
-    name: "find_key",
-    text: "select * from pb.find_key($1)",
-    values: [digests],
+    name: "find_keys",
+    text: "select * from pb.find_keys($1)",
+    values: [wanted.flat()],
   });
-  const row = rows[0];
-  return (
-    row && {
-      keyId: row.id,
-      walletId: row.wallet_id,
-      mode: row.mode,
-      scopes: row.scopes,
-      searchesPerSecond: row.searches_per_second,
-      searchesInFlight: row.searches_in_flight,
-      allowedIps: row.allowed_ips ? toBlockList(row.allowed_ips) : undefined,
-      refusal: refusalOf(row),
-    }
-  );
+  const found = new Map(rows.map((row) => [row.digest.toString("base64"), toFoundKey(row)]));
+  return wanted.map((digests) => {
+    const digest = digests.find((each) => found.has(each.toString("base64")));
+    return digest && found.get(digest.toString("base64"));
+  });
+}
+
+function toFoundKey(row: KeyRow): FoundKey {
+  return {
+    keyId: row.id,
+    walletId: row.wallet_id,
+    mode: row.mode,
+    scopes: row.scopes,
+    searchesPerSecond: row.searches_per_second,
+    searchesInFlight: row.searches_in_flight,
+    allowedIps: row.allowed_ips ? toBlockList(row.allowed_ips) : undefined,
+    refusal: refusalOf(row),
+  };
 }
 
 function refusalOf(row: KeyRow): FoundKey["refusal"] {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
 import { test } from "node:test";
 import { makeClaim } from "./idempotency.ts";
 
-const secret = Buffer.alloc(32, 1);
+const secret = createSecretKey(Buffer.alloc(32, 1));
 const scope = { walletId: "wallet", mode: "live" };
 const input = { query: "cats", n: 10 };
 const body = Buffer.from(JSON.stringify({ query: "cats", n: 1, results: [{ title: "A cat" }] }));
@@ -11,7 +12,7 @@ test("an answer opens with the same secret, wallet, mode and key, and with nothi
   const sealed = makeClaim(secret, scope, "once", input).seal(body);
   assert.deepEqual(makeClaim(secret, scope, "once", input).open(sealed), body);
   for (const claim of [
-    makeClaim(Buffer.alloc(32, 2), scope, "once", input),
+    makeClaim(createSecretKey(Buffer.alloc(32, 2)), scope, "once", input),
     makeClaim(secret, { ...scope, walletId: "other" }, "once", input),
     makeClaim(secret, { ...scope, mode: "test" }, "once", input),
     makeClaim(secret, scope, "Once", input),
@@ -50,7 +51,7 @@ test("the stored name of a key tells apart wallets, modes, keys and secrets, and
     makeClaim(secret, scope, "twice", input),
     makeClaim(secret, { ...scope, mode: "test" }, "once", input),
     makeClaim(secret, { ...scope, walletId: "other" }, "once", input),
-    makeClaim(Buffer.alloc(32, 2), scope, "once", input),
+    makeClaim(createSecretKey(Buffer.alloc(32, 2)), scope, "once", input),
   ].map((claim) => claim.keyHmac.toString("hex"));
   assert.equal(new Set(names).size, names.length);
   assert.deepEqual(makeClaim(secret, scope, "once", { query: "dogs", n: 1 }).keyHmac.toString("hex"), names[0]);

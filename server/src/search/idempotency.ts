@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { SearchInput } from "./parse-search.ts";
 
@@ -22,16 +22,16 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /** What an Idempotency-Key stands for: within one wallet and mode, one input. */
-export function makeClaim(secret: Buffer, scope: ClaimScope, key: string, input: SearchInput): Claim {
+export function makeClaim(secret: KeyObject, scope: ClaimScope, key: string, input: SearchInput): Claim {
   const named = `${scope.walletId}/${scope.mode}/${key}`;
-  const encryptionKey = (): Buffer => Buffer.from(hkdfSync("sha256", secret, named, "pennyblack stored answer", 32));
+  const encryptionKey = (): Buffer => hmac(secret, "stored answer", named);
   return {
     keyHmac: hmac(secret, "idempotency key", named),
     fingerprint: hmac(secret, "search input", JSON.stringify([input.query, input.n, input.category ?? null])),
     seal(body) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", encryptionKey(), nonce);
-      const sealed = [cipher.update(deflateRawSync(body)), cipher.final()];
+      const sealed = [cipher.update(deflateRawSync(body, { level: 1 })), cipher.final()];
       return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]);
     },
     open(answer) {
@@ -43,6 +43,6 @@ export function makeClaim(secret: Buffer, scope: ClaimScope, key: string, input:
   };
 }
 
-function hmac(secret: Buffer, purpose: string, text: string): Buffer {
+function hmac(secret: KeyObject, purpose: string, text: string): Buffer {
   return createHmac("sha256", secret).update(`${purpose}\0${text}`).digest();
 }

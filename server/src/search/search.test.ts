@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { NoAnswer } from "../http/no-answer.ts";
@@ -20,7 +21,7 @@ const caller: Principal = {
   searchesPerSecond: 1,
   searchesInFlight: 1,
 };
-const secret = Buffer.alloc(32, 7);
+const secret = createSecretKey(Buffer.alloc(32, 7));
 const hit = { title: "A title", url: "https://example.org/", snippet: "Some text" };
 const wholeStory = ["authenticate", "enterLimits", "tell", "readBody", "hold", "findHits", "rank", "capture", "leave"];
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
@@ -90,7 +91,7 @@ export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
   release(hold: { searchId: string; walletId: string }): Promise<void>;
   /** Called for every paid search, whether or not its caller is still there to hear of it. */
   noteCharge(charge: Micros): void;
-  secret: Buffer;
+  secret: KeyObject;
   topUpUrl: string;
 }
 

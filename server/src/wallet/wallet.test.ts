@@ -4,17 +4,10 @@ import { after, afterEach, before, beforeEach, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedWallet } from "../../test/seed-wallet.ts";
 import { TcpProxy } from "../../test/tcp-proxy.ts";
+import { LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { priceMicros } from "../lib/money.ts";
-import {
-  createLedger,
-  type HoldRequest,
-  LaneFull,
-  type Ledger,
-  ledgerConnections,
-  NeverSent,
-  OutcomeUnknown,
-} from "./wallet.ts";
+import { createLedger, type HoldRequest, type Ledger, ledgerConnections } from "./wallet.ts";
 
 let database: TestDatabase;
 let proxy: TcpProxy;

@@ -1,5 +1,5 @@
+import { createLane, type Lane } from "../db/lane.ts";
 import type { Pool } from "../db/pool.ts";
-import { createLane, type Lane } from "./lane.ts";
 import {
   type CaptureRequest,
   captureBatch,
@@ -11,7 +11,6 @@ import {
   type Settlement,
 } from "./statements.ts";
 
-export { LaneFull, NeverSent, OutcomeUnknown } from "./lane.ts";
 export {
   createKeyBudget,
   createWallet,
