@@ -28,7 +28,7 @@ import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
-import { createLedger, type Ledger, ledgerConnections } from "./wallet/wallet.ts";
+import { createLedger, type Hold, type Ledger, ledgerConnections } from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
@@ -125,6 +125,11 @@ interface SearchWiring {
 }
 
 function searchParts({ config, log, metrics, keys, ledger, redis, caller }: SearchWiring): SearchParts {
+  const release = (hold: Hold): Promise<void> =>
+    ledger.release(hold).then(
+      () => undefined,
+      (err: unknown) => log.warn({ err, searchId: hold.searchId }, "a hold was left to expire"),
+    );
   const upstream = config.searxngUrl ? searxng({ baseUrl: config.searxngUrl }) : undefined;
   const longestLiveQuery = Math.min(mostQueryCharacters, upstream?.longestQuery.characters ?? mostQueryCharacters);
   return {
@@ -142,18 +147,15 @@ function searchParts({ config, log, metrics, keys, ledger, redis, caller }: Sear
     rank: (hits, { n }) => rank({ results: cleanResults(hits), n }),
     hold: (request) => ledger.hold(request).catch(explainHoldFailure),
     async capture(request) {
-      const paid = await ledger.capture(request).catch((error: unknown) => {
+      const paid = await ledger.capture(request).catch(async (error: unknown) => {
         if (error instanceof OutcomeUnknown) metrics.countLost("unknown");
+        else await release(request);
         return explainCaptureFailure(error);
       });
       if (paid.state !== "captured") metrics.countLost("expired");
       return paid;
     },
-    release: (hold) =>
-      ledger.release(hold).then(
-        () => undefined,
-        (err: unknown) => log.warn({ err, searchId: hold.searchId }, "a hold was left to expire"),
-      ),
+    release,
     noteCharge(charge) {
       if (charge > 0n) metrics.countCaptured();
     },

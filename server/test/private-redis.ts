@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { after } from "node:test";
 import { choosePort } from "../src/dev/choose-port.ts";
 import { until } from "./until.ts";
 
@@ -10,6 +11,12 @@ export interface PrivateRedis {
   /** Ends it without a word, by its own process id. */
   kill(): Promise<void>;
 }
+
+// A test that fails before it kills its Redis must not leave it behind, nor wait for it for ever.
+const started = new Set<ChildProcess>();
+after(() => {
+  for (const child of started) child.kill("SIGKILL");
+});
 
 /** A Redis of the test's own, to be stopped and killed at will. */
 export async function startPrivateRedis(port?: number): Promise<PrivateRedis> {
@@ -22,8 +29,7 @@ export async function startPrivateRedis(port?: number): Promise<PrivateRedis> {
     },
   );
   const ended = once(child, "exit");
-  // A test that fails before it kills its Redis must not leave it behind.
-  process.once("exit", () => child.kill("SIGKILL"));
+  started.add(child);
   await until("Redis listens", () => canConnect(at));
   return {
     url: `redis://127.0.0.1:${at}`,

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { after } from "node:test";
 import { choosePort } from "../src/dev/choose-port.ts";
 import type { TestDatabase } from "./database.ts";
 import { testEnvironment } from "./server.ts";
@@ -15,6 +16,12 @@ export interface ServerProcess {
 }
 
 const script = new URL("../src/main.ts", import.meta.url).pathname;
+
+// A test that fails before it stops its server must not leave it behind, nor wait for it for ever.
+const started = new Set<ChildProcess>();
+after(() => {
+  for (const child of started) child.kill("SIGKILL");
+});
 
 /** The server as `npm start` runs it, over a test database, as soon as it says that it is ready. */
 export async function startServerProcess(
@@ -50,7 +57,6 @@ function spawnServer(environment: Record<string, string>, nodeOptions: string[])
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const ended = once(child, "close").then(() => child.exitCode);
-  // A test that fails before it stops its server must not leave it behind.
-  process.once("exit", () => child.kill("SIGKILL"));
+  started.add(child);
   return { process: child, output: () => output, ended };
 }
