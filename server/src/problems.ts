@@ -92,7 +92,7 @@ export const problems = {
     retryable: false,
     detail:
       "The wallet holds less than the price of a search. Nothing was charged. Top up as `top_up` says, then retry.",
-    page: 'A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. `balance` and `price` are decimal strings in USD. `top_up.url`, also in the `Link` header with `rel="payment"`, is where the wallet\'s owner adds money. Retrying without a top-up cannot succeed.',
+    page: 'A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. `balance` and `price` are decimal strings in USD. `top_up.url`, also in the `Link` header with `rel="payment"`, is where the wallet\'s owner adds money; where the operator has set up no payments it leads to this page, and the operator adds money with `npm run admin -- wallet top-up`. Retrying without a top-up cannot succeed.',
     members: {
       balance: "0.00",
       price: "0.01",

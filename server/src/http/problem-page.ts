@@ -9,7 +9,8 @@ body { margin: 0 auto; padding: 48px 24px; max-width: 640px; background: var(--p
   font: 16px/1.6 system-ui, sans-serif; font-variant-numeric: tabular-nums }
 h1 { font-size: 28px; line-height: 1.25; margin: 0 0 8px }
 p.code { margin: 0 0 24px; font-family: ui-monospace, monospace; color: var(--accent) }
-pre { overflow-x: auto; padding: 16px 0; border: solid var(--line); border-width: 1px 0; font-size: 13px }
+code { font: 0.9em ui-monospace, monospace }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 16px 0; border: solid var(--line); border-width: 1px 0; font-size: 13px }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 24px; margin: 24px 0 } dd { margin: 0 }`;
 
 export const problemPagePolicy = `default-src 'none'; frame-ancestors 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`;
@@ -23,7 +24,7 @@ export function problemPage(code: ProblemCode): string {
 <body>
 <h1>${escape(title)}</h1>
 <p class="code">${status} ${code}</p>
-<p>${escape(page)}</p>
+<p>${escape(page).replaceAll(/`([^`]+)`/g, "<code>$1</code>")}</p>
 <dl><dt>Charged</dt><dd>Nothing. An error never costs anything.</dd>
 <dt>Retry</dt><dd>${retryable ? "Yes, the same request can succeed later." : "No, the same request fails again."}</dd></dl>
 <pre>${escape(JSON.stringify(exampleOf(code), null, 2))}</pre>

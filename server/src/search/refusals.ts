@@ -48,6 +48,6 @@ function topUp(url: string): Record<string, unknown> {
   return {
     url,
     minimum: formatUsd(priceMicros),
-    instructions: "The wallet's owner opens this address and adds money. Searches work again at once.",
+    instructions: "Open this address; it says how the wallet's owner adds money. Searches work again at once.",
   };
 }
