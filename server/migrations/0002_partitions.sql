@@ -19,13 +19,17 @@ begin
     foreach parent in array array['searches', 'transfers'] loop
       partition_name := parent || '_' || to_char(the_day, 'YYYYMMDD');
       if to_regclass('pb.' || partition_name) is null then
-        -- A search's row is updated once, from pending to its last state: room for that keeps it HOT.
+        -- Made apart and then attached: "create table ... partition of" locks out every search while it waits for
+        -- the longest reader. A search's row is updated once: room for that keeps the update HOT.
         execute format(
-          'create table pb.%I partition of pb.%I for values from (%L) to (%L) with (fillfactor = %s)',
-          partition_name, parent,
+          'create table pb.%I (like pb.%I including all) with (fillfactor = %s)',
+          partition_name, parent, case parent when 'searches' then 70 else 100 end
+        );
+        execute format(
+          'alter table pb.%I attach partition pb.%I for values from (%L) to (%L)',
+          parent, partition_name,
           pb.uuid_floor(the_day::timestamp at time zone 'utc'),
-          pb.uuid_floor((the_day + 1)::timestamp at time zone 'utc'),
-          case parent when 'searches' then 70 else 100 end
+          pb.uuid_floor((the_day + 1)::timestamp at time zone 'utc')
         );
         made := made + 1;
       end if;

@@ -183,16 +183,18 @@ begin
 end
 $$;
 
--- The sweeper: ends up to `most` holds whose life is over by the database's clock, oldest first.
--- A hold is written within its statement's timeout of held_at, so nothing older than life + 1 minute can
--- still appear behind the watermark.
-create function pb.expire(most integer) returns integer
+-- The sweeper: ends up to `most` holds whose life is over by the database's clock, oldest first. It looks behind a
+-- watermark: the oldest hold still pending, or two minutes ago, which leaves a commit a minute longer than a hold's
+-- life to become visible. A hold that appears behind it all the same, after a commit that hung or a clock that was set
+-- back, is found by the thorough pass over two days.
+create function pb.expire(most integer, is_thorough boolean default false) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set jit = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   now_at timestamptz := clock_timestamp();
-  since timestamptz := (select settled_before from pb.sweep_watermark);
+  since timestamptz := case
+    when is_thorough then now_at - interval '2 days' else (select settled_before from pb.sweep_watermark) end;
   -- A hold's id is at most a day older than the hold itself: pb.hold refuses a server whose clock is further off.
   first_id uuid := pb.uuid_floor(since - interval '1 day');
   overdue_ids uuid[];

@@ -21,7 +21,7 @@ import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
 import { rank } from "./ranking/rank.ts";
 import { cleanResults } from "./search/clean-results.ts";
 import { createFindHits } from "./search/find-hits.ts";
-import { createLimits } from "./search/limits.ts";
+import { createLimits, type EnterLimits } from "./search/limits.ts";
 import { mostQueryCharacters } from "./search/parse-search.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
@@ -29,7 +29,7 @@ import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
 import { createLedger, type Hold, type Ledger, ledgerConnections } from "./wallet/wallet.ts";
-import { walletRoutes } from "./wallet/wallet-routes.ts";
+import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
 
@@ -44,6 +44,9 @@ export interface App {
   refuseRequests(): void;
   close(): Promise<void>;
 }
+
+/** Reading the books is cheap for one and dear for all: the tenants share a few connections. */
+const managementLimits = { searchesPerSecond: 200, searchesInFlight: 16 };
 
 /** The only wiring: every slice is built here and handed to the others as functions. Listens to nothing yet. */
 export function createApp(config: ServerConfig, log: Log): App {
@@ -69,18 +72,20 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
   metrics.watchWaiting(() => ledger.waiting());
 
+  const enterLimits = createLimits({ redis, servers: config.servers });
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, redis, caller })),
-    ...walletRoutes({
-      tenant: tenantPool,
-      authenticate: (request, scope) => keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope),
-    }),
+    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, caller })),
+    ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
   ];
+  let openapi: string | undefined;
   routes.push(
     ...publicRoutes({
       publicUrl: config.publicUrl,
       securityContact: config.securityContact,
-      readOpenapi: () => describeRoutes(routes, { version, serverUrl: config.publicUrl }),
+      readOpenapi() {
+        openapi ??= JSON.stringify(describeRoutes(routes, { version, serverUrl: config.publicUrl }));
+        return openapi;
+      },
     }),
   );
 
@@ -114,17 +119,27 @@ export function createApp(config: ServerConfig, log: Log): App {
   };
 }
 
+function enterManagement(keys: Keys, enterLimits: EnterLimits): WalletRouteParts["enter"] {
+  return async function enter(request, reply, scope) {
+    const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
+    const place = await enterLimits({ keyId: principal.keyId, ...managementLimits });
+    reply.raw.once("close", () => place.leave());
+    reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
+    return principal;
+  };
+}
+
 interface SearchWiring {
   config: ServerConfig;
   log: Log;
   metrics: Metrics;
   keys: Keys;
   ledger: Ledger;
-  redis: Redis | undefined;
+  enterLimits: EnterLimits;
   caller: ReturnType<typeof createCaller>;
 }
 
-function searchParts({ config, log, metrics, keys, ledger, redis, caller }: SearchWiring): SearchParts {
+function searchParts({ config, log, metrics, keys, ledger, enterLimits, caller }: SearchWiring): SearchParts {
   const release = (hold: Hold): Promise<void> =>
     ledger.release(hold).then(
       () => undefined,
@@ -134,7 +149,7 @@ function searchParts({ config, log, metrics, keys, ledger, redis, caller }: Sear
   const longestLiveQuery = Math.min(mostQueryCharacters, upstream?.longestQuery.characters ?? mostQueryCharacters);
   return {
     authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
-    enterLimits: createLimits({ redis, servers: config.servers }),
+    enterLimits,
     longestQuery: (mode) => (mode === "test" ? mostQueryCharacters : longestLiveQuery),
     findHits: createFindHits({
       live: upstream && ((search, options) => caller.callProvider(upstream, search, options)),
@@ -145,7 +160,12 @@ function searchParts({ config, log, metrics, keys, ledger, redis, caller }: Sear
       },
     }),
     rank: (hits, { n }) => rank({ results: cleanResults(hits), n }),
-    hold: (request) => ledger.hold(request).catch(explainHoldFailure),
+    hold: (request) =>
+      ledger.hold(request).catch((error: unknown) => {
+        // If it was committed after all, nobody will use it: better given back now than in a minute.
+        if (error instanceof OutcomeUnknown) release(request).catch(() => undefined);
+        return explainHoldFailure(error);
+      }),
     async capture(request) {
       const paid = await ledger.capture(request).catch(async (error: unknown) => {
         if (error instanceof OutcomeUnknown) metrics.countLost("unknown");

@@ -82,7 +82,7 @@ const settings = {
   opsPort: { variable: "PENNYBLACK_OPS_PORT", read: withDefault(9090, integer(0, 65_535)) },
   /** Where callers reach us; the `type` of every error is a page below it. */
   publicUrl: { variable: "PENNYBLACK_PUBLIC_URL", read: withDefault("http://localhost:8080", httpUrl) },
-  /** Protects stored answers and Idempotency-Keys. Changing it makes answers of the last day unreadable. */
+  /** Protects stored answers and Idempotency-Keys. After a change, retries of the day before are new searches and pay. */
   secret: { variable: "PENNYBLACK_SECRET", read: required(secretBytes) },
   /** "1:<base64>,2:<base64>": new keys use the highest version, older ones stay valid while listed. */
   keyPeppers: { variable: "PENNYBLACK_KEY_PEPPERS", read: required(peppers) },

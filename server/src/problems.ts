@@ -313,7 +313,7 @@ export const problemRow = (code: ProblemCode): ProblemRow => problems[code];
 
 export interface ProblemOptions {
   detail?: string;
-  /** Only upstream_error forwards a status other than its own. */
+  /** Other than the row's: forwarded from an upstream, or that of a request too broken to reach a route. */
   status?: number;
   retryable?: boolean;
   retryAfterSeconds?: number | undefined;

@@ -15,11 +15,14 @@ export interface WorkerProcess {
 }
 
 /** The worker as `npm run worker` starts it, over a test database. */
-export async function startWorkerProcess(db: TestDatabase): Promise<WorkerProcess> {
+export async function startWorkerProcess(
+  db: TestDatabase,
+  settings: Record<string, string> = {},
+): Promise<WorkerProcess> {
   const port = await choosePort({ host: "127.0.0.1" });
   const opsUrl = `http://127.0.0.1:${port}`;
   const child = spawn(process.execPath, [new URL("../src/jobs/main.ts", import.meta.url).pathname], {
-    env: { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl, PENNYBLACK_OPS_PORT: String(port) },
+    env: { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl, PENNYBLACK_OPS_PORT: String(port), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -189,6 +189,13 @@ test("a poisonous item fails alone", async () => {
   assert.deepEqual(calls, [[1], [2, 3, 4, 5], [2], [3], [4], [5]]);
 });
 
+test("a refusal of what was sent again says nothing of the first time: its outcome stays unknown", async () => {
+  const failures = [new Error("connection lost at COMMIT"), postgresError("42501")];
+  const lane = createTestLane(() => Promise.reject(failures.shift() ?? new Error("sent a third time")));
+  await assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
+  assert.equal(failures.length, 0);
+});
+
 test("only PostgreSQL saying so is definite: the five letters of EPIPE are not a SQLSTATE", async () => {
   const definite = ["22003", "23505", "42501", "P0001"].map(postgresError);
   const unknown = [

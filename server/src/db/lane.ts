@@ -37,6 +37,8 @@ interface Ticket<Item, Result> {
   item: Item;
   deadline: number;
   wasSent: boolean;
+  /** It was sent once and what became of that is not known: no later refusal of the same can tell. */
+  isInDoubt: boolean;
   resolve: (result: Result) => void;
   reject: (error: Error) => void;
 }
@@ -53,7 +55,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     // One busy owner must not fill the lane, or all the others would be turned away at its door.
     if (waiting >= mostWaiting || queue.length >= mostWaiting / 2) return Promise.reject(new LaneFull());
     return new Promise((resolve, reject) => {
-      queue.push({ item, deadline: performance.now() + patienceMs, wasSent: false, resolve, reject });
+      queue.push({ item, deadline: performance.now() + patienceMs, wasSent: false, isInDoubt: false, resolve, reject });
       queues.set(owner, queue);
       waiting += 1;
       if (!isBusy) drain();
@@ -100,10 +102,15 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
         for (const [index, ticket] of open.entries()) ticket.resolve(results[index] as Result);
         return;
       } catch (error) {
-        if (isDefinite(error)) return open.length === 1 ? open[0]?.reject(error) : await settleEachAlone(open);
+        if (isDefinite(error)) return open.length === 1 ? refuse(open[0], error) : await settleEachAlone(open);
+        for (const ticket of open) ticket.isInDoubt = true;
         await wait(pauseMs);
       }
     }
+  }
+
+  function refuse(ticket: Ticket<Item, Result> | undefined, error: Error): void {
+    ticket?.reject(ticket.isInDoubt ? new OutcomeUnknown("refused when sent again", { cause: error }) : error);
   }
 
   async function settleEachAlone(batch: Ticket<Item, Result>[]): Promise<void> {

@@ -35,7 +35,15 @@ export function createPool(options: PoolOptions): Pool {
     types: { getTypeParser },
   });
   pool.on("error", options.onIdleError);
+  // While someone holds a connection the pool does not listen to it, and an error nobody listens to ends the process.
+  // Whoever holds it learns of it anyway: its statement fails.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+/** Gives a statement a shorter wait than its pool's. The driver takes the setting; its types do not know it. */
+export function within(timeoutMs: number, statement: pg.QueryConfig): pg.QueryConfig & { query_timeout: number } {
+  return { ...statement, query_timeout: timeoutMs };
 }
 
 const bigintOid = 20;

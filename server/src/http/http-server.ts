@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, {
   type FastifyBaseLogger,
@@ -45,6 +45,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
+    noteUnderWay(request.raw, reply.raw);
     reply.headers(headersOfEveryAnswer(request.id));
     const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
@@ -63,7 +64,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     // A request that was not read to its end has lost its socket; the answer knows whether anyone is there.
     if (error instanceof NoAnswer || reply.raw.destroyed) {
-      request.log.info({ reason: error instanceof Error ? error.message : "caller left" }, "closed without an answer");
+      request.log.info({ err: error }, "closed without an answer");
       reply.hijack();
       reply.raw.destroy();
       return;
@@ -147,6 +148,16 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
   return app;
 }
 
+/** The requests of a connection that have begun and are not answered. */
+const underWay = new WeakMap<Socket, Set<IncomingMessage>>();
+
+function noteUnderWay(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  const requests = underWay.get(socket) ?? new Set();
+  underWay.set(socket, requests.add(request));
+  response.once("close", () => requests.delete(request));
+}
+
 const problemSent = new WeakMap<FastifyRequest, Problem>();
 
 /** Which refusal a request got, if it got one. */
@@ -199,7 +210,9 @@ function isBodyUnread(request: IncomingMessage): boolean {
 
 /** What is not HTTP, or comes too slowly, never reaches a route. It gets an answer in our shape all the same. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, publicUrl: string): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  // A request that has arrived whole is being served: this would be read as its answer, and it may yet be charged.
+  const isAwaited = [...(underWay.get(socket) ?? [])].some((request) => request.complete);
+  if (isAwaited || error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const requestId = randomUUIDv7();
   const problem = explainBrokenRequest(error.code);
   const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId, path: "/" });

@@ -10,7 +10,7 @@ export interface PublicRouteParts {
   publicUrl: string;
   /** Where a vulnerability is reported: a mailto: or https: address of the operator. */
   securityContact: string | undefined;
-  readOpenapi: () => unknown;
+  readOpenapi: () => string;
 }
 
 /** What anyone may read: the API's description and the page of each problem. */
@@ -23,7 +23,10 @@ export function publicRoutes({ publicUrl, securityContact, readOpenapi }: Public
       description: "Made from the routes and schemas that the server runs.",
       answer: Type.Object({}, { additionalProperties: true }),
       problems: [],
-      handle: async () => readOpenapi(),
+      handle: async (_request, reply) => {
+        reply.type("application/json; charset=utf-8");
+        return readOpenapi();
+      },
     },
     {
       method: "GET",

@@ -21,7 +21,7 @@ let isStopping = false;
 const pool = openPool("pennyblack worker", 60_000);
 // It reads whole tables.
 const reconcilePool = openPool("pennyblack reconcile", 3_600_000);
-const refusal = await findMigrationFault(pool, "starting");
+const refusal = (await findMigrationFault(pool, "starting")) ?? (await findClockFault());
 if (refusal) {
   process.stderr.write(`${refusal}\n`);
   process.exit(1);
@@ -30,7 +30,8 @@ if (refusal) {
 const ops = createOpsServer({
   log,
   renderMetrics: metrics.render,
-  whyNotReady: async () => (isStopping ? "stopping" : await findMigrationFault(pool, "running")),
+  whyNotReady: async () =>
+    isStopping ? "stopping" : ((await findMigrationFault(pool, "running")) ?? (await findClockFault())),
 });
 await ops.listen({ host: config.opsHost, port: config.opsPort });
 
@@ -40,6 +41,7 @@ const worker = await startWorker({
     log,
     metrics,
     expireHolds: (most) => expireHolds(pool, most),
+    expireForgottenHolds: (most) => expireHolds(pool, most, true),
     forgetAnswers: (most) => forgetAnswers(pool, most),
     forgetRuns: (most) => forgetRuns(pool, most),
     makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
@@ -94,6 +96,17 @@ function openPool(name: string, statementTimeoutMs: number): Pool {
     statementTimeoutMs,
     onIdleError: (err) => log.warn({ err }, "an idle database connection failed"),
   });
+}
+
+/**
+ * The timetable is kept by this machine's clock and shared with all workers. One whose clock is hours ahead would put
+ * every job off by hours, for the others too: it does better not to work.
+ */
+async function findClockFault(): Promise<string | undefined> {
+  const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
+  const aheadSeconds = Math.round((Date.now() - (rows[0]?.now.getTime() ?? 0)) / 1_000);
+  if (Math.abs(aheadSeconds) <= 60) return undefined;
+  return `The clock of this machine is ${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"} the database's. Set it right.`;
 }
 
 function readConfigOrExit(): ReturnType<typeof readConfig<(typeof workerSettings)[number]>> {

@@ -1,4 +1,4 @@
-import { Logger, run, type Task } from "graphile-worker";
+import { Logger, makeWorkerUtils, run, type Task } from "graphile-worker";
 import type { Log } from "../telemetry/log.ts";
 
 export interface TaskContext {
@@ -38,26 +38,30 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     taskList: Object.fromEntries(Object.entries(options.tasks).map(([name, task]) => [name, toGraphileTask(task)])),
     crontab: options.crontab,
   });
+  const utils = await makeWorkerUtils({ connectionString: options.databaseUrl });
   for (const [name, inMs] of Object.entries(options.first)) {
     // Keeping an earlier appointment, so that a worker that restarts over and over does not put its jobs off.
-    await runner.addJob(name, {}, { jobKey: name, jobKeyMode: "preserve_run_at", runAt: later(inMs) });
+    await utils.withPgClient((client) => client.query(addJob, [name, inMs, "preserve_run_at"]));
   }
+  await utils.release();
   return { ended: runner.promise, stop: () => runner.stop() };
 }
 
 function toGraphileTask(task: Tasks[string]): Task {
-  return (_payload, { addJob, abortSignal }) =>
+  return (_payload, helpers) =>
     task({
       schedule: async (name, inMs) => {
-        await addJob(name, {}, { jobKey: name, runAt: later(inMs) });
+        await helpers.query(addJob, [name, inMs, "replace"]);
       },
-      signal: abortSignal,
+      signal: helpers.abortSignal,
     });
 }
 
-function later(inMs: number): Date {
-  return new Date(Date.now() + inMs);
-}
+// By the database's clock, which also decides when the time has come: a worker whose own is behind would never pause.
+const addJob = `
+  select from graphile_worker.add_job(
+    $1, '{}'::json, job_key => $1, run_at => now() + $2 * interval '1 millisecond', job_key_mode => $3
+  )`;
 
 /** Its lines on every job that went well are many: a level lower than it thinks. */
 function writeLine(log: Log, level: string, message: string, err: unknown): void {

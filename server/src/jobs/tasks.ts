@@ -8,6 +8,7 @@ export interface TaskParts {
   metrics: Pick<Metrics, "countSwept" | "setReconciliation" | "setPartitionDays">;
   /** Each ends, deletes or makes at most as many as it is told and says how many it did. */
   expireHolds: (most: number) => Promise<number>;
+  expireForgottenHolds: (most: number) => Promise<number>;
   forgetAnswers: (most: number) => Promise<number>;
   forgetRuns: (most: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
@@ -28,6 +29,7 @@ const fewestPartitionDays = 7;
 export const crontab = [
   // It reschedules itself every few seconds; this line revives it.
   "* * * * * sweep ?jobKey=sweep",
+  "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
   "17 * * * * reconcile ?jobKey=reconcile",
   "23 3 * * * partitions ?jobKey=partitions",
   "*/10 * * * * forget ?jobKey=forget",
@@ -41,6 +43,12 @@ export function createTasks(parts: TaskParts): Tasks {
       if (ended > 0) log.info({ holds: ended }, "expired holds whose life was over");
       metrics.countSwept(ended);
       await schedule("sweep", sweepEveryMs);
+    },
+
+    async sweep_thoroughly({ signal }) {
+      const ended = await untilNone(parts.expireForgottenHolds, signal);
+      if (ended > 0) log.warn({ holds: ended }, "expired holds that the sweeper had passed by");
+      metrics.countSwept(ended);
     },
 
     async reconcile() {

@@ -1,7 +1,7 @@
 import { hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { createLane } from "../db/lane.ts";
-import type { Queryable } from "../db/pool.ts";
+import { type Queryable, within } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 
@@ -153,11 +153,8 @@ interface KeyRow {
 
 /** For each key wanted, by its digest under any of the peppers. */
 async function readKeys(db: Queryable, wanted: readonly Buffer[][]): Promise<(FoundKey | undefined)[]> {
-  const { rows } = await db.query<KeyRow>({
-    name: "find_keys",
-    text: "select * from pb.find_keys($1)",
-    values: [wanted.flat()],
-  });
+  const statement = { name: "find_keys", text: "select * from pb.find_keys($1)", values: [wanted.flat()] };
+  const { rows } = await db.query<KeyRow>(within(1_000, statement));
   const found = new Map(rows.map((row) => [row.digest.toString("base64"), toFoundKey(row)]));
   return wanted.map((digests) => {
     const digest = digests.find((each) => found.has(each.toString("base64")));

@@ -87,7 +87,7 @@ async function takeFromRate(
 
 // A member of a sorted set per search in flight, scored by the time it entered. One that was never taken out, because
 // its server died, is no longer counted when the longest possible search is over.
-const longestSearchMs = 60_000;
+const longestSearchMs = 120_000;
 const enterScript = `
   local now = redis.call('time')
   local ms = now[1] * 1000 + math.floor(now[2] / 1000)
@@ -130,16 +130,15 @@ function countInFlight({ redis: plainRedis, servers }: LimitsOptions): InFlight 
             () => "alone" as const,
           )
         : "alone";
-      if (entered === false || (entered === "alone" && here > share)) {
-        countHere(keyId, -1);
-        return undefined;
-      }
-      return () => {
+      const leave = (): void => {
         countHere(keyId, -1);
         // Also when Redis seemed away: it may have counted us and only answered too late. A member that could not be
         // taken out stops counting after `longestSearchMs`.
         redis?.zrem(name, member).catch(() => undefined);
       };
+      const isRefused = entered === false || (entered === "alone" && here > share);
+      if (isRefused) leave();
+      return isRefused ? undefined : leave;
     },
   };
 }

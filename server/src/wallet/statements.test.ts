@@ -109,6 +109,23 @@ test("a search sent to capture, release and the sweeper at once ends once", asyn
   });
 });
 
+test("a hold that the sweeper's watermark has passed by is ended by the thorough pass", async () => {
+  const seed = await seedWallet(database.owner, { credit: 100_000n });
+  const [request] = requests(1, seed);
+  assert.ok(request);
+  await holdBatch(database.ledger, [request]);
+  await expireHolds(database.owner, 1_000);
+  // As after a commit that hung, or a database's clock that was set back.
+  await database.owner.query(
+    "update pb.searches set held_at = held_at - interval '1 hour', expires_at = expires_at - interval '1 hour' where id = $1",
+    [request.searchId],
+  );
+  await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '2 minutes'");
+  assert.equal(await expireHolds(database.owner, 1_000), 0);
+  assert.equal(await expireHolds(database.owner, 1_000, true), 1);
+  assert.equal((await readWallet(seed.walletId)).held, 0n);
+});
+
 test("a payment announced eight times at once is credited once, also when two wallets are named", async () => {
   const one = await seedWallet(database.owner);
   const other = await seedWallet(database.owner);

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
-import type { Queryable } from "../db/pool.ts";
+import { type Queryable, within } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
 // One statement per batch, autocommitted: what the functions of the migrations promise, in our types.
@@ -43,7 +43,7 @@ export interface Settlement {
 }
 
 export async function holdBatch(db: Queryable, items: readonly HoldRequest[]): Promise<HoldOutcome[]> {
-  const { rows } = await db.query<HoldRow>({
+  const statement = {
     name: "hold",
     text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8)",
     values: [
@@ -56,7 +56,9 @@ export async function holdBatch(db: Queryable, items: readonly HoldRequest[]): P
       items.map((item) => item.run?.maxMicros ?? null),
       items.map((item) => item.run?.ttlSeconds ?? null),
     ],
-  });
+  };
+  // Shorter than the caller's patience, so that a connection gone silent is found out while asking again still helps.
+  const { rows } = await db.query<HoldRow>(within(2_000, statement));
   return inOrder(rows, toHoldOutcome);
 }
 
@@ -82,9 +84,9 @@ export async function releaseBatch(db: Queryable, items: readonly Hold[]): Promi
   return inOrder(rows, toSettlement);
 }
 
-/** Ends holds whose life is over by the database's clock; says how many. */
-export async function expireHolds(db: Queryable, most: number): Promise<number> {
-  const { rows } = await db.query<{ ended: number }>("select pb.expire($1) as ended", [most]);
+/** Ends holds whose life is over by the database's clock; says how many. A thorough pass looks two days back. */
+export async function expireHolds(db: Queryable, most: number, isThorough = false): Promise<number> {
+  const { rows } = await db.query<{ ended: number }>("select pb.expire($1, $2) as ended", [most, isThorough]);
   return rows[0]?.ended ?? 0;
 }
 

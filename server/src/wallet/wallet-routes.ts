@@ -1,4 +1,4 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import type { Route } from "../http/route.ts";
@@ -9,7 +9,8 @@ import { type Entry, readEntries, readWallet } from "./read-wallet.ts";
 
 export interface WalletRouteParts {
   tenant: Pool;
-  authenticate(request: FastifyRequest, scope: "wallet:read"): Promise<Principal>;
+  /** Lets a key in, within its limits, or refuses. */
+  enter(request: FastifyRequest, reply: FastifyReply, scope: "wallet:read"): Promise<Principal>;
 }
 
 const money = (description: string) =>
@@ -55,6 +56,8 @@ const managementProblems: ProblemCode[] = [
   "insufficient_scope",
   "ip_not_allowed",
   "account_suspended",
+  "rate_limited",
+  "concurrency_limited",
   "internal_error",
   "ledger_unavailable",
 ];
@@ -68,9 +71,9 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       summary: "Read the wallet",
       description: "The balance of the wallet that the management key belongs to.",
       answer: walletSchema,
-      problems: managementProblems,
-      handle: async (request) => {
-        const { walletId } = await parts.authenticate(request, "wallet:read");
+      problems: ["not_found", ...managementProblems],
+      handle: async (request, reply) => {
+        const { walletId } = await parts.enter(request, reply, "wallet:read");
         const wallet = await readWallet(parts.tenant, walletId).catch(unavailable);
         if (!wallet) throw new Problem("not_found");
         return {
@@ -91,7 +94,7 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       scope: "wallet:read",
       summary: "List the wallet's entries",
       description:
-        "Every movement of money, newest first. With `request_id`, only those of one search: an empty list means it was not charged.",
+        "Every movement of money, newest first. With `request_id`, only those of one search: an empty list a minute after it means that it was not charged.",
       query: {
         request_id: Type.String({ format: "uuid", description: "The Request-Id of a search." }),
         cursor: Type.String({ description: "From `next_cursor` of the page before." }),
@@ -99,8 +102,8 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       },
       answer: entriesSchema,
       problems: ["invalid_request", ...managementProblems],
-      handle: async (request) => {
-        const { walletId } = await parts.authenticate(request, "wallet:read");
+      handle: async (request, reply) => {
+        const { walletId } = await parts.enter(request, reply, "wallet:read");
         const { requestId, before, most } = readEntriesQuery(request.query as Record<string, unknown>);
         // One more than asked for tells whether there is a next page.
         const found = await readEntries(parts.tenant, walletId, { requestId, before, most: most + 1 }).catch(

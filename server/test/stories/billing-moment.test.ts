@@ -42,6 +42,13 @@ async function searchesOf(walletId: string) {
   return rows;
 }
 
+async function someoneWaitsForALock(): Promise<boolean> {
+  const { rows } = await db.owner.query(
+    "select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()",
+  );
+  return rows.length > 0;
+}
+
 async function startAndWatch(key: string, ...lines: string[]) {
   const connection = await openRaw(server.url);
   const headers = [`x-api-key: ${key}`, "Content-Type: application/json", ...lines];
@@ -107,12 +114,7 @@ test("a caller gone after the upstream's 2xx is charged, and fetches the answer 
   await until("the upstream is asked", () => upstream.requests.length === 1);
   await lock.query("begin");
   await lock.query("select from pb.wallets where id = $1 for update", [wallet.walletId]);
-  await until("the capture waits for the lock", async () => {
-    const { rows } = await db.owner.query(
-      "select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()",
-    );
-    return rows.length > 0;
-  });
+  await until("the capture waits for the lock", someoneWaitsForALock);
   connection.socket.destroy();
   await connection.closed;
   await lock.query("rollback");
@@ -132,6 +134,38 @@ test("a caller gone after the upstream's 2xx is charged, and fetches the answer 
   assert.equal(replay.headers.get("idempotent-replayed"), "true");
   assert.equal(replay.body.n, 10);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
+});
+
+test("bytes that are not HTTP, sent while a search is being charged, get no answer that could be read as the search's", async () => {
+  const wallet = await createTestWallet(db, "0.05");
+  const lock = await db.owner.connect();
+  await upstream.behave("slow_headers", { everyMs: 150 });
+  const connection = await startAndWatch(wallet.live);
+  await until("the upstream is asked", () => upstream.requests.length === 1);
+  await lock.query("begin");
+  await lock.query("select from pb.wallets where id = $1 for update", [wallet.walletId]);
+  await until("the capture waits for the lock", someoneWaitsForALock);
+  connection.write("this is not HTTP\r\n\r\n");
+  assert.equal(await connection.closed, "", "closed without a status");
+  await lock.query("rollback");
+  lock.release();
+  await until("the search is charged", async () => (await server.readMoney(wallet.management)).balance === "0.04");
+});
+
+test("a wire that breaks while the books are read costs that answer and nothing else", async () => {
+  const wallet = await createTestWallet(db, "0.05");
+  const { hostname, port } = new URL(db.tenantUrl);
+  const wire = new TcpProxy({ host: hostname, port: Number(port) });
+  await wire.listen();
+  const far = await startTestServer(db, { PENNYBLACK_TENANT_DATABASE_URL: wire.through(db.tenantUrl) });
+  const cut = wire.cutAnswer("pb.wallets");
+  const headers = { "x-api-key": wallet.management };
+  const broken = await far.request("/v1/wallet", { headers });
+  await cut;
+  assert.equal(broken.body.code, "ledger_unavailable");
+  assert.equal((await far.request("/v1/wallet", { headers })).status, 200, "the server is still there");
+  await far.close();
+  await wire.close();
 });
 
 test("when the database's answer to a hold or a capture is lost, it is sent again, and charged once", async () => {
