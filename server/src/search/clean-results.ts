@@ -29,13 +29,19 @@ function parseWebUrl(text: string): URL | undefined {
   return url.username === "" && url.password === "" ? url : undefined;
 }
 
+/** In this order: an entity may spell a hidden character, and a hidden character may split the name of a tag. */
 function cleanText(raw: string, longest: number): string {
-  // In this order: an entity may spell a hidden character, and a hidden character may split the name of a tag.
-  const visible = decodeHTMLStrict(raw).replace(hiddenCharacters, "");
-  const text = stripTags(visible).replace(/\s+/g, " ").trim();
+  // Each step only where it has something to do. Most text needs none, and looking is far cheaper than rewriting.
+  const decoded = raw.includes("&") ? decodeHTMLStrict(raw) : raw;
+  const visible = beyondPrintableAscii.test(decoded) ? decoded.replace(hiddenCharacters, "") : decoded;
+  const stripped = visible.includes("<") ? stripTags(visible) : visible;
+  const text = looseSpace.test(stripped) ? stripped.replace(/\s+/g, " ").trim() : stripped;
   // Twice: the cut may shorten `<bold` to `<b`.
   return fit(fit(text, longest), longest);
 }
+
+const beyondPrintableAscii = /[^ -~]/;
+const looseSpace = /^\s|\s$|\s\s|[^\S ]/;
 
 // White space is folded instead. Default_Ignorable_Code_Point has the bidi controls, everything of zero width, the
 // variation selectors and the tag block, in which whole sentences can be hidden. Surrogate matches only lone ones.
@@ -43,7 +49,7 @@ const hiddenCharacters =
   /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Noncharacter_Code_Point}\p{Surrogate}\uFFF9-\uFFFB]|(?!\s)\p{Cc}/gu;
 
 function fit(text: string, longest: number): string {
-  const harmless = text.replace(openingsOfTags, "< ");
+  const harmless = text.includes("<") ? text.replace(openingsOfTags, "< ") : text;
   return harmless.length <= longest ? harmless : Array.from(harmless).slice(0, longest).join("").trimEnd();
 }
 
