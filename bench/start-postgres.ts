@@ -1,10 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, globSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createPool, type Pool } from "../server/src/db/pool.ts";
 import { choosePort } from "../server/src/dev/choose-port.ts";
-import { findAccount, findPrograms } from "../server/src/dev/postgres-programs.ts";
+import { findAccount } from "../server/src/dev/postgres-programs.ts";
 import { type DatabaseUrls, prepareDatabase } from "../server/src/dev/prepare-database.ts";
+import { makeCluster } from "../server/test/make-cluster.ts";
 import { makeFolder, type Workshop } from "./workshop.ts";
 
 export interface Postgres {
@@ -34,11 +33,8 @@ const settingsShown = [
 /** A cluster of its own, with our roles and tables. */
 export async function startPostgres(workshop: Workshop): Promise<Postgres> {
   const account = findAccount();
-  const programs = debianPrograms() ?? join(findPrograms(workshop.folder, account), "bin");
   const home = makeFolder(join(workshop.folder, "postgres"));
-  const data = join(home, "data");
-  const initdb = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
-  execFileSync(join(programs, "initdb"), initdb, { ...account, cwd: home, stdio: ["ignore", "ignore", "inherit"] });
+  const { programs, data } = makeCluster(home, account);
   const port = await choosePort({ host: "127.0.0.1" });
   const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...sizes];
   const { pid } = await workshop.start({
@@ -64,17 +60,6 @@ export function connectAsOwner(urls: DatabaseUrls): Pool {
     statementTimeoutMs: 600_000,
     onIdleError: () => undefined,
   });
-}
-
-/** The newest of Debian's, if there is one; otherwise the one from npm serves. */
-function debianPrograms(): string | undefined {
-  const found = globSync("/usr/lib/postgresql/*/bin/initdb").toSorted((a, b) => version(a) - version(b));
-  const newest = found.at(-1);
-  return newest !== undefined && existsSync(newest) ? dirname(newest) : undefined;
-}
-
-function version(path: string): number {
-  return Number(path.split("/")[4]);
 }
 
 async function readSettings(ownerUrl: string): Promise<{ settings: string; version: string }> {

@@ -1,22 +1,22 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { choosePort } from "../src/dev/choose-port.ts";
-import { type Account, findAccount, findPrograms } from "../src/dev/postgres-programs.ts";
+import { type Account, findAccount } from "../src/dev/postgres-programs.ts";
+import { makeCluster } from "./make-cluster.ts";
 import { until } from "./until.ts";
 
-// A PostgreSQL of the test's own, to be killed at will. Whatever decides whether a commit survives keeps its default,
-// which is yes; only the making of the empty cluster is not flushed to the disk, since nobody has been promised it.
+// A PostgreSQL of the test's own, to be killed at will.
 
 export interface PrivatePostgres {
   superuserUrl: string;
   port: number;
   /** Ends the postmaster without a word, by its own process id. Its children notice and follow. */
-  killPostmaster(): Promise<void>;
-  /** Starts it over the data it left, as a supervisor would: again and again until it stays. */
+  killPostmaster: () => Promise<void>;
+  /** Waits until it lets us in; if it is dead, starts it over the data it left, as a supervisor would, until it stays. */
   restart(): Promise<void>;
   log(): string;
   close(): Promise<void>;
@@ -29,10 +29,7 @@ export async function startPrivatePostgres(): Promise<PrivatePostgres> {
   const room = join(home, "room");
   mkdirSync(room);
   chmodSync(room, 0o777);
-  const programs = debianPrograms() ?? join(findPrograms(home, account), "bin");
-  const data = join(room, "data");
-  const initdb = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
-  execFileSync(join(programs, "initdb"), [...initdb, "--no-sync"], { ...account, cwd: room, stdio: "ignore" });
+  const { programs, data } = makeCluster(room, account);
   const port = await choosePort({ host: "127.0.0.1" });
   const superuserUrl = `postgres://postgres@127.0.0.1:${port}/postgres`;
 
@@ -124,12 +121,4 @@ async function canLogIn(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** The newest of Debian's, if there is one; otherwise the one from npm serves. */
-function debianPrograms(): string | undefined {
-  const found = globSync("/usr/lib/postgresql/*/bin/initdb");
-  const version = (path: string): number => Number(path.split("/")[4]);
-  const newest = found.toSorted((a, b) => version(a) - version(b)).at(-1);
-  return newest === undefined ? undefined : dirname(newest);
 }

@@ -1,0 +1,84 @@
+import { expireHolds } from "../../src/wallet/statements.ts";
+import type { TestDatabase } from "../database.ts";
+import type { TestWallet } from "../server.ts";
+
+/** What only the owner of the tables can do: hold a lock, and let time go by without waiting for it. */
+export interface OwnerHand {
+  /** Takes the wallet's lock, as another server would. */
+  lock(wallet: TestWallet): Promise<WalletLock>;
+  /** How often the wallet was charged. */
+  chargesOf(wallet: TestWallet): Promise<number>;
+  /** What became of the wallet's searches, oldest first. */
+  statesOf(wallet: TestWallet): Promise<string[]>;
+  /** Lets time go by for a wallet's claims: an unfinished one may then be taken over. */
+  ageClaims(wallet: TestWallet): Promise<void>;
+  /** How long the wallet's holds still live. */
+  moveExpiry(wallet: TestWallet, interval: string): Promise<void>;
+  /** Lets time go by for the pending holds of a wallet, or of all, and ends them as the worker does. Says how many. */
+  sweep(wallet?: TestWallet): Promise<number>;
+}
+
+export interface WalletLock {
+  /** How many statements wait for it. */
+  waiting: () => Promise<number>;
+  release: () => Promise<void>;
+}
+
+export function createOwnerHand(db: TestDatabase): OwnerHand {
+  return {
+    lock: (wallet) => lockWallet(db, wallet),
+    async chargesOf({ walletId }) {
+      const text = "select from pb.transfers where kind = 'capture' and wallet_id = $1";
+      return (await db.owner.query(text, [walletId])).rowCount ?? 0;
+    },
+    async statesOf({ walletId }) {
+      const { rows } = await db.owner.query<{ state: string }>(
+        "select state from pb.searches where wallet_id = $1 order by held_at",
+        [walletId],
+      );
+      return rows.map((row) => row.state);
+    },
+    async ageClaims({ walletId }) {
+      await db.owner.query(
+        "update pb.idempotency set claimed_at = claimed_at - interval '15 seconds' where wallet_id = $1",
+        [walletId],
+      );
+    },
+    async moveExpiry({ walletId }, interval) {
+      await db.owner.query(
+        "update pb.searches set expires_at = clock_timestamp() + $2::interval where wallet_id = $1",
+        [walletId, interval],
+      );
+    },
+    async sweep(wallet) {
+      await db.owner.query(
+        `update pb.searches set expires_at = clock_timestamp()
+         where state = 'pending' and ($1::uuid is null or wallet_id = $1)`,
+        [wallet?.walletId ?? null],
+      );
+      return expireHolds(db.owner, 10_000);
+    },
+  };
+}
+
+async function lockWallet(db: TestDatabase, { walletId }: TestWallet): Promise<WalletLock> {
+  const client = await db.owner.connect();
+  await client.query("begin");
+  const { rows } = await client.query<{ pid: number }>(
+    "select pg_backend_pid() as pid from pb.wallets where id = $1 for update",
+    [walletId],
+  );
+  return {
+    async waiting() {
+      const { rowCount } = await db.owner.query(
+        "select from pg_stat_activity where $1::integer = any (pg_blocking_pids(pid))",
+        [rows[0]?.pid],
+      );
+      return rowCount ?? 0;
+    },
+    async release() {
+      await client.query("rollback");
+      client.release();
+    },
+  };
+}

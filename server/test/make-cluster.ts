@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { globSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Account, findPrograms } from "../src/dev/postgres-programs.ts";
+
+export interface Cluster {
+  /** The folder of the programs to run it with. */
+  programs: string;
+  data: string;
+}
+
+/**
+ * An empty cluster that trusts whoever comes, in a folder that the account may write to. Whatever decides whether a
+ * commit survives keeps its default, which is yes; only the making of the empty cluster is not flushed to the disk.
+ */
+export function makeCluster(folder: string, account: Account | undefined): Cluster {
+  const programs = debianPrograms() ?? join(findPrograms(folder, account), "bin");
+  const data = join(folder, "data");
+  const options = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
+  execFileSync(join(programs, "initdb"), [...options, "--no-sync"], {
+    ...account,
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return { programs, data };
+}
+
+/** The newest of Debian's, if there is one; otherwise the one from npm serves. */
+function debianPrograms(): string | undefined {
+  const found = globSync("/usr/lib/postgresql/*/bin/initdb");
+  const version = (path: string): number => Number(path.split("/")[4]);
+  const newest = found.toSorted((a, b) => version(a) - version(b)).at(-1);
+  return newest === undefined ? undefined : dirname(newest);
+}
