@@ -305,29 +305,35 @@ create function pb.take_over_claims(
 ) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  takers integer[];
   stale uuid[];
   stale_wallets uuid[];
-  takers uuid[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
-  select array_agg(c.search_id), array_agg(c.wallet_id), array_agg(b.search_id) into stale, stale_wallets, takers
-  from unnest(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints)
-    as b (search_id, wallet_id, key_id, idempotency_hmac, fingerprint)
-  join pb.wallets w on w.id = b.wallet_id and w.suspended_at is null
-  join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id and k.revoked_at is null
-    and coalesce(k.expires_at > now_at, true)
-  join pb.idempotency c
-    on c.wallet_id = b.wallet_id and c.mode = k.mode and c.key_hmac = b.idempotency_hmac
+  -- "offset 0" keeps this a look-up per item; as a plain join it may become a walk of all claims of a wallet.
+  select array_agg(b.item) into takers
+  from unnest(wallet_ids, idempotency_hmacs, fingerprints) with ordinality
+    as b (wallet_id, idempotency_hmac, fingerprint, item)
+  cross join lateral (
+    select f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
+    where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
+  ) c
   where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 seconds';
-
-  if stale is not null then
-    select array_agg(t.stale), array_agg(t.wallet) into stale, stale_wallets
-    from unnest(stale, stale_wallets, takers) as t (stale, wallet, taker)
-    where not exists (
-      select from pb.searches s where s.id = t.taker and s.id between first_id and last_id
-    );
-    perform pb.settle_unpaid(stale, stale_wallets, 'expired', now_at);
+  if takers is null then
+    return;
   end if;
+
+  select array_agg(c.search_id), array_agg(c.wallet_id) into stale, stale_wallets
+  from unnest(takers) as t (item)
+  join pb.wallets w on w.id = wallet_ids[t.item] and w.suspended_at is null
+  join pb.keys k on k.id = key_ids[t.item] and k.wallet_id is not distinct from wallet_ids[t.item]
+    and k.revoked_at is null and coalesce(k.expires_at > now_at, true)
+  join pb.idempotency c on c.wallet_id = wallet_ids[t.item] and c.key_hmac = idempotency_hmacs[t.item] and c.mode = k.mode
+  where c.fingerprint = fingerprints[t.item] and c.answer is null and c.claimed_at <= now_at - interval '15 seconds'
+    and not exists (
+      select from pb.searches s where s.id = search_ids[t.item] and s.id between first_id and last_id
+    );
+  perform pb.settle_unpaid(stale, stale_wallets, 'expired', now_at);
 end
 $$;

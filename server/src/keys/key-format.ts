@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, type KeyObject, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 //   pb_live_ 0123456789abcdefghijABCDEFGHIJ 3kTMd2
@@ -32,7 +32,7 @@ export function readKeyMode(key: string): KeyMode | undefined {
 }
 
 /** What is stored instead of the key. */
-export function digestKey(key: string, pepper: Pepper): Buffer {
+export function digestKey(key: string, pepper: { bytes: Buffer | KeyObject }): Buffer {
   return createHmac("sha256", pepper.bytes).update(key).digest();
 }
 

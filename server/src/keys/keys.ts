@@ -1,4 +1,4 @@
-import { hash, randomUUIDv7 } from "node:crypto";
+import { createSecretKey, hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, within } from "../db/pool.ts";
@@ -38,6 +38,8 @@ const mostCached = 50_000;
  * about money: the hold checks revocation, expiry and suspension again in its own transaction.
  */
 export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
+  // As bytes, a pepper would be made a key again for each look-up, which takes longer than the digest itself.
+  const readyPeppers = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
     send: (wanted) => readKeys(db, wanted),
     ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
@@ -68,7 +70,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
     const cached = cache.get(name);
     if (cached && cached.until > now) return cached.found;
     // The promise is kept, not its value, so that a thousand searches at once ask the database once.
-    const found = lookUps.submit(peppers.map((pepper) => digestKey(key, pepper))).catch((cause: unknown) => {
+    const found = lookUps.submit(readyPeppers.map((pepper) => digestKey(key, pepper))).catch((cause: unknown) => {
       cache.delete(name);
       throw new Problem("ledger_unavailable", { cause });
     });
