@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { randomUUIDv7 } from "node:crypto";
+import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { readLedger } from "../../test/read-ledger.ts";
 import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
 import { shiftCalendar } from "../../test/shift-calendar.ts";
-import { createPool, type Pool } from "../db/pool.ts";
+import { createPool, type Pool, type Queryable } from "../db/pool.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import {
   captureBatch,
@@ -125,6 +125,41 @@ test("a hold that the sweeper's watermark has passed by is ended by the thorough
   assert.equal(await expireHolds(database.owner, 1_000, true), 1);
   assert.equal((await readWallet(seed.walletId)).held, 0n);
 });
+
+test("a search looks its own claim up, however many its wallet has made before", async () => {
+  const seed = await seedWallet(database.owner, { credit: 1_000_000n });
+  const claims = (count: number): HoldRequest[] =>
+    requests(count, seed).map((request) => ({
+      ...request,
+      idempotency: { keyHmac: randomBytes(32), fingerprint: randomBytes(32) },
+    }));
+  const client = await database.ledger.connect();
+  try {
+    // The connection's plans are made while the wallet has no claims, and kept.
+    for (let round = 0; round < 7; round += 1) await holdBatch(client, claims(1));
+    await database.owner.query(
+      `insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, answer)
+       select $1, 'live', sha256(i::text::bytea), sha256('f'), gen_random_uuid(), clock_timestamp() - interval '1 hour', ''
+       from generate_series(1, 5000) i`,
+      [seed.walletId],
+    );
+    const before = await claimsRead(client);
+    await holdBatch(client, claims(20));
+    const read = (await claimsRead(client)) - before;
+    assert.ok(read < 200, `20 holds read ${read} of 5,000 claims`);
+  } finally {
+    client.release();
+  }
+});
+
+/** How many entries of the claims' index this connection's statements have read so far. */
+async function claimsRead(client: Queryable): Promise<number> {
+  await client.query("select pg_stat_force_next_flush()");
+  const { rows } = await database.owner.query<{ read: bigint }>(
+    "select idx_tup_read as read from pg_stat_all_indexes where schemaname = 'pb' and indexrelname = 'idempotency_pkey'",
+  );
+  return Number(rows[0]?.read);
+}
 
 test("a payment announced eight times at once is credited once, also when two wallets are named", async () => {
   const one = await seedWallet(database.owner);
