@@ -1,11 +1,15 @@
 import type { Pool, Queryable } from "./pool.ts";
 
 /** All of it or nothing of it. */
-export async function inTransaction<Result>(pool: Pool, work: (db: Queryable) => Promise<Result>): Promise<Result> {
+export async function inTransaction<Result>(
+  pool: Pool,
+  work: (db: Queryable) => Promise<Result>,
+  begin: "begin" | "begin read only" = "begin",
+): Promise<Result> {
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
-    await client.query("begin");
+    await client.query(begin);
     const result = await work(client);
     await client.query("commit");
     return result;
