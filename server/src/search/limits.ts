@@ -102,6 +102,14 @@ interface InFlight {
   enter(keyId: string, limit: number): Promise<(() => void) | undefined>;
 }
 
+/**
+ * Of a large limit, half is split among the servers as places of their own, and only what goes beyond asks Redis for one
+ * of the rest. So a key that is far from its limit costs no round trip, and the sum can still not exceed it.
+ */
+function ownPlaces(limit: number, servers: number): number {
+  return limit < 100 ? 0 : Math.floor(limit / 2 / servers);
+}
+
 /** Redis with our script as a command, which is sent by its hash and not in full each time. */
 type CountingRedis = Redis & { pbEnter(name: string, member: string, limit: number, lifeMs: number): Promise<number> };
 
@@ -121,11 +129,12 @@ function countInFlight({ redis: plainRedis, servers }: LimitsOptions): InFlight 
   return {
     async enter(keyId, limit) {
       const here = countHere(keyId, 1);
+      const own = ownPlaces(limit, servers);
+      if (here <= own) return () => void countHere(keyId, -1);
       const name = `pb:flight:${keyId}`;
       const member = randomUUID();
-      const share = Math.max(1, Math.floor(limit / servers));
       const entered = redis
-        ? await redis.pbEnter(name, member, limit, longestSearchMs).then(
+        ? await redis.pbEnter(name, member, limit - own * servers, longestSearchMs).then(
             (answer) => answer === 1,
             () => "alone" as const,
           )
@@ -136,7 +145,7 @@ function countInFlight({ redis: plainRedis, servers }: LimitsOptions): InFlight 
         // taken out stops counting after `longestSearchMs`.
         redis?.zrem(name, member).catch(() => undefined);
       };
-      const isRefused = entered === false || (entered === "alone" && here > share);
+      const isRefused = entered === false || (entered === "alone" && here > Math.max(1, Math.floor(limit / servers)));
       if (isRefused) leave();
       return isRefused ? undefined : leave;
     },
