@@ -55,6 +55,8 @@ async function runTests(): Promise<void> {
     files,
     concurrency: Math.max(2, availableParallelism()),
     timeout: fileTimeoutMs,
+    // A test that failed may have left a server open, which would keep its file running for ever.
+    execArgv: ["--test-force-exit"],
     ...(values.name === undefined ? {} : { testNamePatterns: [new RegExp(RegExp.escape(values.name), "i")] }),
   });
   for await (const event of events as AsyncIterable<Event>) {

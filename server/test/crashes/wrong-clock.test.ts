@@ -62,7 +62,7 @@ test("servers hours off and a worker 50 s ahead: a hold ends by the database's c
   for (const { question } of living) await world.moveExpiry(question.wallet, "30 seconds");
   for (const { question } of dying) await world.moveExpiry(question.wallet, "0 seconds");
   for (const { question } of dying)
-    await until("the worker ends it", async () => (await world.statesOf(question.wallet))[0] === "expired", 9_000);
+    await until("the worker ends it", async () => (await world.statesOf(question.wallet))[0] === "expired", 30_000);
   for (const { question } of living) assert.deepEqual(await world.statesOf(question.wallet), ["pending"]);
   for (const { question } of [...dying, ...living]) upstream.answer(question.query);
   for (const { running } of dying) assert.match(JSON.stringify(await running[0]), /"code":"ledger_unavailable"/);

@@ -180,8 +180,8 @@ test("a Redis that stands still costs milliseconds, refuses no search, and count
     took.push(performance.now() - begin);
   }
   own.process.kill("SIGCONT");
-  // Half a second is generous for a machine under load; a search without a timeout would hang until SIGCONT.
-  assert.ok(Math.max(...took) < 500, took.map(Math.round).join(" "));
+  // The median, because a machine under load may pause once; a search without a timeout would hang until SIGCONT.
+  assert.ok((took.toSorted((a, b) => a - b)[10] ?? 0) < 300, took.map(Math.round).join(" "));
   // Redis now works off what it was told meanwhile: every place that was taken is also given back.
   await until("no place is taken", async () => (await client.zcard(`pb:flight:${id}`)) === 0, 3_000);
   assert.equal((await server.search(key, question)).status, 200);
