@@ -33,8 +33,6 @@ const ops = createOpsServer({
   whyNotReady: async () =>
     isStopping ? "stopping" : ((await findMigrationFault(pool, "running")) ?? (await findClockFault())),
 });
-await ops.listen({ host: config.opsHost, port: config.opsPort });
-
 const worker = await startWorker({
   databaseUrl: config.directDatabaseUrl,
   tasks: createTasks({
@@ -52,13 +50,15 @@ const worker = await startWorker({
   first: { sweep: 0, partitions: 0, reconcile: 60_000 },
   log,
 });
-log.info({ ops: ops.addresses() }, "working");
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.on(signal, () => {
     if (!isStopping) stop(signal).catch(fail);
   });
 }
+// Only now: who is told that it is ready may also tell it to stop.
+await ops.listen({ host: config.opsHost, port: config.opsPort });
+log.info({ ops: ops.addresses() }, "working");
 await worker.ended;
 if (!isStopping) fail(new Error("the worker ended by itself"));
 
