@@ -1,6 +1,7 @@
 // Who may import whom. The picture is in ARCHITECTURE.md; this file is what makes it true.
 //
-//   main, jobs/main, admin/main, dev, generate     processes: wire things and start them
+//   main, generate, dev, jobs/main, admin/main,
+//   providers/main                                 processes: wire things and start them
 //     -> app                                       the only wiring of the HTTP server
 //       -> slices                                  one folder for each thing the product does
 //         -> http, db, jobs, telemetry             what is true of every request, query, job
@@ -29,7 +30,8 @@ const backRooms = Object.entries(frontDoors)
   .join("|");
 
 const tests = "\\.test\\.ts$|^server/test/";
-const processes = "^server/src/(?:main|generate)\\.ts$|^server/src/(?:jobs|admin)/main\\.ts$|^server/src/dev/";
+const processes =
+  "^server/src/(?:main|generate)\\.ts$|^server/src/(?:jobs|admin|providers)/main\\.ts$|^server/src/dev/";
 // Harnesses may look into every room, and start what they measure.
 const harnesses = "^bench/";
 const wiring = `${processes}|^server/src/app\\.ts$`;
@@ -70,7 +72,7 @@ module.exports = {
       name: "providers-and-ranking-stand-alone",
       comment: "An upstream adapter or a ranking rule can be read, tested and replaced knowing only lib and problems.",
       severity: "error",
-      from: { path: "^server/src/(providers|ranking)/", pathNot: tests },
+      from: { path: "^server/src/(providers|ranking)/", pathNot: [tests, processes] },
       to: {
         path: "^(?:server|sdk|cli|mcp|console|tools)/",
         pathNot: ["^server/src/$1/", "^server/src/lib/", "^server/src/problems\\.ts$"],
@@ -99,12 +101,13 @@ module.exports = {
     },
     {
       name: "config-and-problems-are-leaves",
-      comment: "Every slice reads them, so they may import lib and each other only. Types are fine.",
+      comment:
+        "Every slice reads them, so they may import lib and each other only, and the list of providers, whose settings config reads. Types are fine.",
       severity: "error",
       from: { path: "^server/src/(?:config|problems)\\.ts$" },
       to: {
         path: "^server/",
-        pathNot: ["^server/src/lib/", "^server/src/(?:config|problems)\\.ts$"],
+        pathNot: ["^server/src/lib/", "^server/src/(?:config|problems|providers/providers)\\.ts$"],
         dependencyTypesNot: ["type-only"],
       },
     },

@@ -3,17 +3,17 @@ import Fastify from "fastify";
 import { readConfig } from "../server/src/config.ts";
 import { mostBodyBytes } from "../server/src/http/read-body.ts";
 import { createCaller } from "../server/src/providers/call-provider.ts";
-import { searxng } from "../server/src/providers/searxng.ts";
 import { rank } from "../server/src/ranking/rank.ts";
 import { cleanResults } from "../server/src/search/clean-results.ts";
-import { mostQueryCharacters, parseSearch } from "../server/src/search/parse-search.ts";
+import { parseSearch } from "../server/src/search/parse-search.ts";
 
 // The most that this stack can do: the same answer from the same upstream with nothing in between. No keys, no limits,
 // no ledger, no headers of ours, no log, no metrics. What the billed server does more slowly is the price of the rest.
 // The options of Fastify and the caller are those of server/src/http/http-server.ts and server/src/app.ts.
 
-const config = readConfig(["host", "port", "searxngUrl"]);
-const upstream = searxng({ baseUrl: config.searxngUrl ?? "" });
+const config = readConfig(["host", "port", "upstreams"]);
+const [upstream] = config.upstreams;
+if (!upstream) throw new Error("the benchmark gives an upstream");
 const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
 const app = Fastify({
   logger: false,
@@ -39,7 +39,7 @@ app.removeAllContentTypeParsers();
 app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
 
 app.post("/v1/search", async (request, reply) => {
-  const input = parseSearch(request.body as Buffer, mostQueryCharacters);
+  const input = parseSearch(request.body as Buffer, []);
   const options = { signal: new AbortController().signal, deadlineMs: 10_000 };
   const answer = await caller.callProvider(upstream, input, options);
   if (!answer.ok) throw new Error(answer.reason);

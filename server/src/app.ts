@@ -16,19 +16,19 @@ import type { Route } from "./http/route.ts";
 import { createKeys, type Keys } from "./keys/keys.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
-import { searxng } from "./providers/searxng.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
 import { rank } from "./ranking/rank.ts";
 import { cleanResults } from "./search/clean-results.ts";
 import { createFindHits } from "./search/find-hits.ts";
 import { createLimits, type EnterLimits } from "./search/limits.ts";
-import { mostQueryCharacters } from "./search/parse-search.ts";
+import { noteCall } from "./search/note-call.ts";
+import { createRouter, type Router } from "./search/routing.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
-import { createLedger, type Hold, type Ledger, ledgerConnections } from "./wallet/wallet.ts";
+import { createLedger, type Ledger, ledgerConnections, type ReleaseRequest } from "./wallet/wallet.ts";
 import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
@@ -52,20 +52,7 @@ const managementLimits = { searchesPerSecond: 200, searchesInFlight: 16 };
 export function createApp(config: ServerConfig, log: Log): App {
   const metrics = createMetrics();
   const state = { isDraining: false, isRefusing: false };
-  const onIdleError = (err: Error): void => log.warn({ err }, "an idle database connection failed");
-  const ledgerPool = createPool({
-    url: config.ledgerDatabaseUrl,
-    name: "pennyblack ledger",
-    // Two more than the ledger's lanes, for key look-ups and health.
-    connections: ledgerConnections + 2,
-    onIdleError,
-  });
-  const tenantPool = createPool({
-    url: config.tenantDatabaseUrl,
-    name: "pennyblack tenant",
-    connections: 4,
-    onIdleError,
-  });
+  const { ledgerPool, tenantPool } = createPools(config, log);
   const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keys = createKeys(ledgerPool, config.keyPeppers);
@@ -73,8 +60,16 @@ export function createApp(config: ServerConfig, log: Log): App {
   metrics.watchWaiting(() => ledger.waiting());
 
   const enterLimits = createLimits({ redis, servers: config.servers });
+  const router = createRouter({
+    providers: config.upstreams,
+    callProvider: caller.callProvider,
+    onCall: (answer, cost) => noteCall({ metrics, log }, answer, cost),
+  });
+  metrics.watchUpstreams(() =>
+    router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
+  );
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, caller })),
+    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router })),
     ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
   ];
   let openapi: string | undefined;
@@ -100,6 +95,8 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ops = createOpsServer({
     log,
     renderMetrics: metrics.render,
+    operators: config.operators,
+    operatorPages: { upstreams: () => ({ upstreams: router.report() }) },
     whyNotReady: async () => (state.isDraining ? "stopping" : await checkDatabase(ledgerPool, tenantPool, "running")),
   });
 
@@ -119,6 +116,24 @@ export function createApp(config: ServerConfig, log: Log): App {
   };
 }
 
+function createPools(config: ServerConfig, log: Log): { ledgerPool: Pool; tenantPool: Pool } {
+  const onIdleError = (err: Error): void => log.warn({ err }, "an idle database connection failed");
+  const ledgerPool = createPool({
+    url: config.ledgerDatabaseUrl,
+    name: "pennyblack ledger",
+    // Two more than the ledger's lanes, for key look-ups and health.
+    connections: ledgerConnections + 2,
+    onIdleError,
+  });
+  const tenantPool = createPool({
+    url: config.tenantDatabaseUrl,
+    name: "pennyblack tenant",
+    connections: 4,
+    onIdleError,
+  });
+  return { ledgerPool, tenantPool };
+}
+
 function enterManagement(keys: Keys, enterLimits: EnterLimits): WalletRouteParts["enter"] {
   return async function enter(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
@@ -136,23 +151,21 @@ interface SearchWiring {
   keys: Keys;
   ledger: Ledger;
   enterLimits: EnterLimits;
-  caller: ReturnType<typeof createCaller>;
+  router: Router;
 }
 
-function searchParts({ config, log, metrics, keys, ledger, enterLimits, caller }: SearchWiring): SearchParts {
-  const release = (hold: Hold): Promise<void> =>
-    ledger.release(hold).then(
+function searchParts({ config, log, metrics, keys, ledger, enterLimits, router }: SearchWiring): SearchParts {
+  const release = (request: ReleaseRequest): Promise<void> =>
+    ledger.release(request).then(
       () => undefined,
-      (err: unknown) => log.warn({ err, searchId: hold.searchId }, "a hold was left to expire"),
+      (err: unknown) => log.warn({ err, searchId: request.searchId }, "a hold was left to expire"),
     );
-  const upstream = config.searxngUrl ? searxng({ baseUrl: config.searxngUrl }) : undefined;
-  const longestLiveQuery = Math.min(mostQueryCharacters, upstream?.longestQuery.characters ?? mostQueryCharacters);
   return {
     authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
     enterLimits,
-    longestQuery: (mode) => (mode === "test" ? mostQueryCharacters : longestLiveQuery),
+    queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
     findHits: createFindHits({
-      live: upstream && ((search, options) => caller.callProvider(upstream, search, options)),
+      live: router.ask,
       test: askTestUpstream,
       askedProblem: (query) => {
         const wish = parseTestQuery(query);
@@ -163,21 +176,24 @@ function searchParts({ config, log, metrics, keys, ledger, enterLimits, caller }
     hold: (request) =>
       ledger.hold(request).catch((error: unknown) => {
         // If it was committed after all, nobody will use it: better given back now than in a minute.
-        if (error instanceof OutcomeUnknown) release(request).catch(() => undefined);
+        if (error instanceof OutcomeUnknown)
+          release({ ...request, outcome: "ledger_unavailable" }).catch(() => undefined);
         return explainHoldFailure(error);
       }),
     async capture(request) {
       const paid = await ledger.capture(request).catch(async (error: unknown) => {
         if (error instanceof OutcomeUnknown) metrics.countLost("unknown");
-        else await release(request);
+        else await release({ ...request, outcome: "ledger_unavailable" });
         return explainCaptureFailure(error);
       });
       if (paid.state !== "captured") metrics.countLost("expired");
       return paid;
     },
     release,
-    noteCharge(charge) {
-      if (charge > 0n) metrics.countCaptured();
+    noteCharge({ charge, provider }) {
+      if (charge === 0n) return;
+      metrics.countCaptured();
+      if (provider !== undefined) router.noteCharge(provider, charge);
     },
     secret: createSecretKey(config.secret),
     topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,

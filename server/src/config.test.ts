@@ -74,6 +74,45 @@ test("a fault never repeats the value", () => {
   assert.ok(!faults.join().includes(marker));
 });
 
+test("an upstream is switched on by its key, or by its URL where it has no usual place", () => {
+  const namesOf = (settings: Record<string, string>) =>
+    readConfig(["upstreams"], settings).upstreams.map(({ name }) => name);
+  assert.deepEqual(namesOf({}), []);
+  assert.deepEqual(namesOf({ PENNYBLACK_SEARXNG_URL: "http://searx:8888/" }), ["searxng"]);
+  const both = { PENNYBLACK_BRAVE_KEY: "secret", PENNYBLACK_SEARXNG_URL: "http://searx:8888" };
+  assert.deepEqual(namesOf(both), ["searxng", "brave"], "the cheapest first");
+  assert.deepEqual(namesOf({ ...both, PENNYBLACK_UPSTREAMS: "brave, searxng" }), ["brave", "searxng"]);
+  assert.deepEqual(namesOf({ ...both, PENNYBLACK_UPSTREAMS: "brave" }), ["brave"]);
+});
+
+test("an order that names nobody, or somebody twice, is a fault, and so is a setting that does nothing", () => {
+  const faultsWith = (settings: Record<string, string>) => faultsOf({ ...whole, ...settings });
+  const rule = "PENNYBLACK_UPSTREAMS must name providers that have their settings (brave), each once";
+  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_UPSTREAMS: "searxng" }), [rule]);
+  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_UPSTREAMS: "brave,brave" }), [rule]);
+  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_URL: "http://proxy" }), [
+    "PENNYBLACK_BRAVE_URL does nothing without PENNYBLACK_BRAVE_KEY",
+  ]);
+  assert.match(faultsWith({ PENNYBLACK_BRAVE_KEY: "clé" })[0] ?? "", /^PENNYBLACK_BRAVE_KEY must be printable ASCII$/);
+  assert.match(
+    faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_BRAVE_URL: "proxy" })[0] ?? "",
+    /^PENNYBLACK_BRAVE_URL must be a URL/,
+  );
+  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_TOKEN: "x" }), ["PENNYBLACK_BRAVE_TOKEN is not a setting"]);
+});
+
+test("an operator has a name and a token that cannot be guessed", () => {
+  const token = "t".repeat(32);
+  const { operators } = readConfig(["operators"], { PENNYBLACK_OPERATORS: `alice:${token}, bob@example.org:${token}` });
+  assert.deepEqual(
+    operators.map(({ name }) => name),
+    ["alice", "bob@example.org"],
+  );
+  for (const text of ["alice", "alice:short", `alice:${token},alice:${token}`, `:${token}`]) {
+    assert.equal(faultsOf({ ...whole, PENNYBLACK_OPERATORS: text }).length, 1, text);
+  }
+});
+
 test("peppers are read highest version first, and none twice", () => {
   const { keyPeppers } = readConfig(serverSettings, {
     ...whole,

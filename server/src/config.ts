@@ -1,5 +1,8 @@
 import { isIP } from "node:net";
+import type { Operator } from "./http/operators.ts";
 import type { Pepper } from "./keys/keys.ts";
+import type { Adapter, FieldNames, Provider } from "./providers/provider.ts";
+import { adapters } from "./providers/providers.ts";
 
 // The only reader of the environment. Every setting is checked before anything starts, and all faults are told
 // at once. A fault names the setting and the rule, never the value, which may be a secret.
@@ -25,10 +28,11 @@ export function readConfig<Name extends keyof typeof settings>(
   for (const name of names) {
     const { variable, read } = settings[name];
     try {
-      values[name] = read(environment[variable]?.trim() || undefined);
-    } catch (fault) {
-      if (!(fault instanceof Fault)) throw fault;
-      faults.push(`${variable} ${fault.message}`);
+      values[name] = read(environment[variable]?.trim() || undefined, environment);
+    } catch (error) {
+      if (error instanceof Fault) faults.push(`${variable} ${error.message}`);
+      else if (error instanceof ConfigFaults) faults.push(...error.faults);
+      else throw error;
     }
   }
   if (faults.length > 0) throw new ConfigFaults(faults);
@@ -46,7 +50,8 @@ export const serverSettings = [
   "publicUrl",
   "secret",
   "keyPeppers",
-  "searxngUrl",
+  "upstreams",
+  "operators",
   "topUpUrl",
   "securityContact",
   "trustedProxies",
@@ -86,11 +91,14 @@ const settings = {
   secret: { variable: "PENNYBLACK_SECRET", read: required(secretBytes) },
   /** "1:<base64>,2:<base64>": new keys use the highest version, older ones stay valid while listed. */
   keyPeppers: { variable: "PENNYBLACK_KEY_PEPPERS", read: required(peppers) },
-  searxngUrl: { variable: "PENNYBLACK_SEARXNG_URL", read: optional(httpUrl) },
+  /** The providers with a key or a URL of their own, in the order named here, else the cheapest first. */
+  upstreams: { variable: "PENNYBLACK_UPSTREAMS", read: upstreams },
   /** Where a wallet's owner adds money; the 402 leads there. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
   /** Where a vulnerability is reported, for /.well-known/security.txt. */
   securityContact: { variable: "PENNYBLACK_SECURITY_CONTACT", read: optional(urlOf("mailto:", "https:")) },
+  /** "alice:<token>,bob:<token>": who may read /operator/* on the internal listener. */
+  operators: { variable: "PENNYBLACK_OPERATORS", read: withDefault<Operator[]>([], operatorTokens) },
   /** Whose X-Forwarded-For is believed. */
   trustedProxies: { variable: "PENNYBLACK_TRUSTED_PROXIES", read: withDefault<string[]>([], addresses) },
   /** How many servers share the limits: each one's share while Redis is away. */
@@ -175,6 +183,16 @@ function peppers(text: string): Pepper[] {
   return list.toSorted((a, b) => b.version - a.version);
 }
 
+function operatorTokens(text: string): Operator[] {
+  const list = text.split(",").map((part) => {
+    const [, name, token] = /^\s*([\w.@-]{1,64}):(\S{32,})\s*$/.exec(part) ?? [];
+    if (!name || !token) throw new Fault('must look like "alice:<token>", a token having 32 characters or more');
+    return { name, token };
+  });
+  if (new Set(list.map(({ name }) => name)).size < list.length) throw new Fault("names an operator twice");
+  return list;
+}
+
 function addresses(text: string): string[] {
   const list = text.split(",").map((part) => part.trim());
   for (const entry of list) {
@@ -187,9 +205,74 @@ function addresses(text: string): string[] {
   return list;
 }
 
+function upstreams(order: string | undefined, environment: NodeJS.ProcessEnv): Provider[] {
+  const faults: string[] = [];
+  const switchedOn = new Map<string, Provider>();
+  for (const adapter of adapters) {
+    try {
+      const provider = readUpstream(adapter, environment);
+      if (provider) switchedOn.set(adapter.name, provider);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      faults.push(error.message);
+    }
+  }
+  const names = order?.split(",").map((name) => name.trim());
+  if (names && (new Set(names).size < names.length || !names.every((name) => switchedOn.has(name)))) {
+    const choices = [...switchedOn.keys()].join(", ") || "none so far";
+    faults.push(`PENNYBLACK_UPSTREAMS must name providers that have their settings (${choices}), each once`);
+  }
+  if (faults.length > 0) throw new ConfigFaults(faults);
+  if (names) return names.flatMap((name) => switchedOn.get(name) ?? []);
+  return [...switchedOn.values()].toSorted((a, b) => Number(a.costMicros(10) - b.costMicros(10)));
+}
+
+/** The provider, or nothing where the operator has not switched it on. */
+function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Provider | undefined {
+  const { name, usualUrl, usualFields } = adapter;
+  const [switchName = "", ...others] = upstreamVariables(adapter);
+  const given = (part: string): string | undefined => environment[upstreamVariable(name, part)]?.trim() || undefined;
+  if (!environment[switchName]?.trim()) {
+    const idle = others.find((variable) => environment[variable]?.trim());
+    if (idle !== undefined) throw new Fault(`${idle} does nothing without ${switchName}`);
+    return undefined;
+  }
+  const key = given("KEY") ?? "";
+  if (!/^[\x20-\x7e]*$/.test(key)) throw new Fault(`${upstreamVariable(name, "KEY")} must be printable ASCII`);
+  const named = <Value>(part: string, parse: Parse<Value>, usual: Value | undefined): Value | undefined => {
+    const text = given(part);
+    try {
+      return text === undefined ? usual : parse(text);
+    } catch (error) {
+      throw error instanceof Fault ? new Fault(`${upstreamVariable(name, part)} ${error.message}`) : error;
+    }
+  };
+  const fields = named("FIELDS", fieldNames, usualFields) ?? { title: "title", url: "url", snippet: "snippet" };
+  return adapter.create({ url: named("URL", httpUrl, usualUrl) ?? "", key, fields });
+}
+
+function fieldNames(text: string): FieldNames {
+  const [title, url, snippet, ...rest] = text.split(",").map((part) => part.trim());
+  if (!title || !url || !snippet || rest.length > 0) throw new Fault('must look like "title,url,body"');
+  return { title, url, snippet };
+}
+
+/** The setting that switches a provider on, then the others it has. */
+export function upstreamVariables({ name, key, usualFields }: Adapter): string[] {
+  const parts = key === "required" ? ["KEY", "URL"] : ["URL", ...(key === "optional" ? ["KEY"] : [])];
+  return [...parts, ...(usualFields ? ["FIELDS"] : [])].map((part) => upstreamVariable(name, part));
+}
+
+function upstreamVariable(provider: string, part: string): string {
+  return `PENNYBLACK_${provider.toUpperCase()}_${part}`;
+}
+
 /** A misspelt setting would otherwise be ignored in silence. */
 function unknownSettings(environment: NodeJS.ProcessEnv): string[] {
-  const known = new Set<string>(Object.values(settings).map((setting) => setting.variable));
+  const known = new Set<string>([
+    ...Object.values(settings).map((setting) => setting.variable),
+    ...adapters.flatMap(upstreamVariables),
+  ]);
   return Object.keys(environment)
     .filter((name) => name.startsWith("PENNYBLACK_") && !name.startsWith("PENNYBLACK_TEST_") && !known.has(name))
     .map((name) => `${name} is not a setting`);

@@ -39,7 +39,7 @@ export const problems = {
     title: "The query is too long",
     retryable: false,
     detail: "The query is longer than can be carried. Nothing was charged. Shorten it; we never cut a query silently.",
-    page: "A query has 1 to 2,048 characters, and each upstream has a limit of its own, often 400. If no configured upstream can carry the query, it is refused rather than cut. `max_characters` says how many fit.",
+    page: "A query has 1 to 2,048 characters, and each upstream has a limit of its own, often 400. If no configured upstream can carry the query, it is refused rather than cut. `max_characters` says how many fit, and `max_words` how many words where an upstream counts those.",
     members: {
       max_characters: 2048,
       errors: [{ pointer: "#/query", code: "too_long", detail: "at most 2048 characters" }],
@@ -287,7 +287,7 @@ export const problems = {
     retryable: true,
     detail:
       "The operator has not connected a search provider yet. Nothing was charged. Test keys (pb_test_) work without one.",
-    page: "For operators: set PENNYBLACK_SEARXNG_URL to the address of a SearXNG with its JSON format enabled.",
+    page: "For operators: give one provider its setting, such as PENNYBLACK_BRAVE_KEY, or PENNYBLACK_SEARXNG_URL with the address of a SearXNG that has its JSON format enabled. `npm run providers -- list` shows them all.",
     retryAfterSeconds: 120,
   },
   upstream_timeout: {
@@ -295,7 +295,7 @@ export const problems = {
     title: "The upstream search provider took too long",
     retryable: true,
     detail: "The upstream did not answer in time. Nothing was charged. Retry shortly; do not answer from memory.",
-    page: "The provider had 10 seconds and did not use them. The search was given up and its hold released.",
+    page: "The search had 10 seconds, or the seconds that `Prefer: wait=N` asked for, and no upstream answered within them. It was given up and its hold released.",
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
     retryAfterSeconds: 2,
   },

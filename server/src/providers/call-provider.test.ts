@@ -8,12 +8,12 @@ import {
   type ReceivedRequest,
   startHostileUpstream,
 } from "../../test/hostile-upstream.ts";
+import { searxngAt } from "../../test/searxng-at.ts";
 import { createCaller } from "./call-provider.ts";
 import type { FailureReason, UpstreamAnswer } from "./provider.ts";
-import { searxng } from "./searxng.ts";
 
 const upstream = await startHostileUpstream();
-const provider = searxng({ baseUrl: upstream.url });
+const provider = searxngAt(upstream.url);
 const caller = createCaller({ connectMs: 500, headersMs: 150, bodyMs: 150 });
 const patientCaller = createCaller({ connectMs: 3000, headersMs: 3000, bodyMs: 3000 });
 const nobodyLeaves = new AbortController().signal;
@@ -175,7 +175,7 @@ test("the deadline, and a caller who goes, are heard while the connection is sti
   const mute = createServer().listen(0, "127.0.0.1");
   await once(mute, "listening");
   const { port } = mute.address() as AddressInfo;
-  const unwelcoming = searxng({ baseUrl: `https://127.0.0.1:${port}` });
+  const unwelcoming = searxngAt(`https://127.0.0.1:${port}`);
   const search = { query: "cats", n: 10 };
 
   const late = await patientCaller.callProvider(unwelcoming, search, { signal: nobodyLeaves, deadlineMs: 100 });
@@ -202,7 +202,7 @@ test("refused, reset, unknown hosts and failed TLS are unreachable", async () =>
   await upstream.behave("ok");
   for (const baseUrl of ["http://nobody.invalid", upstream.url.replace("http:", "https:")]) {
     const options = { signal: nobodyLeaves, deadlineMs: 5000 };
-    assertFailed(await caller.callProvider(searxng({ baseUrl }), { query: "cats", n: 10 }, options), "unreachable");
+    assertFailed(await caller.callProvider(searxngAt(baseUrl), { query: "cats", n: 10 }, options), "unreachable");
   }
 });
 

@@ -22,7 +22,7 @@ import type {
 import { readReply } from "./read-reply.ts";
 
 export interface Caller {
-  callProvider(provider: Provider, search: UpstreamSearch, options: AskOptions): Promise<UpstreamAnswer>;
+  callProvider: (provider: Provider, search: UpstreamSearch, options: AskOptions) => Promise<UpstreamAnswer>;
   /** Waits for the calls under way, then closes every socket. */
   close(): Promise<void>;
 }
@@ -36,7 +36,13 @@ export interface CallerLimits {
   maxBytes?: number;
 }
 
-export function createCaller({ connectMs, headersMs, bodyMs, maxBytes = 1024 * 1024 }: CallerLimits): Caller {
+/** Sees every reply as it came, before anyone has judged it: for the probe. */
+export type OnReply = (reply: UpstreamReply) => void;
+
+export function createCaller(
+  { connectMs, headersMs, bodyMs, maxBytes = 1024 * 1024 }: CallerLimits,
+  onReply?: OnReply,
+): Caller {
   const agent = new Agent({
     connect: { timeout: connectMs },
     headersTimeout: headersMs,
@@ -52,13 +58,13 @@ export function createCaller({ connectMs, headersMs, bodyMs, maxBytes = 1024 * 1
   });
 
   return {
-    callProvider: (provider, search, options) => callProvider(agent, provider, search, options),
+    callProvider: (provider, search, options) => callProvider({ agent, onReply }, provider, search, options),
     close: () => agent.close(),
   };
 }
 
 async function callProvider(
-  agent: Agent,
+  { agent, onReply }: { agent: Agent; onReply: OnReply | undefined },
   provider: Provider,
   search: UpstreamSearch,
   { signal, deadlineMs }: AskOptions,
@@ -69,9 +75,11 @@ async function callProvider(
   const either = AbortSignal.any([signal, deadline.signal]);
 
   try {
-    const pages = await collectHits({ n: search.n, mostPages: provider.mostPages }, async (number) =>
-      readOutcome(provider, await send(agent, provider.request(search, number), either), either),
-    );
+    const pages = await collectHits({ n: search.n, mostPages: provider.mostPages }, async (number) => {
+      const outcome = await send(agent, provider.request(search, number), either);
+      if (outcome.head) onReply?.(outcome.head);
+      return readOutcome(provider, outcome, either);
+    });
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
     return { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
   } finally {

@@ -48,18 +48,58 @@ export type ParsedReply =
   | { ok: true; hits: Hit[]; more: boolean }
   | { ok: false; reason: FailureReason; retryAfterSeconds?: number | undefined };
 
+/** How long a query may be, in code points and in words apart by white space. */
+export interface QueryLimit {
+  characters: number;
+  words?: number;
+}
+
+/** A provider that an operator has switched on. */
 export interface Provider {
   name: string;
   /** The vendor's page that the adapter follows. */
   documentation: string;
-  longestQuery: { characters: number; words?: number };
+  longestQuery: QueryLimit;
+  /** How many results one request can bring. */
+  resultsPerPage: number;
   mostPages: number;
-  /** What one search costs the operator, in micro-USD. */
+  /** What a search for `n` results costs the operator, in micro-USD. */
   costMicros(n: number): bigint;
+  /** Its empty answers have been seen to hide failures: another upstream is asked before "nothing" is believed. */
+  emptyNeedsProof?: boolean;
   /** `page` counts from 1. */
   request(search: UpstreamSearch, page: number): UpstreamCall;
   /** Must not throw, whatever the body says. */
   response(reply: UpstreamReply): ParsedReply;
+}
+
+/**
+ * What the file of a provider exports: its name and what an operator must say to switch it on. The settings of `brave`
+ * are PENNYBLACK_BRAVE_KEY and PENNYBLACK_BRAVE_URL.
+ */
+export interface Adapter {
+  name: string;
+  /** Where it is reached unless the operator says otherwise. One without a usual place is switched on by its URL. */
+  usualUrl?: string;
+  /** One that needs a key is switched on by it. */
+  key: "required" | "optional" | "none";
+  /** What an index calls our three fields, for an upstream where that is the operator's choice. */
+  usualFields?: FieldNames;
+  create(settings: AdapterSettings): Provider;
+}
+
+export interface AdapterSettings {
+  /** Without a trailing slash. */
+  url: string;
+  /** Empty only where `key` is not required. */
+  key: string;
+  fields: FieldNames;
+}
+
+export interface FieldNames {
+  title: string;
+  url: string;
+  snippet: string;
 }
 
 /** `hits` keeps the upstream's order and may hold more than `n`: ranking chooses. */

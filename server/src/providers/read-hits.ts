@@ -1,12 +1,12 @@
 import { isJsonObject } from "./parse-json-object.ts";
-import type { Hit } from "./provider.ts";
+import type { FieldNames, Hit } from "./provider.ts";
 
 /**
  * Picks the hits out of an upstream's list, given what it calls our three fields. Lenient item by item: one without an
  * address is left out, a missing text is empty. Strict as a whole: undefined if there is no list, or if not one item of a
  * list could be read, because the caller would pay for an empty page that is really a format we no longer understand.
  */
-export function readHits(items: unknown, names: { title: string; url: string; snippet: string }): Hit[] | undefined {
+export function readHits(items: unknown, names: FieldNames): Hit[] | undefined {
   if (!Array.isArray(items)) return undefined;
 
   const hits: Hit[] = [];

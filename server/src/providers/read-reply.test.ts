@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { searxngAt } from "../../test/searxng-at.ts";
 import type { ParsedReply, Provider } from "./provider.ts";
 import { readReply } from "./read-reply.ts";
-import { searxng } from "./searxng.ts";
 
 const found: ParsedReply = { ok: true, hits: [], more: false };
 const nowMs = 0;
 
 function adapterThatSays(parsed: ParsedReply): Provider {
-  return { ...searxng({ baseUrl: "https://search.example.org" }), response: () => parsed };
+  return { ...searxngAt("https://search.example.org"), response: () => parsed };
 }
 
 function read(status: number, headers: Record<string, string>, parsed: ParsedReply = found) {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
+import { searxngAt } from "../../test/searxng-at.ts";
 import type { UpstreamReply } from "./provider.ts";
-import { searxng } from "./searxng.ts";
 
-const provider = searxng({ baseUrl: "https://search.example.org/searx/" });
+const provider = searxngAt("https://search.example.org/searx");
 
 function fixture(name: string): UpstreamReply {
   const { status, headers, body } = JSON.parse(

@@ -1,24 +1,27 @@
 import { parseJsonObject } from "./parse-json-object.ts";
-import type { Category, ParsedReply, Provider, UpstreamCall, UpstreamReply, UpstreamSearch } from "./provider.ts";
+import type { Adapter, Category, ParsedReply, UpstreamCall, UpstreamReply, UpstreamSearch } from "./provider.ts";
 import { readHits } from "./read-hits.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
 
 /** SearXNG and the older searx, run by the operator. Its settings must list `json` under `search.formats`. */
-export function searxng({ baseUrl }: { baseUrl: string }): Provider {
-  const endpoint = `${baseUrl.replace(/\/+$/, "")}/search`;
-
-  return {
+export const searxng: Adapter = {
+  name: "searxng",
+  key: "none",
+  create: ({ url }) => ({
     name: "searxng",
     documentation: "https://docs.searxng.org/dev/search_api.html",
     longestQuery: { characters: 2048 },
     // There is no parameter for the number of results. Most engines give ten to a page, so two pages reach twenty, and
     // the third makes up for what engines repeat.
+    resultsPerPage: 10,
     mostPages: 3,
     costMicros: () => 0n,
-    request: (search, page) => request(endpoint, search, page),
+    // An engine that was throttled is suspended for an hour, during which searx answers 200, empty, without a word of it.
+    emptyNeedsProof: true,
+    request: (search, page) => request(`${url}/search`, search, page),
     response,
-  };
-}
+  }),
+};
 
 // A hint, not a filter by site: categories only choose among the engines that the operator has switched on.
 // https://docs.searxng.org/user/configured_engines.html

@@ -1,42 +1,53 @@
 import { NoAnswer } from "../http/no-answer.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { isProblemCode, Problem, problemRow } from "../problems.ts";
-import type { AskUpstream, Hit } from "../providers/provider.ts";
+import type { AskOptions, AskUpstream, Hit, UpstreamAnswer } from "../providers/provider.ts";
 import { forwardFailure } from "./forward-failure.ts";
 import type { SearchInput } from "./parse-search.ts";
+import type { Router } from "./routing.ts";
 
-export type FindHits = (mode: KeyMode, input: SearchInput, signal: AbortSignal) => Promise<Hit[]>;
+export type FindHits = (mode: KeyMode, input: SearchInput, options: AskOptions) => Promise<Found>;
+
+export interface Found {
+  hits: Hit[];
+  /** Who answered: for the operator's books, never for the caller. */
+  provider: string;
+  /** How many upstreams were asked. */
+  asked: number;
+}
 
 export interface Upstreams {
-  /** None until the operator configures one. */
-  live: AskUpstream | undefined;
+  live: Router["ask"];
   test: AskUpstream;
   /** The word after "test:" in a query that asks for one of our own failures. */
   askedProblem: (query: string) => string | undefined;
 }
 
-const deadlineMs = 10_000;
-
-/** Asks the upstream that serves this kind of key, and turns its failure into what the caller is told. */
+/** Asks the upstreams that serve this kind of key, and turns their failure into what the caller is told. */
 export function createFindHits(upstreams: Upstreams): FindHits {
-  return async function findHits(mode, input, signal) {
-    const isTest = mode === "test";
-    const asked = isTest ? upstreams.askedProblem(input.query) : undefined;
-    if (asked !== undefined) throw exampleProblem(asked);
-    const ask = isTest ? upstreams.test : upstreams.live;
-    if (!ask) throw new Problem("upstream_not_configured");
-    const answer = await ask(input, { signal, deadlineMs });
-    if (answer.ok) return answer.hits;
-    if (answer.reason === "aborted") throw new NoAnswer("the caller left before the upstream answered");
-    const { code, upstreamStatus, ...rest } = forwardFailure(answer);
-    throw new Problem(code, {
-      ...rest,
-      ...(code === "upstream_error" && { detail: explain(rest.retryAfterSeconds) }),
-      members: upstreamStatus === undefined ? {} : { upstream_status: upstreamStatus },
-      headers: { "proxy-status": proxyStatus(code, upstreamStatus) },
-      cause: new Error(`${answer.provider}: ${answer.reason} after ${Math.round(answer.tookMs)} ms`),
-    });
+  return async function findHits(mode, input, options) {
+    if (mode === "test") {
+      const wish = upstreams.askedProblem(input.query);
+      if (wish !== undefined) throw exampleProblem(wish);
+      return hitsOrProblem(await upstreams.test(input, options), 1);
+    }
+    const { answer, asked } = await upstreams.live(input, options);
+    if (!answer) throw new Problem("upstream_not_configured");
+    return hitsOrProblem(answer, asked);
   };
+}
+
+function hitsOrProblem(answer: UpstreamAnswer, asked: number): Found {
+  if (answer.ok) return { hits: answer.hits, provider: answer.provider, asked };
+  if (answer.reason === "aborted") throw new NoAnswer("the caller left before the upstream answered");
+  const { code, upstreamStatus, ...rest } = forwardFailure(answer);
+  throw new Problem(code, {
+    ...rest,
+    ...(code === "upstream_error" && { detail: explain(rest.retryAfterSeconds) }),
+    members: upstreamStatus === undefined ? {} : { upstream_status: upstreamStatus },
+    headers: { "proxy-status": proxyStatus(code, upstreamStatus), "search-upstreams": String(asked) },
+    cause: new Error(`${answer.provider}: ${answer.reason} after ${Math.round(answer.tookMs)} ms`),
+  });
 }
 
 function explain(retryAfterSeconds: number | undefined): string {

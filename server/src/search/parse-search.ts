@@ -1,6 +1,8 @@
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { Problem } from "../problems.ts";
+import type { QueryLimit } from "../providers/provider.ts";
+import { carries, widest } from "./query-limit.ts";
 
 export const categories = ["programming", "research", "gov", "business"] as const;
 
@@ -46,13 +48,14 @@ interface Fault {
 
 /**
  * Turns the bytes of a body into a search, or refuses with every fault at once. Nothing is coerced or clamped, and a
- * query that no upstream can carry is refused, never cut. `longestQuery` is at most `mostQueryCharacters`.
+ * query that no upstream can carry is refused, never cut. Without limits only our own counts.
  */
-export function parseSearch(bytes: Buffer, longestQuery: number): SearchInput {
+export function parseSearch(bytes: Buffer, limits: readonly QueryLimit[]): SearchInput {
   const body = parseJson(bytes);
   if (!validator.Check(body)) throw invalid(schemaFaults(body));
   const query = cleanQuery(body.query);
-  if (query.length > longestQuery && [...query].length > longestQuery) throw tooLong(longestQuery);
+  if (!carries({ characters: mostQueryCharacters }, query)) throw tooLong({ characters: mostQueryCharacters });
+  if (limits.length > 0 && !limits.some((limit) => carries(limit, query))) throw tooLong(widest(limits, query));
   return { query, n: body.n ?? 10, ...(body.category && { category: body.category }) };
 }
 
@@ -86,11 +89,13 @@ function cleanQuery(given: string): string {
   return query;
 }
 
-function tooLong(maxCharacters: number): Problem {
+function tooLong({ characters, words }: QueryLimit): Problem {
+  const rule = `at most ${characters} characters${words === undefined ? "" : ` and ${words} words`}`;
   return new Problem("query_too_long", {
     members: {
-      max_characters: maxCharacters,
-      errors: [{ pointer: "#/query", code: "too_long", detail: `at most ${maxCharacters} characters` }],
+      max_characters: characters,
+      ...(words !== undefined && { max_words: words }),
+      errors: [{ pointer: "#/query", code: "too_long", detail: rule }],
     },
   });
 }

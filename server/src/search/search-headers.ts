@@ -36,6 +36,26 @@ export function readRun(header: string | undefined): Run | undefined {
   return { name, maxMicros, ttlSeconds };
 }
 
+const mostWaitSeconds = 10;
+
+/**
+ * The seconds of `Prefer: wait=2` (RFC 7240): how long the caller cares for an answer, counted from its request. More
+ * than our own deadline or anything we do not understand is no fault, and as if it had not been said.
+ */
+export function readWait(header: string | undefined): number | undefined {
+  const wait = header
+    ?.split(",")
+    .map((preference) => /^\s*wait\s*=\s*"?(\d{1,4})"?\s*(?:;.*)?$/i.exec(preference)?.[1])
+    .find((seconds) => seconds !== undefined);
+  const seconds = Number(wait);
+  return wait !== undefined && seconds >= 1 && seconds < mostWaitSeconds ? seconds : undefined;
+}
+
+/** How much time is left for the upstreams. */
+export function timeLeftMs(waitSeconds: number | undefined, elapsedMs: number): number {
+  return waitSeconds === undefined ? mostWaitSeconds * 1_000 : Math.max(0, waitSeconds * 1_000 - elapsedMs);
+}
+
 function readParameter(text: string): ["max" | "ttl" | "unknown", string] {
   const [, name, value = ""] = /^(max|ttl)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   return name === "max" || name === "ttl" ? [name, value] : ["unknown", text];

@@ -43,6 +43,7 @@ export function searchRoutes(parts: SearchParts): Route[] {
       requestHeaders: {
         "Idempotency-Key":
           "1 to 255 printable ASCII characters. A retry with the same key and body never pays twice, for 24 hours.",
+        Prefer: "`wait=2` (RFC 7240): give up after that many whole seconds, 1 to 9, with a 504 and no charge.",
         "Search-Run": "`<id>; max=0.50; ttl=3600`: a budget shared by every search that names the same id.",
       },
       requestBody: searchRequestSchema,
@@ -73,7 +74,7 @@ async function answerSearch(parts: SearchParts, request: FastifyRequest, reply: 
       },
       parts,
     );
-    parts.noteCharge(answer.charge);
+    parts.noteCharge(answer);
     if (left.signal.aborted) request.log.info({ charge: formatUsd(answer.charge) }, "paid, and the caller has gone");
     tellAnswer(reply, answer);
     return answer.body;

@@ -23,7 +23,18 @@ const caller: Principal = {
 };
 const secret = createSecretKey(Buffer.alloc(32, 7));
 const hit = { title: "A title", url: "https://example.org/", snippet: "Some text" };
-const wholeStory = ["authenticate", "enterLimits", "tell", "readBody", "hold", "findHits", "rank", "capture", "leave"];
+const wholeStory = [
+  "authenticate",
+  "enterLimits",
+  "tell",
+  "readBody",
+  "hold",
+  "findHits",
+  "rank",
+  "tell",
+  "capture",
+  "leave",
+];
 
 /** A search that works, each step noted, and a way to make one of them go wrong. */
 function tellStory(
@@ -46,8 +57,8 @@ function tellStory(
       rateLimit: "limit",
       leave: () => void notes.push("leave"),
     })),
-    longestQuery: () => 100,
-    findHits: noted("findHits", async () => [hit]),
+    queryLimits: () => [{ characters: 100 }],
+    findHits: noted("findHits", async () => ({ hits: [hit], provider: "searxng", asked: 1 })),
     rank: noted("rank", (hits) => hits.map((each) => ({ ...each, source: "example.org" }))),
     hold: noted("hold", async () => ({ outcome: "held", balance: 50_000n })),
     capture: noted("capture", async () => ({ state: "captured", balance: 40_000n })),

@@ -1,16 +1,17 @@
 import type { KeyObject } from "node:crypto";
+import { NoAnswer } from "../http/no-answer.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
-import type { Hit } from "../providers/provider.ts";
-import type { Ledger } from "../wallet/wallet.ts";
+import type { Hit, QueryLimit } from "../providers/provider.ts";
+import type { Ledger, ReleaseRequest } from "../wallet/wallet.ts";
 import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
 import type { EnterLimits } from "./limits.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
 import { refuseHold } from "./refusals.ts";
-import { readIdempotencyKey, readRun } from "./search-headers.ts";
+import { readIdempotencyKey, readRun, readWait, timeLeftMs } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
 // One paid search, read from top to bottom. The order is published: it decides which refusal wins.
@@ -26,30 +27,37 @@ export async function search(request: SearchRequest, parts: SearchParts): Promis
   const place = await parts.enterLimits(caller);
   request.tell({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
   try {
-    const input = parseSearch(await request.readBody(), parts.longestQuery(caller.mode));
+    const input = parseSearch(await request.readBody(), parts.queryLimits(caller.mode));
     const run = readRun(headers["search-run"]);
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
+    const wait = readWait(headers.prefer);
+    if (wait !== undefined) request.tell({ "preference-applied": `wait=${wait}` });
     const claim = idempotencyKey ? makeClaim(parts.secret, caller, idempotencyKey, input) : undefined;
 
     const hold = { searchId, walletId: caller.walletId };
-    const held = await steps.time("hold", parts.hold({ ...hold, keyId: caller.keyId, run, idempotency: claim }));
+    const held = await steps.time(
+      "hold",
+      parts.hold({ ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim }),
+    );
     if (held.outcome === "replayed" && claim) {
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
     }
     if (held.outcome !== "held") throw refuseHold(held, parts.topUpUrl);
 
-    const { body, answer } = await steps
-      .time("upstream", parts.findHits(caller.mode, input, request.signal))
-      .then((hits) => encodeAnswer(input, parts.rank(hits, input), claim))
+    const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
+    const { body, answer, found } = await steps
+      .time("upstream", parts.findHits(caller.mode, input, { signal: request.signal, deadlineMs }))
+      .then((found) => ({ found, ...encodeAnswer(input, parts.rank(found.hits, input), claim) }))
       .catch(async (failure: unknown) => {
-        await parts.release(hold);
+        await parts.release({ ...hold, outcome: outcomeOf(failure) });
         throw failure;
       });
 
+    request.tell({ "search-upstreams": String(found.asked) });
     const paid = await steps.time("capture", parts.capture({ ...hold, answer }));
     if (paid.state !== "captured") throw new Problem("ledger_unavailable", { cause: new Error(`late: ${paid.state}`) });
     const charge = caller.mode === "live" ? priceMicros : 0n;
-    return { caller, body, charge, balance: paid.balance, isReplayed: false };
+    return { caller, body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
   } finally {
     place.leave();
   }
@@ -78,21 +86,28 @@ export interface SearchAnswer {
   charge: Micros;
   balance: Micros;
   isReplayed: boolean;
+  /** Who answered: for the operator's books, never for the caller. */
+  provider?: string;
 }
 
 /** The other rooms, as functions; app.ts hands them in. */
 export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
   authenticate(request: Pick<SearchRequest, "rawHeaders" | "ip">): Promise<Principal>;
   enterLimits: EnterLimits;
-  longestQuery(mode: Principal["mode"]): number;
+  queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
   findHits: FindHits;
   rank(hits: Hit[], input: SearchInput): SearchResult[];
   /** Never rejects: what could not be released expires by itself. */
-  release(hold: { searchId: string; walletId: string }): Promise<void>;
+  release(request: ReleaseRequest): Promise<void>;
   /** Called for every paid search, whether or not its caller is still there to hear of it. */
-  noteCharge(charge: Micros): void;
+  noteCharge(answer: SearchAnswer): void;
   secret: KeyObject;
   topUpUrl: string;
+}
+
+function outcomeOf(failure: unknown): string {
+  if (failure instanceof Problem) return failure.code;
+  return failure instanceof NoAnswer ? "caller_left" : "internal_error";
 }
 
 /** The bytes to send, and the same bytes as they rest for a retry. */

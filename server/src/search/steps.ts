@@ -2,9 +2,12 @@
 export interface Steps {
   time<Result>(step: string, work: Promise<Result>): Promise<Result>;
   header(): string;
+  /** Since the request came. */
+  elapsedMs(): number;
 }
 
 export function startSteps(): Steps {
+  const startedAt = performance.now();
   const done: string[] = [];
   return {
     async time(step, work) {
@@ -16,5 +19,6 @@ export function startSteps(): Steps {
       }
     },
     header: () => done.join(", "),
+    elapsedMs: () => performance.now() - startedAt,
   };
 }

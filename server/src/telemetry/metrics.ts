@@ -1,9 +1,10 @@
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { priceMicros } from "../lib/money.ts";
+import { createUpstreamMetrics, type UpstreamMetrics } from "./upstream-metrics.ts";
 
 /** What this process counts. Labels are words from our own tables, never from a caller. */
-export interface Metrics {
+export interface Metrics extends UpstreamMetrics {
   countSearch: (outcome: string, seconds: number) => void;
   countCaptured: () => void;
   /** A search worked and could not be charged: we paid for it. */
@@ -54,6 +55,7 @@ export function createMetrics(): Metrics {
   });
 
   return {
+    ...createUpstreamMetrics(meter),
     countSearch(outcome, tookSeconds) {
       searches.add(1, { outcome });
       seconds.record(tookSeconds);

@@ -14,6 +14,8 @@ export interface HoldRequest extends Hold {
   keyId: string;
   idempotency?: { keyHmac: Buffer; fingerprint: Buffer } | undefined;
   run?: { name: string; maxMicros: Micros; ttlSeconds: number } | undefined;
+  /** For the owner's usage report. */
+  category?: string | undefined;
 }
 
 export type HoldOutcome =
@@ -37,6 +39,11 @@ export interface CaptureRequest extends Hold {
   answer?: Buffer | undefined;
 }
 
+export interface ReleaseRequest extends Hold {
+  /** Why the search failed: a problem code, for the owner's usage report. */
+  outcome?: string | undefined;
+}
+
 export interface Settlement {
   state: "captured" | "released" | "expired" | "pending" | "unknown";
   balance: Micros;
@@ -45,7 +52,7 @@ export interface Settlement {
 export async function holdBatch(db: Queryable, items: readonly HoldRequest[]): Promise<HoldOutcome[]> {
   const statement = {
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     values: [
       items.map((item) => item.searchId),
       items.map((item) => item.walletId),
@@ -55,6 +62,7 @@ export async function holdBatch(db: Queryable, items: readonly HoldRequest[]): P
       items.map((item) => item.run?.name ?? null),
       items.map((item) => item.run?.maxMicros ?? null),
       items.map((item) => item.run?.ttlSeconds ?? null),
+      items.map((item) => item.category ?? null),
     ],
   };
   // Shorter than the caller's patience, so that a connection gone silent is found out while asking again still helps.
@@ -75,11 +83,15 @@ export async function captureBatch(db: Queryable, items: readonly CaptureRequest
   return inOrder(rows, toSettlement);
 }
 
-export async function releaseBatch(db: Queryable, items: readonly Hold[]): Promise<Settlement[]> {
+export async function releaseBatch(db: Queryable, items: readonly ReleaseRequest[]): Promise<Settlement[]> {
   const { rows } = await db.query<SettlementRow>({
     name: "release",
-    text: "select * from pb.release($1, $2)",
-    values: [items.map((item) => item.searchId), items.map((item) => item.walletId)],
+    text: "select * from pb.release($1, $2, $3)",
+    values: [
+      items.map((item) => item.searchId),
+      items.map((item) => item.walletId),
+      items.map((item) => item.outcome ?? null),
+    ],
   });
   return inOrder(rows, toSettlement);
 }

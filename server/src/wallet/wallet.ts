@@ -7,6 +7,7 @@ import {
   type HoldOutcome,
   type HoldRequest,
   holdBatch,
+  type ReleaseRequest,
   releaseBatch,
   type Settlement,
 } from "./statements.ts";
@@ -22,7 +23,7 @@ export {
 } from "./manage-wallets.ts";
 export { readEntries, readWallet } from "./read-wallet.ts";
 export { formatReport, reconcile } from "./reconcile.ts";
-export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, Settlement } from "./statements.ts";
+export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
 export { refundBatch, topUpBatch } from "./statements.ts";
 
 /** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */
@@ -32,7 +33,7 @@ export interface Ledger {
   /** Charges a held search. Only state "captured" means that money moved, and then it moved once. */
   capture(request: CaptureRequest): Promise<Settlement>;
   /** Gives back what a failed search held. */
-  release(hold: Hold): Promise<Settlement>;
+  release(request: ReleaseRequest): Promise<Settlement>;
   waiting(): { holds: number; settlements: number };
 }
 
@@ -71,7 +72,7 @@ export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   return {
     hold: (request) => laneOf(holds, request).submit(request),
     capture: (request) => laneOf(captures, request).submit(request),
-    release: (hold) => laneOf(releases, hold).submit(hold),
+    release: (request) => laneOf(releases, request).submit(request),
     waiting: () => ({
       holds: holds.reduce((sum, each) => sum + each.waiting(), 0),
       settlements: settlements.reduce((sum, each) => sum + each.waiting(), 0),

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readFixture, switchOn } from "../../test/provider-fixtures.ts";
+import { brave } from "./brave.ts";
+
+const provider = switchOn(brave);
+
+test("asks once for as many web results as are wanted, and a category changes nothing", () => {
+  const call = provider.request({ query: "c++ & node.js", n: 20, category: "gov" }, 1);
+  assert.equal(
+    call.url,
+    "https://upstream.example:8443/prefix/web/search?q=c%2B%2B+%26+node.js&count=20&result_filter=web&text_decorations=false",
+  );
+});
+
+test("throttled means to wait for the second, an empty account for the month", () => {
+  assert.deepEqual(provider.response(readFixture("brave", "throttled")), {
+    ok: false,
+    reason: "throttled",
+    retryAfterSeconds: 1,
+  });
+  assert.deepEqual(provider.response(readFixture("brave", "empty-account")), {
+    ok: false,
+    reason: "account_empty",
+    retryAfterSeconds: 1_419_704,
+  });
+});
+
+test("a reset that is missing, zero or no number says nothing, and a single one says nothing about the month", () => {
+  for (const reset of ["", "0, 0", "soon", "-1", "1.5"]) {
+    const reply = { ...readFixture("brave", "throttled"), headers: { "x-ratelimit-reset": reset } };
+    assert.deepEqual(provider.response(reply), { ok: false, reason: "throttled", retryAfterSeconds: undefined });
+  }
+  const reply = { ...readFixture("brave", "empty-account"), headers: { "x-ratelimit-reset": "1" } };
+  assert.deepEqual(provider.response(reply), { ok: false, reason: "account_empty", retryAfterSeconds: undefined });
+});

@@ -1,0 +1,78 @@
+import { parseJsonObject } from "./parse-json-object.ts";
+import type { Adapter, ParsedReply, UpstreamCall, UpstreamReply, UpstreamSearch } from "./provider.ts";
+import { readErrorTexts } from "./read-error-texts.ts";
+import { readHits } from "./read-hits.ts";
+import { readPath } from "./read-path.ts";
+import { reasonForStatus } from "./reason-for-status.ts";
+
+/** Brave Search, an index of its own. Its terms restrict storing and reselling what it finds. */
+export const brave: Adapter = {
+  name: "brave",
+  usualUrl: "https://api.search.brave.com/res/v1",
+  key: "required",
+  create: ({ url, key }) => ({
+    name: "brave",
+    documentation: "https://api-dashboard.search.brave.com/api-reference/web/search/get",
+    longestQuery: { characters: 400, words: 50 },
+    resultsPerPage: 20,
+    mostPages: 1,
+    costMicros: () => 5_000n,
+    request: (search) => request(`${url}/web/search`, key, search),
+    response,
+  }),
+};
+
+function request(endpoint: string, key: string, { query, n }: UpstreamSearch): UpstreamCall {
+  const parameters = new URLSearchParams({
+    q: query,
+    count: String(n),
+    // Videos, news and discussions come in lists of their own, which we would not read.
+    result_filter: "web",
+    // Otherwise the words of the query arrive between <strong> tags.
+    text_decorations: "false",
+  });
+  return { method: "GET", url: `${endpoint}?${parameters.toString()}`, headers: { "x-subscription-token": key } };
+}
+
+function response(reply: UpstreamReply): ParsedReply {
+  if (reply.status >= 400) return readFailure(reply);
+
+  const answer = parseJsonObject(reply.body);
+  // When nothing was found, `web` is left out. The `type` still proves that this is the answer to a search.
+  if (answer?.type === "search" && answer.web === undefined) return { ok: true, hits: [], more: false };
+
+  const hits = readHits(readPath(answer, "web", "results"), { title: "title", url: "url", snippet: "description" });
+  return hits === undefined ? { ok: false, reason: "invalid_response" } : { ok: true, hits, more: false };
+}
+
+function readFailure({ status, headers, body }: UpstreamReply): ParsedReply {
+  const texts = readErrorTexts(body);
+  if (texts.some((text) => credentialCodes.has(text)) || isTokenMissing(body)) {
+    return { ok: false, reason: "credential" };
+  }
+
+  // "1, 1419704": seconds until each limit starts anew, the shortest first. The last is the quota of the month.
+  // https://api-dashboard.search.brave.com/documentation/guides/rate-limiting
+  const resets = (headers["x-ratelimit-reset"] ?? "").split(",").map(readSeconds);
+  if (texts.includes("QUOTA_LIMITED")) {
+    return { ok: false, reason: "account_empty", retryAfterSeconds: resets.length > 1 ? resets.at(-1) : undefined };
+  }
+  const reason = reasonForStatus(status);
+  return { ok: false, reason, retryAfterSeconds: reason === "throttled" ? resets[0] : undefined };
+}
+
+const credentialCodes = new Set([
+  "SUBSCRIPTION_TOKEN_INVALID",
+  "SUBSCRIPTION_TOKEN_MISSING",
+  "SUBSCRIPTION_NOT_FOUND", // a 404
+]);
+
+/** A bad header is a 422 VALIDATION like a bad query; only the place of the fault tells them apart. */
+function isTokenMissing(body: string): boolean {
+  const faults = readPath(parseJsonObject(body), "error", "meta", "errors");
+  return Array.isArray(faults) && faults.some((fault) => readPath(fault, "loc", 1) === "x-subscription-token");
+}
+
+function readSeconds(text: string): number | undefined {
+  return /^\s*[1-9]\d{0,8}\s*$/.test(text) ? Number(text) : undefined;
+}

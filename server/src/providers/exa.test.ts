@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readFixture, switchOn } from "../../test/provider-fixtures.ts";
+import { exa } from "./exa.ts";
+import type { Category } from "./provider.ts";
+
+const provider = switchOn(exa);
+
+function sent(category?: Category): unknown {
+  return JSON.parse(provider.request({ query: "cats", n: 12, category }, 1).body ?? "");
+}
+
+test("text is asked for, and research prefers publications", () => {
+  const search = { query: "cats", numResults: 12, contents: { highlights: true } };
+  assert.deepEqual(sent("research"), { ...search, category: "publication" });
+  for (const category of [undefined, "programming", "gov", "business"] as const) {
+    assert.deepEqual(sent(category), search);
+  }
+});
+
+test("the best passage is the snippet, and a page without a title keeps its place", () => {
+  const parsed = provider.response(readFixture("exa", "ok"));
+  assert.ok(parsed.ok);
+  assert.deepEqual(parsed.hits[1], {
+    title: "",
+    url: "https://wiki.postgresql.org/wiki/Lock_Monitoring",
+    snippet: "How to see which session holds a lock and which one waits for it.",
+  });
+});
+
+test("results above ten are paid for one by one", () => {
+  assert.deepEqual(
+    [1, 10, 11, 20].map((n) => provider.costMicros(n)),
+    [7_000n, 7_000n, 8_000n, 17_000n],
+  );
+});

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { switchOn } from "../../test/provider-fixtures.ts";
+import { perplexity } from "./perplexity.ts";
+import type { Category } from "./provider.ts";
+
+function sent(category?: Category): unknown {
+  return JSON.parse(switchOn(perplexity).request({ query: "cats", n: 20, category }, 1).body ?? "");
+}
+
+test("snippets are kept short, and research asks academic sources", () => {
+  const search = { query: "cats", max_results: 20, max_tokens_per_page: 256 };
+  assert.deepEqual(sent("research"), { ...search, search_mode: "academic" });
+  for (const category of [undefined, "programming", "gov", "business"] as const) {
+    assert.deepEqual(sent(category), search);
+  }
+});

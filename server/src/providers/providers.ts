@@ -1,0 +1,12 @@
+import { brave } from "./brave.ts";
+import { exa } from "./exa.ts";
+import { opensearch } from "./opensearch.ts";
+import { perplexity } from "./perplexity.ts";
+import type { Adapter } from "./provider.ts";
+import { searxng } from "./searxng.ts";
+import { serper } from "./serper.ts";
+import { tavily } from "./tavily.ts";
+import { you } from "./you.ts";
+
+/** Every provider an operator can switch on. A new one is a file, a line here and its fixtures. */
+export const adapters: readonly Adapter[] = [brave, exa, opensearch, perplexity, searxng, serper, tavily, you];

@@ -1,0 +1,46 @@
+import { parseJsonObject } from "./parse-json-object.ts";
+import { postJson } from "./post-json.ts";
+import type { Adapter, ParsedReply, UpstreamCall, UpstreamReply, UpstreamSearch } from "./provider.ts";
+import { readErrorTexts } from "./read-error-texts.ts";
+import { readHits } from "./read-hits.ts";
+import { reasonForStatus } from "./reason-for-status.ts";
+
+/** Serper, which reads Google's result pages. */
+export const serper: Adapter = {
+  name: "serper",
+  usualUrl: "https://google.serper.dev",
+  key: "required",
+  create: ({ url, key }) => ({
+    name: "serper",
+    documentation: "https://serper.dev/playground",
+    longestQuery: { characters: 2048 },
+    // Since September 2025 Google shows ten results to a page, whatever number is asked for.
+    resultsPerPage: 10,
+    mostPages: 2,
+    costMicros: (n) => 1_000n * BigInt(Math.ceil(n / 10)),
+    request: (search, page) => request(`${url}/search`, key, search, page),
+    response,
+  }),
+};
+
+function request(endpoint: string, key: string, { query, n }: UpstreamSearch, page: number): UpstreamCall {
+  return postJson(endpoint, { "x-api-key": key }, { q: query, num: Math.min(n, 10), page });
+}
+
+function response(reply: UpstreamReply): ParsedReply {
+  if (reply.status >= 400) return readFailure(reply);
+
+  // A search that found nothing has an empty `organic`. Without the list it is not a page of results.
+  const hits = readHits(parseJsonObject(reply.body)?.organic, { title: "title", url: "link", snippet: "snippet" });
+  // A page of Google often has nine results and another page after it, so only an empty one is the last.
+  return hits === undefined ? { ok: false, reason: "invalid_response" } : { ok: true, hits, more: hits.length > 0 };
+}
+
+/** It has no codes: `{"message": "Not enough credits", "statusCode": 400}`. So the message must begin with the words. */
+function readFailure({ status, body }: UpstreamReply): ParsedReply {
+  const texts = readErrorTexts(body);
+  if (texts.some((text) => /^not enough credits\b/i.test(text))) return { ok: false, reason: "account_empty" };
+  // A wrong key is a 403.
+  if (texts.some((text) => /^unauthorized\b/i.test(text))) return { ok: false, reason: "credential" };
+  return { ok: false, reason: reasonForStatus(status) };
+}

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { switchOn } from "../../test/provider-fixtures.ts";
+import type { Category } from "./provider.ts";
+import { tavily } from "./tavily.ts";
+
+function sent(category?: Category): unknown {
+  return JSON.parse(switchOn(tavily).request({ query: "cats", n: 20, category }, 1).body ?? "");
+}
+
+test("a search stays a basic one, and business asks the sources of finance", () => {
+  const search = { query: "cats", max_results: 20, search_depth: "basic" };
+  assert.deepEqual(sent("business"), { ...search, topic: "finance" });
+  for (const category of [undefined, "programming", "research", "gov"] as const) {
+    assert.deepEqual(sent(category), { ...search, topic: "general" });
+  }
+});

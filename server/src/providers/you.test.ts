@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readFixture, switchOn } from "../../test/provider-fixtures.ts";
+import { you } from "./you.ts";
+
+const provider = switchOn(you);
+
+test("a query too long for a request line is posted", () => {
+  const short = provider.request({ query: "cats & dogs", n: 20 }, 1);
+  assert.equal(short.method, "GET");
+  assert.equal(short.url, "https://upstream.example:8443/prefix/search?query=cats+%26+dogs&count=20");
+
+  const query = "\u{1F600}".repeat(2048);
+  const long = provider.request({ query, n: 20 }, 1);
+  assert.equal(long.method, "POST");
+  assert.equal(long.url, "https://upstream.example:8443/prefix/search");
+  assert.deepEqual(JSON.parse(long.body ?? ""), { query, count: 20 });
+});
+
+test("a page's own description stands in for a missing snippet, and news are not web results", () => {
+  const parsed = provider.response(readFixture("you", "ok"));
+  assert.deepEqual(parsed.ok && parsed.hits.map(({ snippet }) => snippet), [
+    "Locks whose meaning the application defines are called advisory locks.",
+    "How to see which session holds a lock and which one waits for it.",
+    "The functions that take and release advisory locks, by session or by transaction.",
+  ]);
+});

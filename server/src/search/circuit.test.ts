@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { FailureReason, UpstreamAnswer } from "../providers/provider.ts";
+import { createCircuit } from "./circuit.ts";
+
+const ok: UpstreamAnswer = { ok: true, provider: "brave", hits: [], tookMs: 1 };
+
+function failed(reason: FailureReason, retryAfterSeconds?: number): UpstreamAnswer {
+  return { ok: false, provider: "brave", reason, retryAfterSeconds, tookMs: 1 };
+}
+
+function openedBy(...answers: UpstreamAnswer[]) {
+  const circuit = createCircuit();
+  for (const answer of answers) circuit.ask(0)(answer, 0);
+  return circuit;
+}
+
+test("three failures in a row open it for two seconds, and a success between them starts the count anew", () => {
+  assert.equal(openedBy(failed("unreachable"), failed("timeout")).isOpen(0), false);
+  assert.equal(openedBy(failed("status"), failed("status"), ok, failed("status"), failed("status")).isOpen(0), false);
+  const circuit = openedBy(failed("unreachable"), failed("timeout"), failed("invalid_response"));
+  assert.equal(circuit.isOpen(1_999), true);
+  assert.equal(circuit.isOpen(2_000), false);
+});
+
+test("the kind of failure decides how long: our credential, our account, a throttle, or down", () => {
+  const openFor = (answer: UpstreamAnswer) => openedBy(answer).openUntilMs();
+  assert.equal(openFor(failed("credential")), 300_000);
+  assert.equal(openFor(failed("account_empty")), 300_000);
+  assert.equal(openFor(failed("account_empty", 900)), 900_000);
+  assert.equal(openFor(failed("throttled")), 5_000);
+  assert.equal(openFor(failed("throttled", 7)), 7_000);
+  assert.equal(openFor(failed("throttled", 0)), 1_000);
+  assert.equal(openFor(failed("unreachable")), undefined);
+});
+
+test("no upstream can talk itself out for more than an hour", () => {
+  assert.equal(openedBy(failed("account_empty", 30 * 24 * 3_600)).openUntilMs(), 3_600_000);
+});
+
+test("when the cool-down is over one search tries, and the others wait for what it finds", () => {
+  const circuit = openedBy(failed("throttled", 2));
+  assert.equal(circuit.isOpen(2_000), false);
+  const noteTrial = circuit.ask(2_000);
+  assert.equal(circuit.isOpen(2_001), true);
+  noteTrial(ok, 2_050);
+  assert.equal(circuit.isOpen(2_051), false);
+  assert.equal(circuit.openUntilMs(), undefined);
+});
+
+test("each failed trial doubles the pause, up to ten seconds, and a success forgets them", () => {
+  const circuit = openedBy(failed("timeout"), failed("timeout"), failed("timeout"));
+  const pauses: number[] = [];
+  let now = 2_000;
+  for (let trial = 0; trial < 4; trial += 1) {
+    circuit.ask(now)(failed("timeout"), now);
+    pauses.push((circuit.openUntilMs() ?? 0) - now);
+    now = circuit.openUntilMs() ?? 0;
+  }
+  assert.deepEqual(pauses, [4_000, 8_000, 10_000, 10_000]);
+  circuit.ask(now)(ok, now);
+  for (let count = 0; count < 3; count += 1) circuit.ask(now)(failed("timeout"), now);
+  assert.equal(circuit.openUntilMs(), now + 2_000);
+});
+
+test("a trial whose caller left hands the turn to the next search", () => {
+  const circuit = openedBy(failed("throttled", 2));
+  circuit.ask(2_000)(failed("aborted"), 2_100);
+  assert.equal(circuit.isOpen(2_100), false);
+});
+
+test("answers to what was asked before it opened change nothing", () => {
+  const circuit = createCircuit();
+  const early = Array.from({ length: 50 }, () => circuit.ask(0));
+  for (const note of early.slice(0, 3)) note(failed("timeout"), 5_000);
+  for (const note of early.slice(3, 40)) note(failed("timeout"), 5_500);
+  assert.equal(circuit.openUntilMs(), 7_000);
+  early.at(-1)?.(ok, 5_600);
+  assert.equal(circuit.openUntilMs(), 7_000);
+});
+
+test("an upstream that is asked though open, as the last one left, closes its circuit by answering", () => {
+  const circuit = openedBy(failed("credential"));
+  circuit.ask(1_000)(failed("credential"), 1_000);
+  assert.equal(circuit.openUntilMs(), 300_000);
+  circuit.ask(2_000)(ok, 2_000);
+  assert.equal(circuit.isOpen(2_000), false);
+});
+
+test("whatever happened, it is closed for somebody within an hour", () => {
+  const reasons = [
+    "status",
+    "credential",
+    "account_empty",
+    "throttled",
+    "timeout",
+    "unreachable",
+    "invalid_response",
+    "aborted",
+  ] as const;
+  const event = fc.record({
+    reason: fc.option(fc.constantFrom(...reasons)),
+    retryAfterSeconds: fc.option(fc.integer({ min: 0, max: 1e9 }), { nil: undefined }),
+    afterMs: fc.integer({ min: 0, max: 100_000 }),
+  });
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 50 }), (events) => {
+      const circuit = createCircuit();
+      let now = 0;
+      for (const { reason, retryAfterSeconds, afterMs } of events) {
+        const note = circuit.ask(now);
+        now += afterMs;
+        note(reason === null ? ok : failed(reason, retryAfterSeconds), now);
+        if (reason === null) assert.equal(circuit.isOpen(now), false);
+      }
+      assert.equal(circuit.isOpen(now + 3_600_000), false);
+    }),
+  );
+});

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { createTestDatabase } from "../database.ts";
+import { startFixtureUpstream } from "../fixture-upstream.ts";
+import { type BehaviourName, type BehaviourOptions, startHostileUpstream } from "../hostile-upstream.ts";
+import { createTestWallet, startTestServer } from "../server.ts";
+
+// 200 searches a second while the first of two upstreams goes through every kind of failure and comes back. The short
+// form runs with the other tests; the long one is
+//
+//   PENNYBLACK_TEST_FAILOVER_SECONDS=60 npm test -- failover-under-load
+
+const seconds = Number(process.env["PENNYBLACK_TEST_FAILOVER_SECONDS"] ?? 12);
+const searchesPerSecond = 200;
+const phases: { behaviour: BehaviourName; options?: BehaviourOptions; share: number }[] = [
+  { behaviour: "ok", share: 0.1 },
+  { behaviour: "refused", share: 0.15 },
+  { behaviour: "status_503", share: 0.15 },
+  { behaviour: "status_429", options: { headers: { "retry-after": "1" } }, share: 0.15 },
+  { behaviour: "slow_headers", share: 0.15 },
+  { behaviour: "wrong_types", share: 0.1 },
+  { behaviour: "ok", share: 0.2 },
+];
+
+const db = await createTestDatabase();
+const first = await startHostileUpstream();
+const second = await startFixtureUpstream("brave", "ok");
+const token = "an-operator-token-of-forty-characters-ok";
+const server = await startTestServer(db, {
+  PENNYBLACK_SEARXNG_URL: first.url,
+  PENNYBLACK_BRAVE_URL: second.url,
+  PENNYBLACK_BRAVE_KEY: "key",
+  PENNYBLACK_UPSTREAMS: "searxng,brave",
+  PENNYBLACK_OPERATORS: `alice:${token}`,
+});
+
+after(async () => {
+  await server.close();
+  await first.close();
+  await second.close();
+  await db.drop();
+});
+
+test("no caller sees a failure that the second could answer, each pays once, and traffic returns to the first", async (t) => {
+  // Several keys, because a slow upstream keeps up to a thousand searches in flight.
+  const wallets = await Promise.all(Array.from({ length: 4 }, () => createTestWallet(db, "1000.00")));
+  const replies: Promise<{ status: number; charge: string | null; tookMs: number }>[] = [];
+  const stopped = new AbortController();
+
+  async function searchOnce(key: string) {
+    const began = performance.now();
+    const { status, headers } = await server.search(key, { query: "cats" });
+    return { status, charge: headers.get("wallet-charge"), tookMs: performance.now() - began };
+  }
+  async function keepSearching() {
+    const began = performance.now();
+    while (!stopped.signal.aborted) {
+      const due = Math.floor(((performance.now() - began) / 1_000) * searchesPerSecond);
+      while (replies.length < due) replies.push(searchOnce(wallets[replies.length % wallets.length]?.live ?? ""));
+      await wait(5);
+    }
+  }
+
+  const searching = keepSearching();
+  for (const { behaviour, options, share } of phases) {
+    first.requests.length = 0;
+    await first.behave(behaviour, options);
+    await wait(share * seconds * 1_000);
+    t.diagnostic(
+      `${behaviour}: the first was asked ${first.requests.length} times in ${(share * seconds).toFixed(1)} s`,
+    );
+  }
+  const returnedAfterMs = await returnOfTraffic();
+  stopped.abort();
+  await searching;
+
+  const answers = await Promise.all(replies);
+  const times = answers.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
+  t.diagnostic(
+    `${answers.length} searches, slowest ${Math.round(times.at(-1) ?? 0)} ms, back in ${returnedAfterMs} ms`,
+  );
+  assert.deepEqual(
+    new Set(answers.map(({ status, charge }) => `${status} ${charge}`)),
+    new Set(["200 0.01;currency=usd"]),
+  );
+  assert.ok(answers.length > seconds * searchesPerSecond * 0.8, `only ${answers.length} searches were begun`);
+  assert.ok(second.count() > 0);
+  const balances = await Promise.all(wallets.map(({ management }) => server.readMoney(management)));
+  const spent = balances.reduce((sum, { balance }) => sum + 1_000 - Number(balance), 0);
+  assert.equal(Math.round(spent * 100), answers.length);
+  assert.deepEqual(new Set(balances.map(({ held }) => held)), new Set(["0.00"]));
+});
+
+/** Waits until the first upstream is asked as before, no longer than its cool-down and a moment. */
+async function returnOfTraffic(): Promise<number> {
+  const began = performance.now();
+  const longest = 10_000 + 5_000;
+  while ((await stateOfFirst()) !== "closed") {
+    assert.ok(performance.now() - began < longest, "the first upstream answers again and is not asked");
+    await wait(50);
+  }
+  const asked = first.requests.length;
+  await wait(500);
+  assert.ok(first.requests.length - asked > 20, "the first upstream gets its traffic back");
+  return Math.round(performance.now() - began - 500);
+}
+
+async function stateOfFirst(): Promise<string> {
+  const response = await fetch(`${server.opsUrl}/operator/upstreams`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const body = (await response.json()) as { upstreams: { circuit: { state: string } }[] };
+  return body.upstreams[0]?.circuit.state ?? "";
+}
