@@ -13,7 +13,7 @@ import { describeRoutes } from "./http/openapi.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
-import { createKeys, type Keys } from "./keys/keys.ts";
+import { createKeys, type Enter, type Keys } from "./keys/keys.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
@@ -29,7 +29,7 @@ import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
 import { createLedger, type Ledger, ledgerConnections, type ReleaseRequest } from "./wallet/wallet.ts";
-import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
+import { walletRoutes } from "./wallet/wallet-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
 
@@ -134,7 +134,7 @@ function createPools(config: ServerConfig, log: Log): { ledgerPool: Pool; tenant
   return { ledgerPool, tenantPool };
 }
 
-function enterManagement(keys: Keys, enterLimits: EnterLimits): WalletRouteParts["enter"] {
+function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
   return async function enter(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
     const place = await enterLimits({ keyId: principal.keyId, ...managementLimits });

@@ -19,3 +19,19 @@ export interface Route {
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
+
+/** What every address behind a management key can refuse with. */
+export const managementProblems: readonly ProblemCode[] = [
+  "conflicting_credentials",
+  "authentication_required",
+  "api_key_invalid",
+  "api_key_revoked",
+  "api_key_expired",
+  "insufficient_scope",
+  "ip_not_allowed",
+  "account_suspended",
+  "rate_limited",
+  "concurrency_limited",
+  "internal_error",
+  "ledger_unavailable",
+];

@@ -1,5 +1,6 @@
 import { createSecretKey, hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, within } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
@@ -8,7 +9,7 @@ import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey 
 export type { KeyMode, Pepper } from "./key-format.ts";
 export { listKeys } from "./list-keys.ts";
 
-export type Scope = "search" | "wallet:read" | "keys:write";
+export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:write" | "webhooks:write";
 
 /** Who is asking, and what the key lets them do. */
 export interface Principal {
@@ -24,6 +25,9 @@ export interface Keys {
   /** Turns a key into its principal, or refuses with 401 or 403. */
   authenticate(key: string | undefined, from: string, scope: Scope): Promise<Principal>;
 }
+
+/** Lets a management key in, within its limits, or refuses. What every management route begins with. */
+export type Enter = (request: FastifyRequest, reply: FastifyReply, scope: Scope) => Promise<Principal>;
 
 interface FoundKey extends Principal {
   allowedIps: BlockList | undefined;
@@ -100,7 +104,7 @@ export interface NewKey {
 const defaultScopes: Record<KeyMode, readonly Scope[]> = {
   live: ["search"],
   test: ["search"],
-  mgmt: ["wallet:read", "keys:write"],
+  mgmt: ["wallet:read", "wallet:write", "keys:write", "webhooks:write"],
 };
 
 /** The only moment the key itself exists here: it is returned, and only its digest is kept. */

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
+import { type Fault, parseJson } from "../http/read-json.ts";
 import { Problem } from "../problems.ts";
 import type { QueryLimit } from "../providers/provider.ts";
 import { carries, widest } from "./query-limit.ts";
@@ -15,7 +16,7 @@ export interface SearchInput {
   category?: Category;
 }
 
-export const mostQueryCharacters = 2_048;
+const mostQueryCharacters = 2_048;
 
 export const searchRequestSchema = Type.Object(
   {
@@ -40,12 +41,6 @@ export const searchRequestSchema = Type.Object(
 
 const validator = Compile(searchRequestSchema);
 
-interface Fault {
-  pointer: string;
-  code: string;
-  detail: string;
-}
-
 /**
  * Turns the bytes of a body into a search, or refuses with every fault at once. Nothing is coerced or clamped, and a
  * query that no upstream can carry is refused, never cut. Without limits only our own counts.
@@ -57,19 +52,6 @@ export function parseSearch(bytes: Buffer, limits: readonly QueryLimit[]): Searc
   if (!carries({ characters: mostQueryCharacters }, query)) throw tooLong({ characters: mostQueryCharacters });
   if (limits.length > 0 && !limits.some((limit) => carries(limit, query))) throw tooLong(widest(limits, query));
   return { query, n: body.n ?? 10, ...(body.category && { category: body.category }) };
-}
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(decoder.decode(bytes));
-  } catch (cause) {
-    throw new Problem("malformed_json", {
-      members: { errors: [{ pointer: "#", code: "malformed_json", detail: "not valid UTF-8 JSON" }] },
-      cause,
-    });
-  }
 }
 
 const forbidden = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;

@@ -1,16 +1,15 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import type { Route } from "../http/route.ts";
-import type { Principal } from "../keys/keys.ts";
+import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
+import { managementProblems, type Route } from "../http/route.ts";
+import type { Enter } from "../keys/keys.ts";
 import { formatUsd, priceMicros } from "../lib/money.ts";
-import { Problem, type ProblemCode } from "../problems.ts";
+import { Problem } from "../problems.ts";
 import { type Entry, readEntries, readWallet } from "./read-wallet.ts";
 
 export interface WalletRouteParts {
   tenant: Pool;
-  /** Lets a key in, within its limits, or refuses. */
-  enter(request: FastifyRequest, reply: FastifyReply, scope: "wallet:read"): Promise<Principal>;
+  enter: Enter;
 }
 
 const money = (description: string) =>
@@ -46,21 +45,6 @@ const entriesSchema = Type.Object(
   },
   { title: "WalletEntries" },
 );
-
-const managementProblems: ProblemCode[] = [
-  "conflicting_credentials",
-  "authentication_required",
-  "api_key_invalid",
-  "api_key_revoked",
-  "api_key_expired",
-  "insufficient_scope",
-  "ip_not_allowed",
-  "account_suspended",
-  "rate_limited",
-  "concurrency_limited",
-  "internal_error",
-  "ledger_unavailable",
-];
 
 export function walletRoutes(parts: WalletRouteParts): Route[] {
   return [
@@ -104,7 +88,7 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       problems: ["invalid_request", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await parts.enter(request, reply, "wallet:read");
-        const { requestId, before, most } = readEntriesQuery(request.query as Record<string, unknown>);
+        const { requestId, before, most } = readEntriesQuery(request.query);
         // One more than asked for tells whether there is a next page.
         const found = await readEntries(parts.tenant, walletId, { requestId, before, most: most + 1 }).catch(
           unavailable,
@@ -132,37 +116,8 @@ function showEntry(entry: Entry) {
   };
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-function readEntriesQuery(query: Record<string, unknown>) {
-  for (const name of Object.keys(query)) {
-    if (!["request_id", "cursor", "limit"].includes(name)) throw invalidQuery(name, "is not a parameter");
-  }
-  const { request_id: requestId, cursor, limit = "50" } = query;
-  if (requestId !== undefined && !(typeof requestId === "string" && uuid.test(requestId))) {
-    throw invalidQuery("request_id", "must be a Request-Id");
-  }
-  const before = typeof cursor === "string" ? fromCursor(cursor) : undefined;
-  if (cursor !== undefined && before === undefined) throw invalidQuery("cursor", "must be a next_cursor of ours");
-  const most = Number(limit);
-  if (!/^\d{1,3}$/.test(String(limit)) || most < 1 || most > 100) throw invalidQuery("limit", "must be 1 to 100");
-  return { requestId, before, most };
-}
-
-function invalidQuery(name: string, rule: string): Problem {
-  return new Problem("invalid_request", {
-    detail: `The parameter ${name} ${rule}. Nothing was charged.`,
-    members: { errors: [{ pointer: `#/${name}`, code: "invalid_parameter", detail: rule }] },
-  });
-}
-
-/** Opaque on purpose: callers must not build one. It says where the last page ended, not whose it was. */
-function toCursor(id: string): string {
-  return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
-}
-
-function fromCursor(cursor: string): string | undefined {
-  const hex = Buffer.from(cursor, "base64url").toString("hex");
-  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-  return uuid.test(id) ? id : undefined;
+function readEntriesQuery(query: unknown) {
+  const { request_id: requestId, cursor, limit } = readParameters(query, ["request_id", "cursor", "limit"]);
+  if (requestId !== undefined && !isUuid(requestId)) throw invalidParameter("request_id", "must be a Request-Id");
+  return { requestId, before: readCursor(cursor), most: readLimit(limit, { usual: 50, most: 100 }) };
 }

@@ -1,0 +1,50 @@
+import { Problem } from "../problems.ts";
+
+/** The parameters of an address, each a single string. An unknown or repeated one is refused: a typo must not widen a list. */
+export function readParameters<Name extends string>(
+  query: unknown,
+  names: readonly Name[],
+): Partial<Record<Name, string>> {
+  const given = query as Record<string, unknown>;
+  for (const [name, value] of Object.entries(given)) {
+    if (!(names as readonly string[]).includes(name)) throw invalidParameter(name, "is not a parameter");
+    if (typeof value !== "string") throw invalidParameter(name, "must be given once");
+  }
+  return given as Partial<Record<Name, string>>;
+}
+
+export function invalidParameter(name: string, rule: string): Problem {
+  return new Problem("invalid_request", {
+    detail: `The parameter ${name.slice(0, 100)} ${rule}. Nothing was charged.`,
+    members: { errors: [{ pointer: `#/${name.slice(0, 100)}`, code: "invalid_parameter", detail: rule }] },
+  });
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function isUuid(text: string): boolean {
+  return uuid.test(text);
+}
+
+/** A page's size from the parameter `limit`. */
+export function readLimit(text: string | undefined, { usual, most }: { usual: number; most: number }): number {
+  const limit = Number(text ?? usual);
+  if (!/^\d{1,6}$/.test(text ?? String(usual)) || limit < 1 || limit > most) {
+    throw invalidParameter("limit", `must be 1 to ${most}`);
+  }
+  return limit;
+}
+
+/** Opaque on purpose: callers must not build one. It says where the last page ended, not whose it was. */
+export function toCursor(id: string): string {
+  return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
+}
+
+/** The id after which the next page begins, from the parameter `cursor`. */
+export function readCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const hex = Buffer.from(cursor, "base64url").toString("hex");
+  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  if (!uuid.test(id)) throw invalidParameter("cursor", "must be a next_cursor of ours");
+  return id;
+}

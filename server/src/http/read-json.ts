@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import type { Static, TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import { Problem } from "../problems.ts";
+import { readBody } from "./read-body.ts";
+
+export interface Fault {
+  /** A JSON Pointer such as #/name. */
+  pointer: string;
+  code: string;
+  detail: string;
+}
+
+/**
+ * A reader of bodies that fit the schema, which should forbid additional properties: whatever does not fit is refused
+ * with its place, and nothing is coerced.
+ */
+export function jsonReader<Schema extends TSchema>(
+  schema: Schema,
+): (request: IncomingMessage) => Promise<Static<Schema>> {
+  const validator = Compile(schema);
+  return async function readJson(request) {
+    const body = parseJson(await readBody(request));
+    if (validator.Check(body)) return body;
+    const faults = new Map<string, Fault>();
+    for (const error of validator.Errors(body)) {
+      // One line for each place is enough, and the parent of a wrong member is not itself at fault.
+      if (error.keyword === "additionalProperties" || faults.has(error.instancePath)) continue;
+      const pointer = `#${error.instancePath.slice(0, 100)}`;
+      const isUnknown = error.keyword === "boolean";
+      const detail = isUnknown ? "is not a field" : error.message;
+      faults.set(error.instancePath, { pointer, code: isUnknown ? "unknown_field" : "invalid", detail });
+    }
+    throw invalidInput([...faults.values()].slice(0, 20));
+  };
+}
+
+export function invalidInput(errors: Fault[]): Problem {
+  const places = errors.map(({ pointer, detail }) => `${pointer.slice(2) || "the body"} ${detail}`).join("; ");
+  return new Problem("invalid_request", {
+    detail: `${places}. Nothing was changed or charged. Correct it and send it again.`,
+    members: { errors },
+  });
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    throw new Problem("malformed_json", {
+      members: { errors: [{ pointer: "#", code: "malformed_json", detail: "not valid UTF-8 JSON" }] },
+      cause,
+    });
+  }
+}
