@@ -19,6 +19,7 @@ Content-Type: application/json
 - Retry only when retryable is true, after Retry-After seconds. Send an Idempotency-Key (any unique string) so that a
   retry never pays twice.
 - 402 insufficient_balance: tell the user; top_up.url is where money is added. Do not retry.
+- Prefer: wait=2 makes the service give up after 2 seconds with a 504 that charges nothing.
 - Search-Run: my-task; max=0.50; ttl=3600 caps what all searches with the same name may spend together.
 - Keys that begin with pb_test_ cost nothing and give made-up results; the query test:upstream_503 and the like ask for
   a failure on purpose.

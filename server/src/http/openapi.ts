@@ -125,6 +125,8 @@ const answerHeaders: Record<string, Json> = {
   "RateLimit-Policy": { description: 'The key\'s limit: `"key";q=1000;w=1`.', schema: text },
   RateLimit: { description: 'What is left of it: `"key";r=997;t=1`.', schema: text },
   "Server-Timing": { description: "How long auth, hold, upstream and capture took.", schema: text },
+  "Search-Upstreams": { description: "How many upstreams were asked.", schema: text },
+  "Preference-Applied": { description: "`wait=2` when that preference set the deadline.", schema: text },
   "Idempotent-Replayed": { description: "`true` when this answer was paid for before.", schema: text },
 };
 
