@@ -151,7 +151,7 @@ module.exports = {
       comment: "The server does not know its clients. Tests may.",
       severity: "error",
       from: { path: "^server/", pathNot: tests },
-      to: { path: "^(?:sdk|cli|mcp|console|tools|bench)/" },
+      to: { path: "^(?:sdk|cli|mcp|console|tools|bench|eval)/" },
     },
     {
       name: "sdk-imports-nothing",

@@ -26,7 +26,7 @@ type Event =
   | { type: "test:pass" | "test:fail"; data: Result }
   | { type: "test:stdout" | "test:stderr"; data: { file?: string; message: string } };
 
-const rooms = ["server", "sdk", "cli", "mcp", "console", "tools", "bench"];
+const rooms = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval"];
 // Also what a test file gets that forgets to close a connection: it hangs, and fails here.
 const fileTimeoutMs = 180_000;
 
@@ -55,8 +55,7 @@ async function runTests(): Promise<void> {
     files,
     concurrency: Math.max(2, availableParallelism()),
     timeout: fileTimeoutMs,
-    // A test that failed may have left a server open, which would keep its file running for ever.
-    execArgv: ["--test-force-exit"],
+    execArgv: ["--import", new URL("end-open-file.ts", import.meta.url).href],
     ...(values.name === undefined ? {} : { testNamePatterns: [new RegExp(RegExp.escape(values.name), "i")] }),
   });
   for await (const event of events as AsyncIterable<Event>) {

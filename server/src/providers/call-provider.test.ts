@@ -301,6 +301,21 @@ test("pages end with the hits, with the first repetition, or with the most we as
   assert.equal(upstream.requests.length, 2);
 });
 
+test("a page that costs something is not asked for to make up for a result that the page before lacked", async () => {
+  const paid = { ...provider, costMicros: (n: number) => BigInt(n) };
+  const ask = (n: number) =>
+    caller.callProvider(paid, { query: "cats", n }, { signal: nobodyLeaves, deadlineMs: 2000 });
+  await upstream.behave("ok", { hits: 100 });
+  await ask(11);
+  assert.equal(upstream.requests.length, 2);
+
+  upstream.requests.length = 0;
+  await upstream.behave("ok", { hits: 9 });
+  const few = await ask(10);
+  assert.equal(few.ok && few.hits.length, 9);
+  assert.equal(upstream.requests.length, 1);
+});
+
 test("a later page that fails or hangs does not spoil the first", async () => {
   for (const name of ["later_page_fails", "later_page_hangs"] as const) {
     await upstream.behave(name);

@@ -75,16 +75,24 @@ async function callProvider(
   const either = AbortSignal.any([signal, deadline.signal]);
 
   try {
-    const pages = await collectHits({ n: search.n, mostPages: provider.mostPages }, async (number) => {
-      const outcome = await send(agent, provider.request(search, number), either);
-      if (outcome.head) onReply?.(outcome.head);
-      return readOutcome(provider, outcome, either);
-    });
+    const pages = await collectHits(
+      { n: search.n, mostPages: pagesWorthAsking(provider, search.n) },
+      async (number) => {
+        const outcome = await send(agent, provider.request(search, number), either);
+        if (outcome.head) onReply?.(outcome.head);
+        return readOutcome(provider, outcome, either);
+      },
+    );
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
     return { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A page that costs something is asked for only if the pages before it, all full, would not be enough. */
+function pagesWorthAsking({ costMicros, resultsPerPage, mostPages }: Provider, n: number): number {
+  return costMicros(n) === 0n ? mostPages : Math.min(mostPages, Math.ceil(n / resultsPerPage));
 }
 
 function readOutcome(provider: Provider, outcome: Outcome, signal: AbortSignal): Page {

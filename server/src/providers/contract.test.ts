@@ -2,8 +2,7 @@
 // its fixtures bear the names of what they must be read as.
 
 import assert from "node:assert/strict";
-import { afterEach, test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { test } from "node:test";
 import fc from "fast-check";
 import { readFixtures, switchOn, testKey, testUrl } from "../../test/provider-fixtures.ts";
 import type { Category, FailureReason, Provider, UpstreamCall, UpstreamReply, UpstreamSearch } from "./provider.ts";
@@ -26,9 +25,6 @@ const failures: readonly (readonly [string, FailureReason])[] = [
 
 const categories: (Category | undefined)[] = [undefined, "programming", "research", "gov", "business"];
 const possibleReasons = new Set(["status", "credential", "account_empty", "throttled", "invalid_response"]);
-
-// These tests wait for nothing. Without a pause the runner, which forces its exit, drops reports that are still on the way.
-afterEach(() => nextTurn());
 
 test("every provider has its own name, and all of them have the same six fixtures at least", () => {
   assert.equal(new Set(adapters.map(({ name }) => name)).size, adapters.length);
@@ -78,12 +74,14 @@ for (const adapter of adapters) {
     }
   });
 
-  test(`${adapter.name}: each page is another request`, () => {
-    const pages = Array.from({ length: provider.mostPages }, (_, index) =>
-      JSON.stringify(provider.request({ query: "cats", n: 20 }, index + 1)),
-    );
-    assert.equal(new Set(pages).size, provider.mostPages);
-  });
+  if (provider.mostPages > 1) {
+    test(`${adapter.name}: each page is another request`, () => {
+      const pages = Array.from({ length: provider.mostPages }, (_, index) =>
+        JSON.stringify(provider.request({ query: "cats", n: 20 }, index + 1)),
+      );
+      assert.equal(new Set(pages).size, provider.mostPages);
+    });
+  }
 
   test(`${adapter.name}: no answer makes it throw, and no error becomes a success`, () => {
     fc.assert(

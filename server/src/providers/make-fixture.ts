@@ -46,34 +46,35 @@ export function nameFixture(answer: UpstreamAnswer): string | undefined {
 }
 
 /**
- * Strikes out the key wherever a text holds it or a good part of it, for vendors repeat keys shortened. The key is what
- * the call carries in its headers: nobody else has it.
+ * Strikes out the key wherever a text holds it, or eight letters of it in a row: vendors repeat keys shortened. The key
+ * is what the call carries in its headers; nobody else has it.
  */
 export function hideKeyOf(call: UpstreamCall): (text: string) => string {
-  const parts = new Set(Object.entries(call.headers).flatMap(secretsOf).flatMap(windows));
-  return (text) => text.replaceAll(/[\x21-\x7e]+/g, (word) => strikeOut(word, parts));
+  const secrets = Object.entries(call.headers).flatMap(secretsOf);
+  return (text) => secrets.reduce(strikeOut, text);
 }
-
-const shortestPart = 6;
 
 function secretsOf([name, value]: [string, string]): string[] {
   if (name === "content-type") return [];
   const [scheme = "", secret = scheme] = value.split(" ");
-  return scheme === "Basic" ? [secret, ...Buffer.from(secret, "base64").toString().split(":")] : [secret];
+  if (scheme !== "Basic") return [secret];
+  return [secret, Buffer.from(secret, "base64").toString().replace(/^.*?:/, "")];
 }
 
-function windows(secret: string): string[] {
-  if (secret.length <= shortestPart) return secret === "" ? [] : [secret];
-  return Array.from({ length: secret.length - shortestPart + 1 }, (_, at) => secret.slice(at, at + shortestPart));
-}
+function strikeOut(text: string, secret: string): string {
+  const length = Math.min(8, secret.length);
+  if (length === 0) return text;
+  const parts = new Set(Array.from({ length: secret.length - length + 1 }, (_, at) => secret.slice(at, at + length)));
 
-/** From the first letter that may be the key's to the last. */
-function strikeOut(word: string, parts: ReadonlySet<string>): string {
-  const found = [...parts].filter((part) => word.includes(part));
-  if (found.length === 0) return word;
-  const first = Math.min(...found.map((part) => word.indexOf(part)));
-  const last = Math.max(...found.map((part) => word.lastIndexOf(part) + part.length));
-  return `${word.slice(0, first)}[removed]${word.slice(last)}`;
+  let result = "";
+  let copiedTo = 0;
+  for (let at = 0; at <= text.length - length; at += 1) {
+    if (!parts.has(text.slice(at, at + length))) continue;
+    // Parts that overlap are one piece of the key.
+    if (at > copiedTo || result === "") result += `${text.slice(copiedTo, at)}[removed]`;
+    copiedTo = at + length;
+  }
+  return result + text.slice(copiedTo);
 }
 
 /** What a reader of answers looks at. All other headers tell of the vendor's machines, or of us. */

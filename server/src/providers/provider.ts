@@ -64,7 +64,7 @@ export interface Provider {
   resultsPerPage: number;
   mostPages: number;
   /** What a search for `n` results costs the operator, in micro-USD. */
-  costMicros(n: number): bigint;
+  costMicros: (n: number) => bigint;
   /** Its empty answers have been seen to hide failures: another upstream is asked before "nothing" is believed. */
   emptyNeedsProof?: boolean;
   /** `page` counts from 1. */
