@@ -7,6 +7,8 @@ export interface DevOptions {
   port: number | undefined;
   opsPort: number | undefined;
   balance: Micros;
+  /** A real upstream: Debian's searx over Debian's documentation. */
+  withSearx: boolean;
   json: boolean;
 }
 
@@ -15,6 +17,7 @@ export const help = `npm run dev [-- options]
   --port N         where the API listens (8080, or any free port if that is taken; 0: any free port)
   --ops-port N     where health and metrics listen (9090, likewise)
   --balance 5.00   play money in the wallet
+  --with-searx     a real upstream for the live key: Debian's searx over Debian's documentation (Debian 12 only)
   --json           one line of JSON on stdout when ready, everything else on stderr
 
 DATABASE_URL     a superuser of a PostgreSQL to use instead of one that is started for you
@@ -30,6 +33,7 @@ export function readOptions(args: string[]): DevOptions | "help" {
     port: readPort("--port", values.port),
     opsPort: readPort("--ops-port", values["ops-port"]),
     balance,
+    withSearx: values["with-searx"],
     json: values.json,
   };
 }
@@ -42,6 +46,7 @@ function parse(args: string[]) {
         port: { type: "string" },
         "ops-port": { type: "string" },
         balance: { type: "string", default: "5.00" },
+        "with-searx": { type: "boolean", default: false },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },

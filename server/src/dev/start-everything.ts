@@ -3,12 +3,15 @@ import { readConfig, serverSettings, workerSettings } from "../config.ts";
 import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
+import { CannotStart } from "./cannot-start.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
 import { writeEnvironmentFile } from "./environment-file.ts";
 import { makeEnvironment } from "./make-environment.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 import type { DevOptions } from "./read-options.ts";
+import { buildIndex } from "./searx/build-index.ts";
+import { type Searx, startSearx } from "./searx/start-searx.ts";
 import { type Child, startChild, whileAlive } from "./start-child.ts";
 import { startPostgres } from "./start-postgres.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
@@ -38,9 +41,11 @@ export interface Everything {
 }
 
 export async function startEverything(options: DevOptions, context: StartContext): Promise<Everything> {
-  const { environment, opened, step } = context;
-  const { devDatabaseUrl } = readConfig(["devDatabaseUrl"], environment);
-  const addresses = await chooseAddresses(options, environment);
+  const { opened, step } = context;
+  const { devDatabaseUrl } = readConfig(["devDatabaseUrl"], context.environment);
+  const addresses = await chooseAddresses(options, context.environment);
+  const searx = options.withSearx ? await startOwnSearx(context) : undefined;
+  const environment = searx ? { ...context.environment, PENNYBLACK_SEARXNG_URL: searx.url } : context.environment;
   const postgres = devDatabaseUrl ? undefined : await step("PostgreSQL from npm", startPostgres);
   if (postgres) opened.defer(postgres.stop);
   const urls = await step("roles and tables", () => prepareDatabase(devDatabaseUrl ?? postgres?.url ?? ""));
@@ -55,8 +60,19 @@ export async function startEverything(options: DevOptions, context: StartContext
     account,
     searxngUrl: made["PENNYBLACK_SEARXNG_URL"],
     isThrowaway: postgres !== undefined,
-    parts: postgres ? [...children, postgres] : children,
+    parts: [...children, ...(postgres ? [postgres] : []), ...(searx ? [searx] : [])],
   };
+}
+
+/** Started before the database, because it may be missing here, and then nothing else need be started. */
+async function startOwnSearx({ environment, opened, stopping, step, say }: StartContext): Promise<Searx> {
+  if (environment["PENNYBLACK_SEARXNG_URL"]?.trim()) {
+    throw new CannotStart("--with-searx and PENNYBLACK_SEARXNG_URL name two upstreams. Choose one.", 2);
+  }
+  const index = await step("index of Debian's documentation", () => buildIndex({ onProgress: say, stopping }));
+  const searx = await step("searx", () => startSearx({ index, stopping }));
+  opened.defer(searx.stop);
+  return searx;
 }
 
 async function createDevAccount(ownerUrl: string, made: Record<string, string>, balance: Micros): Promise<DevAccount> {
@@ -95,7 +111,9 @@ async function startProcesses(
     start("server", "../main.ts", {}),
     start("worker", "../jobs/main.ts", { PENNYBLACK_OPS_PORT: String(addresses.workerOpsPort) }),
   ];
-  const ready = [addresses.opsUrl, addresses.workerOpsUrl].map((url) => waitUntilReady(url, context.stopping));
+  const ready = [addresses.opsUrl, addresses.workerOpsUrl].map((url) =>
+    waitUntilReady(`${url}/readyz`, context.stopping),
+  );
   await whileAlive(Promise.all(ready), children);
   return children;
 }

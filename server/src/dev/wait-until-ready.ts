@@ -4,14 +4,14 @@ import { CannotStart } from "./cannot-start.ts";
 
 const patienceMs = 30_000;
 
-/** Asks /readyz until the answer is yes. */
-export async function waitUntilReady(opsUrl: string, signal: AbortSignal): Promise<void> {
+/** Asks an address such as /readyz until the answer is yes. */
+export async function waitUntilReady(url: string, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!signal.aborted) {
-    if ((await askStatus(`${opsUrl}/readyz`)) === 200) return;
+    if ((await askStatus(url)) === 200) return;
     if (performance.now() > deadline) {
       throw new CannotStart(
-        `${opsUrl}/readyz said no for ${patienceMs / 1_000} s. PENNYBLACK_LOG_LEVEL=debug npm run dev says more.`,
+        `${url} said no for ${patienceMs / 1_000} s. PENNYBLACK_LOG_LEVEL=debug npm run dev says more.`,
       );
     }
     await wait(25);

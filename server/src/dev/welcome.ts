@@ -16,7 +16,9 @@ export function welcome({ url, opsUrl, account, balance, searxngUrl, isThrowaway
     ? `The live key searches through ${searxngUrl}.`
     : `No upstream is connected yet, so the live key answers 503 and costs nothing. Connect a SearXNG:
 
-  PENNYBLACK_SEARXNG_URL=http://localhost:8888 npm run dev`;
+  PENNYBLACK_SEARXNG_URL=http://localhost:8888 npm run dev
+
+On Debian 12 there is one to try: npm run dev -- --with-searx`;
   return `
 Pennyblack is ready, after ${seconds} s.
 
