@@ -12,6 +12,7 @@ import { refuseRole, roles } from "./roles.ts";
 // server's roles until someone writes it down here.
 
 const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "release"];
+const tenantMayCall = ["own_wallet"];
 const tenantMayRead: Record<string, string[]> = {
   wallets: ["id", "name", "credited_micros", "debited_micros", "held_micros", "suspended_at", "created_at"],
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
@@ -74,6 +75,7 @@ test("the server's roles, and everybody else, hold exactly the grants that are w
     sorted(granted),
     sorted([
       ...ledgerMayCall.map((name) => `${roles.ledger} execute ${name}`),
+      ...tenantMayCall.map((name) => `${roles.tenant} execute ${name}`),
       ...Object.entries(tenantMayRead).flatMap(([table, columns]) =>
         columns.map((column) => `${roles.tenant} select ${table}.${column}`),
       ),
