@@ -7,7 +7,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { gzipSync } from "node:zlib";
+import { forgedAnswer, greeting, type RawAnswer, rawAnswers } from "./hostile-bytes.ts";
+import { compressedAnswers, hitsBetween, innerWords, jsonTexts } from "./hostile-results.ts";
 
 export interface HostileUpstream {
   url: string;
@@ -15,10 +16,19 @@ export interface HostileUpstream {
   behave(name: BehaviourName, options?: BehaviourOptions): Promise<void>;
   /** What arrived, oldest first. `connection` numbers the sockets from 1. */
   requests: ReceivedRequest[];
+  /** How many sockets are open now. */
+  countConnections(): number;
   close(): Promise<void>;
 }
 
-export type BehaviourName = keyof typeof behaviours | `status_${number}` | "refused";
+export type BehaviourName = HostileBehaviour | `status_${number}`;
+export type HostileBehaviour =
+  | keyof typeof behaviours
+  | keyof typeof jsonTexts
+  | keyof typeof compressedAnswers
+  | keyof typeof rawAnswers
+  | keyof typeof onAccept
+  | "refused";
 
 export interface BehaviourOptions {
   /** How many hits there are in all, ten to a page. */
@@ -42,44 +52,62 @@ export interface ReceivedRequest {
 
 export async function startHostileUpstream(): Promise<HostileUpstream> {
   const requests: ReceivedRequest[] = [];
-  const connections = new Map<Socket, number>();
+  const connections = new Map<Socket, Connection>();
+  let accepted = 0;
   let name: BehaviourName = "ok";
   let options: BehaviourOptions = {};
 
-  const meet = (request: ReceivedRequest, response: ServerResponse) => {
+  const meet = (request: ReceivedRequest, response: ServerResponse, socket: Socket) => {
     requests.push(request);
     const earlier = requests.filter(({ connection }) => connection === request.connection).length - 1;
-    behaviourNamed(name)({ request, response, options, earlier });
+    response.statusMessage = innerWords;
+    response.setHeader("x-words", innerWords);
+    behaviourNamed(name)({ request, response, socket, options, earlier });
   };
   const server = createServer((incoming, response) => {
-    receive(incoming, connections).then(
-      (request) => meet(request, response),
+    receive(incoming, connections.get(incoming.socket)).then(
+      (request) => meet(request, response, incoming.socket),
       () => response.destroy(),
     );
   });
   server.on("connection", (socket) => {
-    connections.set(socket, connections.size + 1);
+    accepted += 1;
+    const hangUp = new AbortController();
+    connections.set(socket, { number: accepted, hungUp: hangUp.signal });
+    socket.on("close", () => {
+      connections.delete(socket);
+      hangUp.abort();
+    });
     // A caller that gives up resets the connection; that is what we are here for.
     socket.on("error", () => socket.destroy());
+    if (isOneOf(onAccept, name)) onAccept[name](socket);
   });
 
   const port = await listen(server, 0);
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    countConnections: () => connections.size,
     async behave(nextName, nextOptions = {}) {
       name = nextName;
       options = nextOptions;
       if (name === "refused") await stop(server);
       else if (!server.listening) await listen(server, port);
+      if (isOneOf(onAccept, name)) server.closeIdleConnections();
     },
     close: () => stop(server),
   };
 }
 
+interface Connection {
+  number: number;
+  hungUp: AbortSignal;
+}
+
 interface Encounter {
   request: ReceivedRequest;
   response: ServerResponse;
+  socket: Socket;
   options: BehaviourOptions;
   /** Requests that came on the same socket before this one. */
   earlier: number;
@@ -87,8 +115,29 @@ interface Encounter {
 
 type Behaviour = (encounter: Encounter) => void;
 
+function behaviourNamed(name: BehaviourName): Behaviour {
+  if (isOneOf(behaviours, name)) return behaviours[name];
+  if (isOneOf(jsonTexts, name)) return ({ response }) => jsonText(response, jsonTexts[name]);
+  if (isOneOf(compressedAnswers, name)) return ({ response }) => compressed(response, ...compressedAnswers[name]());
+  if (isOneOf(rawAnswers, name)) return ({ socket }) => writeRaw(socket, rawAnswers[name]);
+  // Meant for fresh sockets: a caller who comes on another must come again.
+  if (isOneOf(onAccept, name)) return ({ socket }) => socket.destroy();
+  const status = Number(name.replace("status_", ""));
+  return ({ response, options }) => response.writeHead(status, options.headers).end(options.body);
+}
+
+function isOneOf<Table extends object>(table: Table, name: PropertyKey): name is keyof Table {
+  return Object.hasOwn(table, name);
+}
+
+const onAccept = {
+  hang_up_on_accept: (socket) => socket.end(),
+  reset_on_accept: (socket) => socket.resetAndDestroy(),
+  answer_on_accept: (socket) => socket.end(greeting),
+} satisfies Record<string, (socket: Socket) => void>;
+
 const behaviours = {
-  // Answers that are valid HTTP.
+  // Valid answers.
   ok: ({ request, response, options }) => json(response, { results: pageOf(request, options.hits ?? 10) }),
   same_page_always: ({ response }) => json(response, { results: hitsBetween(1, 10) }),
   later_page_fails: ({ request, response }) =>
@@ -96,27 +145,98 @@ const behaviours = {
   later_page_hangs: ({ request, response }) => {
     if (pageNumber(request) === 1) json(response, { results: hitsBetween(1, 10) });
   },
-  empty: ({ response }) => json(response, { results: [], unresponsive_engines: [] }),
-  engines_failed: ({ response }) => json(response, { results: [], unresponsive_engines: [["bing", "timeout"]] }),
-  redirect: ({ response, options }) => response.writeHead(302, { location: "/elsewhere", ...options.headers }).end(),
+  set_cookie: ({ response }) =>
+    json(
+      response,
+      { results: hitsBetween(1, 10) },
+      { "set-cookie": [`session=${innerWords}`, "b=c; Domain=localhost"] },
+    ),
+  keep_alive_for_years: ({ response }) =>
+    json(response, { results: hitsBetween(1, 10) }, { "keep-alive": "timeout=999999999, max=0" }),
+  hints_then_answer: ({ request, response }) => {
+    response.writeProcessing();
+    response.writeEarlyHints({ link: `</${innerWords}>; rel=preload`, "x-words": innerWords });
+    json(response, { results: pageOf(request, 10) });
+  },
+  continue_then_answer: ({ request, response }) => {
+    response.writeContinue();
+    json(response, { results: pageOf(request, 10) });
+  },
+  close_after_answer: ({ request, response, socket }) => {
+    response.on("finish", () => socket.destroySoon());
+    json(response, { results: pageOf(request, 10) });
+  },
+  second_answer: ({ request, response, socket }) => {
+    socket.cork();
+    json(response, { results: pageOf(request, 10) });
+    socket.write(forgedAnswer);
+    socket.uncork();
+  },
+  second_answer_later: ({ request, response, socket }) => {
+    json(response, { results: pageOf(request, 10) });
+    setTimeout(() => socket.write(forgedAnswer), 50).unref();
+  },
 
-  // 200s that are not an answer.
-  wrong_content_type: ({ response }) =>
-    response.writeHead(200, { "content-type": "text/html" }).end(JSON.stringify({ results: hitsBetween(1, 3) })),
-  gzip: ({ response }) =>
+  // Other statuses than 200.
+  no_content: ({ response }) => response.writeHead(204, { "content-type": "application/json" }).end(),
+  reset_content: ({ response }) => response.writeHead(205, { "content-type": "application/json" }).end(),
+  partial_content: ({ response }) =>
     response
-      .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
-      .end(gzipSync(JSON.stringify({ results: hitsBetween(1, 3) }))),
-  truncated_json: ({ response }) => jsonText(response, '{"results": [{"title": "cut'),
-  wrong_types: ({ response }) => json(response, { results: { title: "an object, not a list" } }),
-  nulls: ({ response }) => json(response, { results: null, unresponsive_engines: null }),
+      .writeHead(206, { "content-type": "application/json", "content-range": "bytes 0-19/4000" })
+      .end(JSON.stringify({ results: hitsBetween(1, 10) }).slice(0, 20)),
+  redirect: ({ response, options }) => response.writeHead(302, { location: "/elsewhere", ...options.headers }).end(),
+  redirect_to_itself: ({ request, response }) =>
+    response.writeHead(307, { location: `${request.path}?${request.query.toString()}` }).end(innerWords),
+  redirect_to_another_host: ({ request, response }) =>
+    response.writeHead(301, { location: `http://${request.headers.host?.replace("127.0.0.1", "localhost")}/` }).end(),
+  multiple_choices: ({ response }) =>
+    response
+      .writeHead(300, { "content-type": "application/json" })
+      .end(JSON.stringify({ results: hitsBetween(1, 10) })),
+  not_modified: ({ response }) => response.writeHead(304, { etag: innerWords }).end(),
+  credential_wanted: ({ response }) =>
+    response.writeHead(401, { "www-authenticate": `Basic realm="${innerWords}"` }).end(innerWords),
+  payment_wanted: ({ response }) =>
+    response
+      .writeHead(402, {
+        "www-authenticate": `Payment realm="${innerWords}"`,
+        "x-payment": innerWords,
+        "payment-required": innerWords,
+        link: `<https://example.org/${innerWords}>; rel="payment"`,
+      })
+      .end(JSON.stringify({ top_up: { url: `https://example.org/${innerWords}` } })),
+  poisonous_error: ({ response }) =>
+    response
+      .writeHead(500, { "content-type": "application/problem+json", "wallet-charge": "9.99;currency=usd" })
+      .end(JSON.stringify({ title: innerWords, detail: innerWords, code: innerWords, charged: true, status: 200 })),
+  error_that_claims_results: ({ response }) =>
+    response
+      .writeHead(404, { "content-type": "application/json" })
+      .end(JSON.stringify({ results: hitsBetween(1, 10) })),
+  endless_error: ({ response }) => pour(response, Number.POSITIVE_INFINITY, 500),
+  error_that_stalls: ({ response }) => void response.writeHead(503).write(innerWords),
+  retry_after_words: ({ response }) => response.writeHead(429, { "retry-after": innerWords }).end(),
+  retry_after_negative: ({ response }) => response.writeHead(503, { "retry-after": "-5" }).end(),
+  retry_after_huge: ({ response }) => response.writeHead(503, { "retry-after": "9".repeat(9) }).end(),
+  retry_after_beyond_numbers: ({ response }) => response.writeHead(503, { "retry-after": "9".repeat(400) }).end(),
+  retry_after_twice: ({ response }) => response.setHeader("retry-after", ["3", "4"]).writeHead(429).end(),
+  retry_after_date_long_gone: ({ response }) =>
+    response.writeHead(429, { "retry-after": new Date(0).toUTCString() }).end(),
+  retry_after_date_far_away: ({ response }) =>
+    response.writeHead(429, { "retry-after": new Date(8e15).toUTCString() }).end(),
+  status_beyond_http: ({ socket }) =>
+    socket.end(`HTTP/1.1 600 ${innerWords}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`),
+  status_999: ({ socket }) => socket.end(`HTTP/1.1 999 ${innerWords}\r\ncontent-length: 0\r\n\r\n`),
 
-  // 200s whose hits must be cleaned.
-  unusable_items: ({ response }) =>
-    json(response, { results: [null, 7, "text", [], { title: "no address" }, { url: 5 }, ...hitsBetween(1, 1)] }),
-  poisonous_urls: ({ response }) => json(response, { results: [...poisonousUrls.map(hitAt), ...hitsBetween(1, 1)] }),
-  poisonous_text: ({ response }) =>
-    json(response, { results: [{ ...hitAt("https://example.org/text"), ...poisonousText }] }),
+  // 200s of the wrong type.
+  wrong_content_type: ({ response }) =>
+    json(response, { results: hitsBetween(1, 3) }, { "content-type": `text/html; charset=${innerWords}` }),
+  no_content_type: ({ response }) => response.end(JSON.stringify({ results: hitsBetween(1, 3) })),
+  content_type_twice: ({ response }) =>
+    json(response, { results: hitsBetween(1, 3) }, { "content-type": "application/json, text/html" }),
+  unknown_encoding: ({ response }) =>
+    json(response, { results: hitsBetween(1, 3) }, { "content-encoding": innerWords }),
+  no_bytes: ({ response }) => response.writeHead(200).end(),
 
   // Slowness and size.
   slow_headers: ({ request, response, options }) => {
@@ -127,67 +247,25 @@ const behaviours = {
     const timer = setInterval(() => response.write(" "), options.everyMs ?? 10);
     response.on("close", () => clearInterval(timer));
   },
+  slow_drip_of_headers: ({ socket }) => {
+    socket.write("HTTP/1.1 200 OK\r\nx-padding: ");
+    everyMs(socket, 20, () => socket.write("a"));
+  },
   stall_in_body: ({ response }) => {
     response.writeHead(200, { "content-type": "application/json" }).write('{"results": [');
   },
   endless_body: ({ response }) => pour(response, Number.POSITIVE_INFINITY),
   fifty_megabytes: ({ response }) => pour(response, 50 * 1024 * 1024),
-  endless_headers: ({ response }) => {
-    response.socket?.write("HTTP/1.1 200 OK\r\n");
-    response.socket?.write("x-padding: very long\r\n".repeat(10_000));
-  },
 
-  // Broken connections.
-  not_http: ({ response }) => response.socket?.end("SSH-2.0-OpenSSH_9.2\r\n"),
-  reset_before_headers: ({ response }) => response.socket?.resetAndDestroy(),
-  reset_on_reused_socket: ({ request, response, earlier }) =>
-    earlier === 0 ? json(response, { results: pageOf(request, 10) }) : response.socket?.resetAndDestroy(),
-  reset_in_status_line_on_reused_socket: ({ request, response, earlier }) => {
+  // Resets that hang on what came before on the same socket.
+  reset_before_headers: ({ socket }) => socket.resetAndDestroy(),
+  reset_on_reused_socket: ({ request, response, socket, earlier }) =>
+    earlier === 0 ? json(response, { results: pageOf(request, 10) }) : socket.resetAndDestroy(),
+  reset_in_status_line_on_reused_socket: ({ request, response, socket, earlier }) => {
     if (earlier === 0) return json(response, { results: pageOf(request, 10) });
-    response.socket?.write("HTTP/1.1 2", () => response.socket?.destroy());
-  },
-  reset_in_body: ({ response }) => {
-    response.writeHead(200, { "content-type": "application/json" });
-    response.write('{"results": [', () => response.socket?.resetAndDestroy());
-  },
-  reset_in_error_page: ({ response }) => {
-    response.writeHead(503, { "content-type": "text/html" });
-    response.write("<h1>Service Un", () => response.socket?.resetAndDestroy());
-  },
-  half_close: ({ response }) => {
-    response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
-    response.write('{"results": [', () => response.socket?.end());
+    socket.write("HTTP/1.1 2", () => socket.destroy());
   },
 } satisfies Record<string, Behaviour>;
-
-function behaviourNamed(name: BehaviourName): Behaviour {
-  if (name in behaviours) return behaviours[name as keyof typeof behaviours];
-  const status = Number(name.replace("status_", ""));
-  return ({ response, options }) => response.writeHead(status, options.headers).end(options.body);
-}
-
-const poisonousUrls = [
-  "javascript:alert(1)",
-  "data:text/html,hello",
-  "https://user:password@example.org/",
-  "ftp://example.org/",
-  "//example.org/",
-  "not a url",
-];
-
-const poisonousText = {
-  title: "\u202Egnp.exe\u202C in\u200Bvisible \u{E0041}\u{E0042}<b>bold</b>",
-  content: "<scr<b>ipt>alert(1)</script> &lt;img src=x onerror=alert(1)&gt; \uD800 lone\u0000",
-};
-
-function hitAt(url: string) {
-  return { title: `About ${url}`, url, content: `What ${url} says.`, engine: "hostile" };
-}
-
-function hitsBetween(first: number, last: number) {
-  const count = Math.max(0, last - first + 1);
-  return Array.from({ length: count }, (_, index) => hitAt(`https://example.org/page-${first + index}`));
-}
 
 function pageOf(request: ReceivedRequest, total: number) {
   const page = pageNumber(request);
@@ -198,16 +276,20 @@ function pageNumber(request: ReceivedRequest): number {
   return Number(request.query.get("pageno") ?? 1);
 }
 
-function json(response: ServerResponse, value: unknown): void {
-  jsonText(response, JSON.stringify(value));
+function json(response: ServerResponse, value: unknown, headers: Record<string, string | string[]> = {}): void {
+  response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
 }
 
-function jsonText(response: ServerResponse, text: string): void {
+function jsonText(response: ServerResponse, text: string | Buffer): void {
   response.writeHead(200, { "content-type": "application/json" }).end(text);
 }
 
+function compressed(response: ServerResponse, encoding: string, bytes: Buffer): void {
+  response.writeHead(200, { "content-type": "application/json", "content-encoding": encoding }).end(bytes);
+}
+
 /** White space, so that nothing but the size is wrong with it. */
-function pour(response: ServerResponse, bytes: number): void {
+function pour(response: ServerResponse, bytes: number, status = 200): void {
   const chunk = Buffer.alloc(64 * 1024, " ");
   let sent = 0;
   const more = () => {
@@ -217,23 +299,34 @@ function pour(response: ServerResponse, bytes: number): void {
     }
     response.end();
   };
-  response.writeHead(200, { "content-type": "application/json" }).on("drain", more);
+  response.writeHead(status, { "content-type": "application/json" }).on("drain", more);
   more();
 }
 
-async function receive(incoming: IncomingMessage, connections: Map<Socket, number>): Promise<ReceivedRequest> {
+function writeRaw(socket: Socket, { write, afterwards }: RawAnswer): void {
+  for (const bytes of write) socket.write(bytes);
+  if (afterwards === "end") socket.end();
+  // A moment later, because a reset overtakes what was written before it.
+  else if (afterwards === "reset") setTimeout(() => socket.resetAndDestroy(), 20);
+  else if (afterwards === "repeat the last for ever") everyMs(socket, 1, () => socket.write(write.at(-1) ?? ""));
+}
+
+function everyMs(socket: Socket, pauseMs: number, act: () => void): void {
+  const timer = setInterval(() => socket.writableNeedDrain || act(), pauseMs);
+  socket.on("close", () => clearInterval(timer));
+}
+
+async function receive(incoming: IncomingMessage, connection: Connection | undefined): Promise<ReceivedRequest> {
   const body = (await incoming.toArray()).join("");
   const { pathname, searchParams } = new URL(incoming.url ?? "/", "http://upstream.invalid");
-  const hangUp = new AbortController();
-  incoming.socket.once("close", () => hangUp.abort());
   return {
     method: incoming.method ?? "",
     path: pathname,
     query: incoming.method === "POST" ? new URLSearchParams(body) : searchParams,
     headers: incoming.headers,
     body,
-    connection: connections.get(incoming.socket) ?? 0,
-    hungUp: hangUp.signal,
+    connection: connection?.number ?? 0,
+    hungUp: connection?.hungUp ?? AbortSignal.abort(),
   };
 }
 

@@ -105,14 +105,13 @@ function readOutcome(provider: Provider, outcome: Outcome, signal: AbortSignal):
   return { ok: false, reason: signal.aborted ? "timeout" : reasonForFault(outcome), upstreamStatus };
 }
 
-function reasonForFault({ error, head }: Fault): FailureReason {
+function reasonForFault({ error, hasBegun }: Fault): FailureReason {
   if (timeouts.has(error.name)) return "timeout";
-  // It spoke, so it was reached: what it said was cut short, too long or not HTTP.
-  return head !== undefined || breachesOfProtocol.has(error.name) ? "invalid_response" : "unreachable";
+  // It spoke, so it was reached: what it said was cut short, too long or not HTTP, which undici does not call a beginning.
+  return hasBegun || error.name === "HTTPParserError" ? "invalid_response" : "unreachable";
 }
 
 const timeouts = new Set(["ConnectTimeoutError", "HeadersTimeoutError", "BodyTimeoutError"]);
-const breachesOfProtocol = new Set(["HTTPParserError", "HeadersOverflowError"]);
 
 /**
  * An upstream may close an idle socket in the very moment we write to it. It has then most likely seen nothing of the
@@ -135,6 +134,8 @@ interface Fault {
   error: Error;
   /** The reply as far as it came, without its body. */
   head: UpstreamReply | undefined;
+  /** Some of an answer came back. */
+  hasBegun: boolean;
   /** The socket had answered before, and not one byte came back this time. */
   isUnheard: boolean;
 }
@@ -151,7 +152,7 @@ function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promis
       resolve(outcome);
     };
     const fail = (error: Error) => {
-      settle({ ok: false, error, head, isUnheard: !hasBegun && onReusedSocket.has(handler) });
+      settle({ ok: false, error, head, hasBegun, isUnheard: !hasBegun && onReusedSocket.has(handler) });
     };
     // undici cannot abort while it connects, so we stop waiting first and abort when it begins.
     const giveUp = () => {

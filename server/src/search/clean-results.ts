@@ -24,10 +24,15 @@ export function cleanResults(hits: Hit[]): SearchResult[] {
 }
 
 function parseWebUrl(text: string): URL | undefined {
+  if (hostBeyondAllNames.test(text)) return undefined;
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol)) return undefined;
   return url.username === "" && url.password === "" ? url : undefined;
 }
+
+// A host has at most 253 characters, and a port six. Translating a longer one from another script takes the parser a time
+// that grows with the square of its length: three seconds for the most that an upstream may send.
+const hostBeyondAllNames = /^[^:]*:[\\/\s]*[^\\/?#]{260}/;
 
 /** In this order: an entity may spell a hidden character, and a hidden character may split the name of a tag. */
 function cleanText(raw: string, longest: number): string {

@@ -1,0 +1,375 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { parseUsd, priceMicros } from "../../src/lib/money.ts";
+import { createTestDatabase } from "../database.ts";
+import { innerWords } from "../hostile-results.ts";
+import { type HostileBehaviour, startHostileUpstream } from "../hostile-upstream.ts";
+import { readLedger } from "../read-ledger.ts";
+import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { until } from "../until.ts";
+
+// Whatever the upstream does, the caller hears one of our answers, pays a cent for a 200 and nothing for the rest, and
+// the next search works.
+
+const db = await createTestDatabase();
+const upstream = await startHostileUpstream();
+const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
+const wallet = await createTestWallet(db, "20.00");
+const warnings: string[] = [];
+process.on("warning", ({ name, message }) => warnings.push(`${name}: ${message}`));
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await db.drop();
+});
+
+interface Expected {
+  status: number;
+  code?: string;
+  upstreamStatus?: number | undefined;
+  retryAfter?: string | null;
+  /** How many results a 200 has. */
+  n?: number;
+  /** The caller would wait for our deadline, and so sets one of a second. */
+  isSlow?: boolean;
+}
+
+const answered = (n: number): Expected => ({ status: 200, n, retryAfter: null });
+const invalid = (upstreamStatus?: number): Expected => ({
+  status: 502,
+  code: "upstream_invalid_response",
+  upstreamStatus,
+});
+const unreachable: Expected = { status: 502, code: "upstream_unreachable" };
+const tooSlow = (upstreamStatus?: number): Expected => ({
+  status: 504,
+  code: "upstream_timeout",
+  upstreamStatus,
+  isSlow: true,
+});
+const failed = (upstreamStatus: number, more: Partial<Expected> = {}): Expected => ({
+  status: upstreamStatus,
+  code: "upstream_error",
+  upstreamStatus,
+  ...more,
+});
+
+/** These need a story of their own, below. */
+type OnReusedSocket = "second_answer_later" | "reset_on_reused_socket" | "reset_in_status_line_on_reused_socket";
+
+const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> = {
+  // Valid answers, with something odd around them.
+  ok: answered(10),
+  same_page_always: answered(10),
+  later_page_fails: answered(10),
+  later_page_hangs: answered(10),
+  set_cookie: answered(10),
+  keep_alive_for_years: answered(10),
+  hints_then_answer: answered(10),
+  close_after_answer: answered(10),
+  second_answer: answered(10),
+  answer_on_accept: answered(10),
+  http_1_0: answered(10),
+  http_1_0_with_length: answered(10),
+  // Framed like HTTP/1.1, it can be read all the same.
+  http_2: answered(10),
+
+  // Valid answers, with something odd in them.
+  empty: answered(0),
+  byte_order_mark: answered(3),
+  deep_results: answered(1),
+  duplicate_names: answered(1),
+  prototype_names: answered(1),
+  huge_numbers: answered(1),
+  invalid_utf_8: answered(1),
+  unusable_items: answered(1),
+  poisonous_urls: answered(1),
+  poisonous_text: answered(1),
+  long_texts: answered(4),
+  long_hosts: answered(1),
+  ten_thousand_results: answered(10),
+  duplicates: answered(2),
+
+  // 1xx, other 2xx, 3xx, and what is no status.
+  continue_then_answer: invalid(),
+  continue_and_nothing: invalid(),
+  switching_protocols: invalid(),
+  processing_and_nothing: tooSlow(),
+  early_hints_and_close: invalid(),
+  endless_hints: tooSlow(),
+  no_content: invalid(204),
+  reset_content: invalid(205),
+  partial_content: invalid(206),
+  multiple_choices: invalid(300),
+  redirect: invalid(302),
+  redirect_to_itself: invalid(307),
+  redirect_to_another_host: invalid(301),
+  not_modified: invalid(304),
+  status_beyond_http: invalid(600),
+  status_999: invalid(999),
+  status_of_zeros: invalid(),
+  status_of_two_digits: invalid(),
+  status_of_four_digits: invalid(),
+  status_of_letters: invalid(),
+
+  // Errors.
+  credential_wanted: failed(401, { status: 502 }),
+  payment_wanted: failed(402, { status: 502 }),
+  poisonous_error: failed(500),
+  error_that_claims_results: failed(404, { retryAfter: null }),
+  endless_error: failed(500),
+  error_that_stalls: failed(503, { isSlow: true }),
+  reset_in_error_page: failed(503),
+  retry_after_words: failed(429),
+  retry_after_negative: failed(503),
+  retry_after_huge: failed(503, { retryAfter: "120" }),
+  retry_after_beyond_numbers: failed(503),
+  retry_after_twice: failed(429),
+  retry_after_date_long_gone: failed(429, { retryAfter: "1" }),
+  retry_after_date_far_away: failed(429, { retryAfter: "120" }),
+
+  // 200s that are not an answer.
+  wrong_content_type: invalid(200),
+  no_content_type: invalid(200),
+  content_type_twice: invalid(200),
+  unknown_encoding: invalid(200),
+  gzip: invalid(200),
+  brotli: invalid(200),
+  deflate: invalid(200),
+  gzip_bomb: invalid(200),
+  gzip_bomb_of_gzip_bombs: invalid(200),
+  no_bytes: invalid(200),
+  no_body: invalid(200),
+  white_space: invalid(200),
+  truncated_json: invalid(200),
+  json_text: invalid(200),
+  json_list: invalid(200),
+  json_null: invalid(200),
+  two_answers: invalid(200),
+  html: invalid(200),
+  no_results: invalid(200),
+  wrong_types: invalid(200),
+  nulls: invalid(200),
+  results_of_null: invalid(200),
+  results_of_text: invalid(200),
+  results_in_prototype: invalid(200),
+  nested_for_ever: invalid(200),
+  engines_failed: invalid(200),
+  utf_16: invalid(200),
+
+  // Slow, or without end.
+  slow_headers: tooSlow(),
+  slow_drip: tooSlow(200),
+  slow_drip_of_headers: tooSlow(),
+  stall_in_body: tooSlow(200),
+  endless_body: invalid(200),
+  fifty_megabytes: invalid(200),
+  endless_headers: invalid(),
+  endless_header: invalid(),
+  endless_status_line: tooSlow(),
+  endless_chunk_extension: tooSlow(200),
+  endless_trailers: invalid(200),
+  header_of_a_megabyte: invalid(),
+  ten_thousand_headers: invalid(),
+
+  // Not HTTP, or badly framed.
+  not_http: invalid(),
+  http_0_9: invalid(),
+  header_without_name: invalid(),
+  header_with_null: invalid(),
+  length_too_long: invalid(200),
+  length_too_short: invalid(200),
+  length_twice: invalid(),
+  length_negative: invalid(),
+  length_beyond_numbers: invalid(),
+  length_and_chunks: invalid(),
+  chunk_size_of_letters: invalid(200),
+  chunk_size_beyond_numbers: invalid(200),
+  chunk_longer_than_said: invalid(200),
+  chunks_without_end: tooSlow(200),
+  chunks_cut_off: invalid(200),
+
+  // Cut off, from the first moment to the last.
+  refused: unreachable,
+  hang_up_on_accept: unreachable,
+  reset_on_accept: unreachable,
+  silent_end: unreachable,
+  reset_before_headers: unreachable,
+  reset_in_status_line: invalid(),
+  reset_after_status_line: invalid(),
+  reset_in_headers: invalid(),
+  reset_after_headers: invalid(200),
+  reset_in_body: invalid(200),
+  reset_between_chunks: invalid(200),
+  half_close: invalid(200),
+  http_1_0_reset: invalid(200),
+};
+
+const inASecond = { prefer: "wait=1" };
+
+for (const [name, expected] of Object.entries(expectations) as [HostileBehaviour, Expected][]) {
+  const { status, code = "and charged", isSlow = false } = expected;
+  test(`${name}: ${status} ${code}, and the next search works`, async () => {
+    await upstream.behave(name);
+    assertExpected(await paidSearch(isSlow ? inASecond : {}), expected);
+    await upstream.behave("ok");
+    await goodSearch();
+  });
+}
+
+/** One search, after which the wallet has lost a cent or nothing, nothing is held and nobody else was asked. */
+async function paidSearch(headers: Record<string, string> = {}): Promise<Reply> {
+  const before = await readBalance();
+  const asked = upstream.requests.length;
+  const reply = await server.search(wallet.live, { query: "cats" }, headers);
+  for (const { path, headers } of upstream.requests.slice(asked)) {
+    assert.deepEqual([path, headers.host, headers.cookie], ["/search", new URL(upstream.url).host, undefined]);
+  }
+  const charge = reply.status === 200 ? priceMicros : 0n;
+  assert.equal(before - (await readBalance()), charge, "what the wallet lost");
+  assert.equal(reply.headers.get("wallet-charge"), `${charge === 0n ? "0.00" : "0.01"};currency=usd`);
+  assertDiscreet(reply);
+  return reply;
+}
+
+async function readBalance(): Promise<bigint> {
+  const { balance, held } = await server.readMoney(wallet.management);
+  assert.equal(held, "0.00", "held");
+  return parseUsd(balance) ?? assert.fail(balance);
+}
+
+async function goodSearch(): Promise<void> {
+  const startedAt = performance.now();
+  const reply = await paidSearch();
+  assertExpected(reply, answered(10));
+  assert.equal(reply.body.results[0].url, "https://example.org/page-1");
+  assert.ok(performance.now() - startedAt < 5_000, "it works at once");
+}
+
+/** Nothing of the upstream's words and not its name, in whatever the caller gets and we write down. */
+function assertDiscreet({ text, headers }: Reply): void {
+  const shown = `${JSON.stringify([...headers])} ${text}`;
+  for (const secret of [innerWords, "searxng", "127.0.0.1", "forged"]) {
+    assert.ok(!shown.toLowerCase().includes(secret), `the answer shows ${secret}: ${shown.slice(0, 1_000)}`);
+  }
+  for (const name of ["set-cookie", "www-authenticate", "x-payment", "location", "etag", "x-words"]) {
+    assert.equal(headers.get(name), null, name);
+  }
+  assert.ok(!server.logged().includes(innerWords), "the log shows the upstream's words");
+}
+
+function assertExpected(reply: Reply, { status, code, upstreamStatus, retryAfter = "2", n }: Expected): void {
+  const { body, headers } = reply;
+  assert.deepEqual([reply.status, body.code, body.upstream_status], [status, code, upstreamStatus]);
+  assert.equal(headers.get("search-upstreams"), "1");
+  assert.equal(headers.get("retry-after"), retryAfter);
+  if (status === 200) assertClean(body, n ?? 0);
+  else assert.deepEqual([body.status, body.charged], [status, false]);
+}
+
+const unfit = /[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Surrogate}]|<(?:script|img|b)\b/u;
+
+function assertClean(body: Record<string, unknown>, n: number): void {
+  const results = body["results"] as Record<string, string>[];
+  assert.deepEqual(Object.keys(body), ["query", "n", "results"]);
+  assert.deepEqual([body["n"], results.length], [n, n]);
+  for (const result of results) {
+    const { title = "", url = "", snippet = "" } = result;
+    assert.deepEqual(Object.keys(result), ["title", "url", "snippet", "source"]);
+    assert.ok(Object.values(result).every((text) => typeof text === "string" && !unfit.test(text)));
+    assert.ok(title.length > 0 && [...title].length <= 300 && [...snippet].length <= 1_000);
+    assert.match(url, /^https?:\/\/[^@]+$/);
+  }
+}
+
+test("an answer that comes on an idle socket is nobody's, and closes the socket", async () => {
+  await upstream.behave("second_answer_later");
+  assertExpected(await paidSearch(), answered(10));
+  const asked = upstream.requests.at(-1) ?? assert.fail("nothing was asked");
+  await upstream.behave("ok");
+  await until("the socket is closed", () => asked.hungUp.aborted);
+  await goodSearch();
+});
+
+test("a socket that is reset when it is used again costs nobody a search, unless the answer had begun", async () => {
+  for (const [name, expected] of [
+    ["reset_on_reused_socket", answered(10)],
+    ["reset_in_status_line_on_reused_socket", invalid()],
+  ] as const) {
+    await upstream.behave("refused"); // drops every idle socket
+    await upstream.behave(name);
+    assertExpected(await paidSearch(), answered(10));
+    assertExpected(await paidSearch(), expected);
+    await upstream.behave("ok");
+    await goodSearch();
+  }
+});
+
+test("hundreds of hostile answers at once leave neither memory nor sockets behind", async (context) => {
+  const balance = await readBalance();
+  const atRest = readMemory();
+  let most = 0;
+  const watch = setInterval(() => (most = Math.max(most, readMemory({ isExact: false }))), 20);
+  try {
+    for (const name of [
+      "gzip_bomb",
+      "endless_body",
+      "fifty_megabytes",
+      "endless_error",
+      "header_of_a_megabyte",
+      "endless_headers",
+      "reset_between_chunks",
+      "slow_headers",
+    ] as const) {
+      await upstream.behave(name);
+      const { isSlow, ...expected } = expectations[name];
+      const replies = await Promise.all(
+        Array.from({ length: 50 }, () => server.search(wallet.live, { query: "cats" }, isSlow ? inASecond : {})),
+      );
+      for (const reply of replies) {
+        assertExpected(reply, expected);
+        assertDiscreet(reply);
+      }
+    }
+  } finally {
+    clearInterval(watch);
+  }
+  assert.equal(await readBalance(), balance);
+  // Well before the headers of the last fifty would have timed out by themselves.
+  await until("the sockets are closed", () => upstream.countConnections() <= 2, 5_000);
+  await upstream.behave("ok");
+  await goodSearch();
+
+  // Buffers are given back by another thread, some time after they were collected.
+  await until("less than 32 MiB are left", () => readMemory() - atRest < 32 * 1024 * 1024, 10_000);
+  context.diagnostic(`${inMebibytes(readMemory() - atRest)} left of ${inMebibytes(most - atRest)} more than at rest`);
+  // Fifty answers of which each may fill its mebibyte, both sides of the connection, and what was not yet collected.
+  assert.ok(most - atRest < 400 * 1024 * 1024, `${inMebibytes(most - atRest)} were needed`);
+});
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function readMemory({ isExact = true } = {}): number {
+  if (isExact) collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+function inMebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 / 1024)} MiB`;
+}
+
+test("after all that every search was charged or released, and no object and no listener is too many", async () => {
+  const ledger = await readLedger(db.owner, [wallet.walletId]);
+  const ends = ledger.filter((line) => line.startsWith("search ")).map((line) => line.split(" ")[5]);
+  const charges = ledger.filter((line) => line.startsWith("charge ")).length;
+  assert.deepEqual(new Set(ends), new Set(["captured", "released"]));
+  assert.equal(ends.filter((end) => end === "captured").length, charges);
+  assert.equal(parseUsd("20.00"), (await readBalance()) + BigInt(charges) * priceMicros);
+  assert.equal(Reflect.get({}, "polluted"), undefined);
+  assert.deepEqual(warnings, []);
+});
