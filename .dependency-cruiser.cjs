@@ -16,6 +16,7 @@ const frontDoors = {
   keys: "keys?",
   providers: "providers?",
   ranking: "ranking",
+  lenses: "lenses",
   accounts: "accounts?",
   payments: "payments?",
   usage: "usage",
@@ -31,7 +32,7 @@ const backRooms = Object.entries(frontDoors)
 
 const tests = "\\.test\\.ts$|^server/test/";
 const processes =
-  "^server/src/(?:main|generate)\\.ts$|^server/src/(?:jobs|admin|providers)/main\\.ts$|^server/src/dev/";
+  "^server/src/(?:main|generate)\\.ts$|^server/src/(?:jobs|admin|providers|lenses)/main\\.ts$|^server/src/dev/";
 // Harnesses may look into every room, and start what they measure.
 const harnesses = "^bench/";
 const wiring = `${processes}|^server/src/app\\.ts$`;

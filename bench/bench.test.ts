@@ -48,6 +48,17 @@ test("the ledger's bench ends with its figures as one line of JSON, a bill that 
   assert.deepEqual(readdirSync(folder), []);
 });
 
+test("the bench of the ranking ends with its figures, for 20 and for 40 candidates", async () => {
+  const { said, ended } = startBench("rank", "--rounds", "1", "--seconds", "0.05");
+  assert.equal(await ended, 0, said.stderr);
+  const figures = JSON.parse(said.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  for (const name of ["merge_20", "rank_20", "rank_strange_20", "merge_40", "rank_40", "rank_strange_40"]) {
+    const [p50 = 0, p99 = 0] = [figures[`${name}_p50_us`], figures[`${name}_p99_us`]];
+    assert.ok(p50 > 0 && p99 >= p50, `${name}: ${p50}, ${p99}`);
+  }
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 test("a bench that is interrupted stops what it started and removes its folder", async () => {
   const { child, said, ended } = startBench("ledger", "--seconds", "60");
   await until("PostgreSQL runs", async () => said.stdout.includes("fsync=on") || child.exitCode !== null, 15_000);

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 
 export interface BenchOptions {
-  kind: "search" | "ledger";
+  kind: "search" | "ledger" | "rank";
   rounds: number;
   seconds: number;
   warmUpSeconds: number;
@@ -18,12 +18,13 @@ export interface BenchOptions {
 
 export class WrongOption extends Error {}
 
-export const help = `npm run bench [-- [ledger] options]
+export const help = `npm run bench [-- [ledger | rank] options]
 
 What a paid search costs, on this machine, against the same search without billing (bare) and with one transaction
 per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them. The last line is JSON.
 
   ledger            hold and capture alone, without HTTP, on one wallet
+  rank              ranking alone, without a server, against only merging duplicates
   --quick           done in a minute: good to see that it works, too short to quote
   --rounds N        of each server, in turns (5; quick: 2)
   --seconds S       of each round (5; quick: 1)
@@ -40,7 +41,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
   const { values, positionals } = parse(args);
   if (values.help) return "help";
   const [kind = "search", ...rest] = positionals;
-  if ((kind !== "search" && kind !== "ledger") || rest.length > 0)
+  if ((kind !== "search" && kind !== "ledger" && kind !== "rank") || rest.length > 0)
     throw new WrongOption(`There is no bench "${positionals.join(" ")}"`);
   const pace = values.quick ? quick : usual;
   return {

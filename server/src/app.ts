@@ -14,10 +14,12 @@ import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
 import { createKeys, type Enter, type Keys } from "./keys/keys.ts";
+import { lensRoutes } from "./lenses/lens-routes.ts";
+import { openLenses } from "./lenses/lenses.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
-import { rank } from "./ranking/rank.ts";
+import { createRanking, type Ranking } from "./ranking/ranking.ts";
 import { cleanResults } from "./search/clean-results.ts";
 import { createFindHits } from "./search/find-hits.ts";
 import { createLimits, type EnterLimits } from "./search/limits.ts";
@@ -38,6 +40,8 @@ export interface App {
   ops: FastifyInstance;
   /** Why the database may not be served from, or nothing if it may. */
   checkDatabase(): Promise<string | undefined>;
+  /** Reads the ranking rules anew. A broken edit changes nothing, and is told. */
+  reloadLenses(): void;
   /** From now on every answer closes its connection and /readyz says no. */
   startDraining(): void;
   /** From now on new requests are refused. */
@@ -68,8 +72,11 @@ export function createApp(config: ServerConfig, log: Log): App {
   metrics.watchUpstreams(() =>
     router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
   );
+  const lenses = openLenses(config.lenses);
+  const ranking = createRanking(lenses.current);
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router })),
+    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking })),
+    ...lensRoutes(lenses, config.publicUrl),
     ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
   ];
   let openapi: string | undefined;
@@ -104,6 +111,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     http,
     ops,
     checkDatabase: () => checkDatabase(ledgerPool, tenantPool, "starting"),
+    reloadLenses: () => noteReload(lenses.reload(), { metrics, log }),
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
     async close() {
@@ -152,9 +160,10 @@ interface SearchWiring {
   ledger: Ledger;
   enterLimits: EnterLimits;
   router: Router;
+  ranking: Ranking;
 }
 
-function searchParts({ config, log, metrics, keys, ledger, enterLimits, router }: SearchWiring): SearchParts {
+function searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking }: SearchWiring): SearchParts {
   const release = (request: ReleaseRequest): Promise<void> =>
     ledger.release(request).then(
       () => undefined,
@@ -172,7 +181,7 @@ function searchParts({ config, log, metrics, keys, ledger, enterLimits, router }
         return wish.kind === "problem" ? wish.code : undefined;
       },
     }),
-    rank: (hits, { n }) => rank({ results: cleanResults(hits), n }),
+    rank: (hits, input) => ranking.rank({ ...input, results: cleanResults(hits) }),
     hold: (request) =>
       ledger.hold(request).catch((error: unknown) => {
         // If it was committed after all, nobody will use it: better given back now than in a minute.
@@ -243,6 +252,12 @@ async function checkDatabase(ledger: Pool, tenant: Pool, when: "starting" | "run
     if (refusal) return `The server must not connect as this role: ${refusal}.`;
   }
   return undefined;
+}
+
+function noteReload(faults: string[], { metrics, log }: Pick<SearchWiring, "metrics" | "log">): void {
+  metrics.setLensFaults(faults.length);
+  if (faults.length === 0) log.info("read the lenses anew");
+  else log.error({ faults: faults.slice(0, 20) }, "the lenses have faults; the old ones stay");
 }
 
 function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { fileURLToPath } from "node:url";
 import type { Operator } from "./http/operators.ts";
 import type { Pepper } from "./keys/keys.ts";
 import type { Adapter, FieldNames, Provider } from "./providers/provider.ts";
@@ -52,6 +53,7 @@ export const serverSettings = [
   "keyPeppers",
   "upstreams",
   "operators",
+  "lenses",
   "topUpUrl",
   "securityContact",
   "trustedProxies",
@@ -93,6 +95,11 @@ const settings = {
   keyPeppers: { variable: "PENNYBLACK_KEY_PEPPERS", read: required(peppers) },
   /** The providers with a key or a URL of their own, in the order named here, else the cheapest first. */
   upstreams: { variable: "PENNYBLACK_UPSTREAMS", read: upstreams },
+  /** The folder of the ranking rules; SIGHUP reads it anew. */
+  lenses: {
+    variable: "PENNYBLACK_LENSES",
+    read: withDefault(fileURLToPath(new URL("../lenses", import.meta.url)), (text) => text),
+  },
   /** Where a wallet's owner adds money; the 402 leads there. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
   /** Where a vulnerability is reported, for /.well-known/security.txt. */

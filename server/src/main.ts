@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { createApp } from "./app.ts";
+import { type App, createApp } from "./app.ts";
 import { ConfigFaults, readConfig, serverSettings } from "./config.ts";
+import { LensFaults } from "./lenses/lenses.ts";
 import { createLog } from "./telemetry/log.ts";
 
 // The process: read the configuration, refuse a database that is not ours to serve, listen, and on SIGTERM stop
@@ -11,7 +12,7 @@ import { createLog } from "./telemetry/log.ts";
 
 const config = readConfigOrExit();
 const log = createLog(config.logLevel);
-const app = createApp(config, log);
+const app = createAppOrExit();
 
 const refusal = await app.checkDatabase();
 if (refusal) {
@@ -28,6 +29,8 @@ process.on("uncaughtException", (err) => {
   log.fatal({ err }, "crashed");
   process.exit(1);
 });
+
+process.on("SIGHUP", () => app.reloadLenses());
 
 let isStopping = false;
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -49,6 +52,16 @@ async function stop(signal: string): Promise<void> {
   await app.close();
   log.info("stopped");
   log.flush(() => process.exit(0));
+}
+
+function createAppOrExit(): App {
+  try {
+    return createApp(config, log);
+  } catch (error) {
+    if (!(error instanceof LensFaults)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
 }
 
 function readConfigOrExit(): ReturnType<typeof readConfig<(typeof serverSettings)[number]>> {

@@ -126,6 +126,12 @@ const answerHeaders: Record<string, Json> = {
   RateLimit: { description: 'What is left of it: `"key";r=997;t=1`.', schema: text },
   "Server-Timing": { description: "How long auth, hold, upstream and capture took.", schema: text },
   "Search-Upstreams": { description: "How many upstreams were asked.", schema: text },
+  "Rank-Lens": { description: "The rules it was ranked by, `name@version`; they are under /v1/lenses.", schema: text },
+  "Rank-Explain": {
+    description:
+      "On request: for each result its place at the upstream, its tier, the reason and its score. 4 kB at most.",
+    schema: text,
+  },
   "Preference-Applied": { description: "`wait=2` when that preference set the deadline.", schema: text },
   "Idempotent-Replayed": { description: "`true` when this answer was paid for before.", schema: text },
 };

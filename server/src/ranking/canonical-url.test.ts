@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { canonicalUrl } from "./canonical-url.ts";
+import { canonicalPage, canonicalUrl, fromAnyAddress } from "./canonical-url.ts";
 
 const onePage = [
   "https://example.org/a/b",
@@ -58,4 +58,44 @@ test("the key of a key is the key", () => {
     .tuple(fc.constantFrom("http", "https"), host, port, path, parameters)
     .map(([scheme, name, number, rest, query]) => `${scheme}://${name}${number}${rest}?${query}&utm_source=x#end`);
   fc.assert(fc.property(url, (address) => canonicalUrl(canonicalUrl(address)) === canonicalUrl(address)));
+});
+
+test("the short way and the long way to a key agree", () => {
+  const piece = fc.string({
+    unit: fc.constantFrom(...Array.from("aZ09-._~%&=+/?#:@!$'()*,;2eE\u00e9 ")),
+    maxLength: 24,
+  });
+  const host = fc.constantFrom(
+    "example.org",
+    "www.example.co.uk",
+    "www.www.com",
+    "a-b.example",
+    "xn--bcher-kva.example",
+    "1.2.3.4",
+    "EXAMPLE.org",
+  );
+  const parameter = fc
+    .tuple(fc.constantFrom("a", "b", "UTM_x", "gclid", "q"), fc.constantFrom("", "1", "x.y", "*", "a+b", "="))
+    .map((pair) => pair.join("="));
+  const query = fc.array(parameter, { maxLength: 4 }).map((parameters) => `?${parameters.join("&")}`);
+  const address = fc
+    .tuple(
+      fc.constantFrom("http://", "https://"),
+      host,
+      fc.constantFrom("", "/"),
+      piece,
+      fc.oneof(query, fc.constant("")),
+    )
+    .map((parts) => parts.join(""))
+    .filter((text) => URL.canParse(text) && URL.parse(text)?.username === "");
+  fc.assert(
+    fc.property(address, (text) => assert.deepEqual(canonicalPage(text), fromAnyAddress(text))),
+    { numRuns: 3_000 },
+  );
+});
+
+test("the host of a page comes without the port, and its path without the query", () => {
+  const split = (address: string) => Object.values(canonicalPage(address)).slice(1);
+  assert.deepEqual(split("http://www.example.org:8080/a/b/?c=d"), ["example.org", "/a/b"]);
+  assert.deepEqual(split("https://[::1]:8443/?/x"), ["[::1]", "/"]);
 });

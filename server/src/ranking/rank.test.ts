@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { lensOf } from "../../test/lens-of.ts";
 import { rank } from "./rank.ts";
 
 function resultsAt(...urls: string[]) {
@@ -30,4 +31,58 @@ test("of several spellings of a page the first is shown, as the upstream wrote i
 test("a duplicate does not take the place of another page", () => {
   const results = resultsAt("https://example.org/", "https://www.example.org/", "https://example.com/");
   assert.equal(rank({ results, n: 2 }).length, 2);
+});
+
+const rules = `
+$tier=A,site=primary.example,why=primary
+$tier=B,site=established.example,why=established
+$tier=D,site=weak.example,why=weak
+$tier=E,site=last.example,why=last
+`;
+
+function order(urls: string[], query = "", lens = lensOf(rules, 0.35)): string[] {
+  const results = resultsAt(...urls.map((host) => `https://${host}/`));
+  return rank({ results, n: 20, query, lens }).map(({ url }) => new URL(url).hostname);
+}
+
+test("authority lifts a primary source over an unknown page, and not over everything", () => {
+  assert.deepEqual(order(["a.org", "b.org", "primary.example"]), ["primary.example", "a.org", "b.org"]);
+  const many = Array.from({ length: 14 }, (_, index) => `unknown-${index}.org`);
+  assert.equal(order([...many, "primary.example"])[0], "unknown-0.org");
+});
+
+test("the upstream's first stays among the first three, unless it is in the last tier", () => {
+  const better = ["primary.example", "a.primary.example", "established.example", "a.established.example"];
+  assert.equal(order(["weak.example", ...better])[2], "weak.example");
+  assert.equal(order(["last.example", ...better])[4], "last.example");
+});
+
+test("a site that the query names keeps its place against every authority", () => {
+  const pages = ["post.org", "primary.example", "established.example"];
+  assert.equal(order(pages)[0], "primary.example");
+  assert.equal(order(pages, "post login")[0], "post.org");
+  assert.equal(order(["primary.example", "established.example", "x.org", "post.org"], "post")[3], "post.org");
+});
+
+test("the third page of a site comes after all other sites", () => {
+  const pages = ["a.primary.example", "b.primary.example", "c.primary.example", "weak.example", "x.org"];
+  assert.equal(order(pages).at(-1), "c.primary.example");
+});
+
+test("of two results with one text the one of lesser standing goes to the end, though it came first", () => {
+  const text =
+    "the harbour was closed on monday after a crane fell into the basin said the authority of the port today";
+  const results = [
+    { url: "https://copies.org/1", snippet: text },
+    { url: "https://other.org/" },
+    { url: "https://primary.example/", snippet: text },
+    { url: "https://weak.example/" },
+  ];
+  const ranked = rank({ results, n: 4, lens: lensOf(rules) }).map(({ url }) => url);
+  assert.deepEqual(ranked, [
+    "https://primary.example/",
+    "https://other.org/",
+    "https://weak.example/",
+    "https://copies.org/1",
+  ]);
 });

@@ -1,11 +1,24 @@
-import { canonicalUrl } from "./canonical-url.ts";
+import type { Lens } from "./lens.ts";
+import { mergeDuplicates } from "./merge-duplicates.ts";
+import { orderPages, type Rankable } from "./order-pages.ts";
 
-/** The first `n` different pages in the upstream's order. Of several spellings of one page, the first is shown. */
-export function rank<Result extends { url: string }>({ results, n }: { results: Result[]; n: number }): Result[] {
-  const pages = new Map<string, Result>();
-  for (const result of results) {
-    const key = canonicalUrl(result.url);
-    if (!pages.has(key)) pages.set(key, result);
-  }
-  return [...pages.values()].slice(0, n);
+/**
+ * The first `n` different pages: by authority and the upstream's order together if there is a lens, otherwise in the
+ * upstream's order. Nothing is invented or rewritten. The same input gives the same output: no clock, no chance.
+ *
+ *   merge duplicates -> tier from the lens -> score -> sort -> copies and the third page of a site to the tail -> anchor
+ *
+ * docs/ranking.md has the formula; explain-ranking.ts tells why each result is where it is.
+ */
+export function rank<Result extends Rankable>({ results, n, query = "", lens }: RankInput<Result>): Result[] {
+  const pages = mergeDuplicates(results);
+  const ordered = lens === undefined ? pages : orderPages({ pages, query, lens, n });
+  return ordered.slice(0, n).map(({ result }) => result);
+}
+
+export interface RankInput<Result extends Rankable> {
+  results: readonly Result[];
+  n: number;
+  query?: string | undefined;
+  lens?: Lens | undefined;
 }

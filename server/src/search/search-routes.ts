@@ -44,6 +44,7 @@ export function searchRoutes(parts: SearchParts): Route[] {
         "Idempotency-Key":
           "1 to 255 printable ASCII characters. A retry with the same key and body never pays twice, for 24 hours.",
         Prefer: "`wait=2` (RFC 7240): give up after that many whole seconds, 1 to 9, with a 504 and no charge.",
+        "Rank-Explain": "`1`: the answer's header of the same name says why each result stands where it does.",
         "Search-Run": "`<id>; max=0.50; ttl=3600`: a budget shared by every search that names the same id.",
       },
       requestBody: searchRequestSchema,

@@ -59,7 +59,11 @@ function tellStory(
     })),
     queryLimits: () => [{ characters: 100 }],
     findHits: noted("findHits", async () => ({ hits: [hit], provider: "searxng", asked: 1 })),
-    rank: noted("rank", (hits) => hits.map((each) => ({ ...each, source: "example.org" }))),
+    rank: noted("rank", (hits) => ({
+      results: hits.map((each) => ({ ...each, source: "example.org" })),
+      lens: "base@1",
+      explain: () => "1;from=1",
+    })),
     hold: noted("hold", async () => ({ outcome: "held", balance: 50_000n })),
     capture: noted("capture", async () => ({ state: "captured", balance: 40_000n })),
     release: noted("release", async () => undefined),
@@ -119,10 +123,17 @@ test("whatever fails between hold and capture releases the hold, once, before th
       },
     },
     // Hits that cannot be encoded.
-    { rank: () => [{ toJSON: () => assert.fail("a bug of ours") } as never] },
+    {
+      rank: () => ({
+        results: [{ toJSON: () => assert.fail("a bug of ours") } as never],
+        lens: "base@1",
+        explain: () => "",
+      }),
+    },
+    { rank: () => ({ results: [], lens: "base@1", explain: () => assert.fail("a bug of ours") }) },
   ];
   for (const replace of failures) {
-    const { notes, answer } = tellStory(replace, { "idempotency-key": "once" });
+    const { notes, answer } = tellStory(replace, { "idempotency-key": "once", "rank-explain": "1" });
     await assert.rejects(answer);
     assert.equal(notes.filter((note) => note === "release").length, 1, notes.join(" "));
     assert.deepEqual(notes.slice(-2), ["release", "leave"]);

@@ -4,6 +4,7 @@ import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
+import type { Ranked } from "../ranking/ranking.ts";
 import type { Ledger, ReleaseRequest } from "../wallet/wallet.ts";
 import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
@@ -45,19 +46,24 @@ export async function search(request: SearchRequest, parts: SearchParts): Promis
     if (held.outcome !== "held") throw refuseHold(held, parts.topUpUrl);
 
     const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
-    const { body, answer, found } = await steps
+    const { body, answer, provider, facts } = await steps
       .time("upstream", parts.findHits(caller.mode, input, { signal: request.signal, deadlineMs }))
-      .then((found) => ({ found, ...encodeAnswer(input, parts.rank(found.hits, input), claim) }))
+      .then(({ hits, provider, asked }) => {
+        const { results, lens, explain } = parts.rank(hits, input);
+        const reasons = headers["rank-explain"] === "1" ? { "rank-explain": explain() } : {};
+        const facts = { "search-upstreams": String(asked), "rank-lens": lens, ...reasons };
+        return { ...encodeAnswer(input, results, claim), provider, facts };
+      })
       .catch(async (failure: unknown) => {
         await parts.release({ ...hold, outcome: outcomeOf(failure) });
         throw failure;
       });
 
-    request.tell({ "search-upstreams": String(found.asked) });
+    request.tell(facts);
     const paid = await steps.time("capture", parts.capture({ ...hold, answer }));
     if (paid.state !== "captured") throw new Problem("ledger_unavailable", { cause: new Error(`late: ${paid.state}`) });
     const charge = caller.mode === "live" ? priceMicros : 0n;
-    return { caller, body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
+    return { caller, body, charge, balance: paid.balance, isReplayed: false, provider };
   } finally {
     place.leave();
   }
@@ -96,7 +102,7 @@ export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
   enterLimits: EnterLimits;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
   findHits: FindHits;
-  rank(hits: Hit[], input: SearchInput): SearchResult[];
+  rank(hits: Hit[], input: SearchInput): Ranked<SearchResult>;
   /** Never rejects: what could not be released expires by itself. */
   release(request: ReleaseRequest): Promise<void>;
   /** Called for every paid search, whether or not its caller is still there to hear of it. */

@@ -14,6 +14,8 @@ export interface Metrics extends UpstreamMetrics {
   countSwept: (holds: number) => void;
   setReconciliation: (differences: number) => void;
   setPartitionDays: (days: number) => void;
+  /** Zero once the lenses could be read again. */
+  setLensFaults: (faults: number) => void;
   /** In Prometheus' text format. */
   render: () => Promise<string>;
 }
@@ -54,6 +56,11 @@ export function createMetrics(): Metrics {
     description: "Days from today that have their partitions.",
   });
 
+  const lensFaults = meter.createGauge("pennyblack_lens_faults", {
+    description: "Faults that kept the last edit of the lenses from being used.",
+  });
+  lensFaults.record(0);
+
   return {
     ...createUpstreamMetrics(meter),
     countSearch(outcome, tookSeconds) {
@@ -76,6 +83,7 @@ export function createMetrics(): Metrics {
       reconciledAt.record(Date.now() / 1_000);
     },
     setPartitionDays: (days) => partitionDays.record(days),
+    setLensFaults: (faults) => lensFaults.record(faults),
     render: async () => serializer.serialize((await exporter.collect()).resourceMetrics),
   };
 }

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+const folder = mkdtempSync(join(tmpdir(), "pb-eval-test-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function writeData(name: string, data: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(data));
+  return path;
+}
+
+function runEval(...args: string[]) {
+  const script = new URL("./eval.ts", import.meta.url).pathname;
+  return spawnSync(process.execPath, [script, ...args], { encoding: "utf8", cwd: folder });
+}
+
+const rated = [
+  {
+    query: "harbour safety",
+    topic: "Politics",
+    category: "gov",
+    results: [
+      { rank: 2, url: "https://port.gov/", rating: 5 },
+      { rank: 1, url: "https://someone.blogspot.com/", rating: 1 },
+    ],
+  },
+];
+const navigational = [{ query: "post", results: [{ rank: 1, url: "https://post.example/" }] }];
+
+test("the last line is the figures as JSON, and nothing is written", () => {
+  const files = [
+    "--credibility",
+    writeData("rated.json", rated),
+    "--navigational",
+    writeData("nav.json", navigational),
+  ];
+  const before = readdirSync(folder);
+  const { stdout, stderr, status } = runEval(...files);
+  assert.equal(status, 0, stderr);
+  const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  // 15 / log2(3) over 15: the upstream put the better one second. The lens puts it first.
+  assert.deepEqual(figures, { credibility_20: 1, credibility_40: 1, upstream: 0.6309, nav_keep1: 1, nav_keep3: 1 });
+  assert.deepEqual(readdirSync(folder), before);
+});
+
+test("data that is missing or of another shape is refused with a sentence", () => {
+  const nav = writeData("nav.json", navigational);
+  assert.match(
+    runEval("--credibility", join(folder, "none.json"), "--navigational", nav).stderr,
+    /There is no .*none\.json/,
+  );
+  const [first] = rated;
+  const odd = writeData("odd.json", [{ ...first, results: [{ rank: 1, url: "https://a.example/", rating: 9 }] }]);
+  const { stderr, status } = runEval("--credibility", odd, "--navigational", nav);
+  assert.match(stderr, /odd\.json: query 1 lacks something/);
+  assert.equal(status, 2);
+});

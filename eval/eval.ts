@@ -1,0 +1,62 @@
+import { writeFileSync } from "node:fs";
+import { drawChart } from "./draw-chart.ts";
+import { evaluateCredibility, evaluateNavigational } from "./evaluate.ts";
+import { formatReport, type Row } from "./format-report.ts";
+import { type NavigationalQuery, type RatedQuery, readNavigational, readRated, UnusableData } from "./read-data.ts";
+import { readLensFiles } from "./read-lenses.ts";
+import { type EvalOptions, help, readOptions, WrongOption } from "./read-options.ts";
+import { systemsOver, upstreamOrder } from "./systems.ts";
+
+// `npm run eval`. Both sets of data are research data of others: they are read where they lie, and never copied here.
+// docs/ranking.md tells how to read the figures and what they cannot show.
+
+process.exitCode = main(process.argv.slice(2));
+
+function main(args: string[]): number {
+  try {
+    const options = readOptions(args);
+    if (options === "help") console.log(help);
+    else evaluate(options);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof WrongOption || error instanceof UnusableData)) throw error;
+    console.error(`${error.message}. See: npm run eval -- --help`);
+    return 2;
+  }
+}
+
+function evaluate({ credibilityFile, navigationalFile, chartFile }: EvalOptions): void {
+  const rated = readRated(credibilityFile);
+  const navigational = readNavigational(navigationalFile);
+  if (rated === undefined || navigational === undefined) {
+    throw new UnusableData(`There is no ${rated === undefined ? credibilityFile : navigationalFile}`);
+  }
+  const rows = measure(rated, navigational);
+  console.log(formatReport({ rows, ratedCount: rated.length, navigationalCount: navigational.length }));
+  if (chartFile !== undefined) writeFileSync(chartFile, drawChart(rows, rated.length));
+  console.log(JSON.stringify(summarize(rows)));
+}
+
+function measure(rated: RatedQuery[], navigational: NavigationalQuery[]): Row[] {
+  return systemsOver(readLensFiles()).map(({ name, system }) => ({
+    name,
+    credibility: [
+      evaluateCredibility(rated, { system, upstream: upstreamOrder, candidates: 20 }),
+      evaluateCredibility(rated, { system, upstream: upstreamOrder, candidates: 40 }),
+    ],
+    navigational: name === "oracle" ? undefined : evaluateNavigational(navigational, system),
+  }));
+}
+
+function summarize(rows: readonly Row[]): Record<string, number> {
+  const find = (name: string): Row | undefined => rows.find((row) => row.name === name);
+  const ours = find("category lens");
+  const rounded = (value: number | undefined): number => Number((value ?? 0).toFixed(4));
+  return {
+    credibility_20: rounded(ours?.credibility[0].mean),
+    credibility_40: rounded(ours?.credibility[1].mean),
+    upstream: rounded(find("upstream order")?.credibility[0].mean),
+    nav_keep1: rounded(ours?.navigational?.keepFirst),
+    nav_keep3: rounded(ours?.navigational?.keepTopThree),
+  };
+}

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildLenses, type Lens } from "../ranking/ranking.ts";
+
+/** The lenses of a folder, which an operator may edit while the server runs. */
+export interface LensFolder {
+  /** As last read without a fault. */
+  current: () => ReadonlyMap<string, Lens>;
+  list: () => LensSource[];
+  /** Reads the folder anew. With a fault anywhere it changes nothing, and says what is wrong. */
+  reload: () => string[];
+}
+
+export interface LensSource {
+  name: string;
+  version: string;
+  digest: string;
+  lambda: number;
+  ruleCount: number;
+  /** The file itself, for anyone to read. */
+  text: string;
+}
+
+/** Throws, with every fault and its line, if the folder cannot be used: a server must not start without its lenses. */
+export function openLenses(folder: string): LensFolder {
+  let read = readLenses(folder);
+  if (!read.ok) throw new LensFaults(folder, read.faults);
+  let { lenses, sources } = read;
+  return {
+    current: () => lenses,
+    list: () => sources,
+    reload() {
+      read = readLenses(folder);
+      if (!read.ok) return read.faults;
+      ({ lenses, sources } = read);
+      return [];
+    },
+  };
+}
+
+export class LensFaults extends Error {
+  constructor(folder: string, faults: readonly string[]) {
+    super(`The lenses in ${folder} have ${faults.length} fault(s):\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+  }
+}
+
+type Read = { ok: true; lenses: ReadonlyMap<string, Lens>; sources: LensSource[] } | { ok: false; faults: string[] };
+
+export function readLenses(folder: string): Read {
+  const files = readFiles(folder);
+  if (typeof files === "string") return { ok: false, faults: [files] };
+  const built = buildLenses(files);
+  if (!built.ok) {
+    return { ok: false, faults: built.faults.map(({ file, line, message }) => `${file}:${line}: ${message}`) };
+  }
+  if (!built.lenses.has("base")) return { ok: false, faults: ["there is no lens named base"] };
+  const texts = new Map(files.map(({ file, text }) => [file, text]));
+  const sources = [...built.lenses.values()].map(({ name, version, digest, lambda, ruleCount }) => {
+    return { name, version, digest, lambda, ruleCount, text: texts.get(`${name}.lens`) ?? "" };
+  });
+  const misnamed = sources.filter(({ text }) => text === "").map(({ name }) => `${name} must be in ${name}.lens`);
+  return misnamed.length > 0 ? { ok: false, faults: misnamed } : { ok: true, lenses: built.lenses, sources };
+}
+
+function readFiles(folder: string): { file: string; text: string }[] | string {
+  try {
+    const names = readdirSync(folder).filter((file) => file.endsWith(".lens"));
+    return names.toSorted().map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
+  } catch (error) {
+    return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** For ETag: what was sent is what it names. */
+export function tagOf(text: string): string {
+  return `"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
+}

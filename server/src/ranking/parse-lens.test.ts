@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parseLens } from "./parse-lens.ts";
+
+const facts = "! name: tried\n! version: 2026-11-15.1\n! lambda: 0.5\n";
+
+function faultsOf(text: string): string[] {
+  const parsed = parseLens(text);
+  return parsed.ok ? [] : parsed.faults.map(({ line, message }) => `${line}: ${message}`);
+}
+
+test("every part of a rule is read", () => {
+  const parsed = parseLens(
+    `${facts}! a comment: with a colon\n\n/Coupons/$cap=D,site=www.example.org,override,why=coupon-section\r\n`,
+  );
+  assert.ok(parsed.ok);
+  assert.deepEqual(parsed.lens, {
+    name: "tried",
+    version: "2026-11-15.1",
+    extends: undefined,
+    lambda: 0.5,
+    rules: [
+      {
+        verb: "cap",
+        tier: "D",
+        selector: "site",
+        value: "example.org",
+        path: "/coupons/",
+        isOverride: true,
+        why: "coupon-section",
+        line: 6,
+      },
+    ],
+  });
+});
+
+test("all faults are told at once, each with its line", () => {
+  const faults = faultsOf(
+    [
+      "! name: tried",
+      "! lamda: 0.5",
+      "! lambda: 1.5",
+      "$tier=Z,site=example.org,why=x",
+      "$tier=A,site=example.org",
+      "$tier=A,cap=B,site=example.org,why=x",
+      "$tier=A,site=example.org,host=example.org,why=x",
+      "$tier=A,site=https://example.org,why=x",
+      "$tier=A,why=x",
+      "tier=A,site=example.org,why=x",
+      "$tier=A,site=example.net,why=Two Words",
+      "$tier=A,site=example.net,colour=red,why=x",
+      "coupons/$tier=D,why=x",
+    ].join("\n"),
+  );
+  assert.deepEqual(
+    [...new Set(faults.map((fault) => Number(fault.split(":")[0])))],
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
+  );
+  assert.match(faults.join("\n"), /1: the version is missing/);
+  assert.match(faults.join("\n"), /2: there is no fact "lamda"/);
+});
+
+test("a fact that is given twice is a fault", () => {
+  assert.deepEqual(faultsOf(`${facts}! name: again\n`), ["4: the name is given twice"]);
+});
+
+test("two rules for the same pages are a fault, also when they say different things", () => {
+  const rules = "$tier=A,site=example.org,why=x\n$cap=D,site=www.example.org,why=y\n";
+  assert.deepEqual(faultsOf(facts + rules), ["5: line 4 has a rule for the same pages"]);
+});
+
+test("no text makes the parser throw, and every fault has a line of the text", () => {
+  const scrap = fc.constantFrom(
+    "$",
+    ",",
+    "=",
+    "!",
+    ":",
+    "/",
+    "~",
+    "\n",
+    "tier",
+    "cap",
+    "why",
+    "site",
+    "A",
+    "x.org",
+    "override",
+    "! name: x\n",
+    "__proto__",
+    "constructor",
+    "toString",
+    " ",
+    "*",
+  );
+  const text = fc.oneof(
+    fc.string(),
+    fc.array(scrap, { maxLength: 60 }).map((scraps) => scraps.join("")),
+  );
+  fc.assert(
+    fc.property(text, (any) => {
+      const lines = any.split("\n").length;
+      const parsed = parseLens(any);
+      return parsed.ok || (parsed.faults.length > 0 && parsed.faults.every(({ line }) => line >= 1 && line <= lines));
+    }),
+    { numRuns: 2_000 },
+  );
+});

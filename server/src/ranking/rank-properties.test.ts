@@ -1,0 +1,163 @@
+// What holds for every query, lens and list of candidates, whatever the figures are.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { lensOf } from "../../test/lens-of.ts";
+import { canonicalUrl } from "./canonical-url.ts";
+import { explainRanking } from "./explain-ranking.ts";
+import type { Lens } from "./lens.ts";
+import { rank } from "./rank.ts";
+import { type Tier, tierValues } from "./tier.ts";
+
+const tiers = Object.keys(tierValues) as Tier[];
+const tier = fc.constantFrom(...tiers);
+const lambda = fc.constantFrom(0, 0.35, 0.5, 0.6, 1);
+const sites = ["post.example", "bank.example", "news.co.uk", "someone.github.io", "city.gov", "forum.net"];
+const shown = [
+  "",
+  "the harbour was closed on monday after a crane fell into the basin said the port authority on monday evening",
+  "the harbour was closed on monday after a crane fell into the basin said the port authority on monday morning",
+  "how to sharpen a kitchen knife with a whetstone in seven steps that everybody can learn in a few minutes at home",
+];
+
+const candidate = fc
+  .record({
+    site: fc.constantFrom(...sites),
+    host: fc.constantFrom("", "www.", "a.", "forum."),
+    path: fc.constantFrom("/", "/a", "/a/?utm_source=x", "/b", "/forum/1", "/c?d=1", "/~someone"),
+    snippet: fc.constantFrom(...shown),
+  })
+  .map(({ site, host, path, snippet }) => ({ url: `https://${host}${site}${path}`, title: "", snippet }));
+
+const rule = fc.oneof(
+  fc.tuple(fc.constantFrom("tier", "cap", "lift"), tier, fc.constantFrom(...sites)).map(([verb, to, site]) => ({
+    key: `site=${site}`,
+    text: `$${verb}=${to},site=${site},why=x`,
+  })),
+  tier.map((to) => ({ key: "gov", text: `$tier=${to},suffix=gov,why=y` })),
+  tier.map((to) => ({ key: "forum", text: `/forum/$tier=${to},override,why=z` })),
+  tier.map((to) => ({ key: "private", text: `$cap=${to},psl-private,why=p` })),
+);
+
+const lens = fc
+  .tuple(fc.uniqueArray(rule, { selector: ({ key }) => key, maxLength: 8 }), lambda)
+  .map(([rules, share]) => lensOf(rules.map(({ text }) => text).join("\n"), share));
+
+const query = fc.constantFrom("", "post", "news uk login", "how to reach the bank", "someone");
+const input = fc.record({
+  results: fc.array(candidate, { maxLength: 24 }),
+  query,
+  lens,
+  n: fc.integer({ min: 1, max: 24 }),
+});
+
+test("nothing is invented, lost or shown twice: the output is the merged input in another order, cut to n", () => {
+  fc.assert(
+    fc.property(input, ({ n, ...rest }) => {
+      const whole = rank({ ...rest, n: rest.results.length + 1 });
+      const merged = rank({ results: rest.results, n: rest.results.length + 1 });
+      assert.deepEqual(new Set(whole), new Set(merged));
+      assert.equal(whole.length, merged.length);
+      assert.equal(new Set(whole.map(({ url }) => canonicalUrl(url))).size, whole.length);
+      assert.deepEqual(rank({ ...rest, n }), whole.slice(0, n), "a shorter list is the beginning of a longer one");
+    }),
+  );
+});
+
+test("the same input gives the same bytes, also from a lens that has judged other hosts before", () => {
+  const text = "$tier=A,suffix=gov,why=x\n$cap=D,psl-private,why=y\n$tier=B,site=news.co.uk,why=z";
+  const used = lensOf(text);
+  fc.assert(
+    fc.property(input, ({ results, query: words, n }) => {
+      const fresh = rank({ results, query: words, n, lens: lensOf(text) });
+      assert.equal(JSON.stringify(rank({ results, query: words, n, lens: used })), JSON.stringify(fresh));
+    }),
+  );
+});
+
+const different = fc
+  .uniqueArray(fc.integer({ min: 0, max: 999 }), { maxLength: 24 })
+  .map((numbers) => numbers.map((number) => ({ url: `https://site-${number}.example/`, title: `number ${number}` })));
+
+test("an empty lens keeps the upstream's order of different sites, whatever its share", () => {
+  fc.assert(
+    fc.property(
+      different,
+      lambda.filter((share) => share < 1),
+      (results, share) => {
+        assert.deepEqual(rank({ results, n: 24, query: "harbour", lens: lensOf("", share) }), results);
+      },
+    ),
+  );
+});
+
+test("raising the tier of a result never lowers its place", () => {
+  fc.assert(
+    fc.property(input, fc.nat(), tier, tier, ({ results, lens: tried, query: words }, pick, one, other) => {
+      const merged = rank({ results, n: 24 });
+      const chosen = merged[pick % Math.max(1, merged.length)];
+      if (chosen === undefined) return;
+      const [low, high] = tierValues[one] <= tierValues[other] ? [one, other] : [other, one];
+      const placeAt = (to: Tier): number =>
+        rank({ results, n: 24, query: words, lens: withTier(tried, chosen.url, to) }).indexOf(chosen);
+      assert.ok(placeAt(high) <= placeAt(low));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** The same lens, but for one page. */
+function withTier(tried: Lens, url: string, to: Tier): Lens {
+  const key = canonicalUrl(url);
+  const judge: Lens["judge"] = (page) =>
+    key.startsWith(`https://${page.host}${page.path}`) && canonicalPathEnds(key, page)
+      ? { tier: to, why: "w" }
+      : tried.judge(page);
+  return { ...tried, judge };
+}
+
+function canonicalPathEnds(key: string, { host, path }: { host: string; path: string }): boolean {
+  return ["", "?"].includes(key.charAt(`https://${host}${path}`.length));
+}
+
+test("the upstream's first is among the first three, unless it is in the last tier or a copy", () => {
+  fc.assert(
+    fc.property(input, ({ results, query: words, lens: tried }) => {
+      const [first] = results;
+      const reasons = explainRanking({ results, query: words, lens: tried, n: 24 });
+      const reason = reasons.find(({ upstreamRank }) => upstreamRank === 1);
+      if (first === undefined || reason?.tier === "E" || reason?.move === "copy") return;
+      assert.ok(rank({ results, query: words, lens: tried, n: 3 }).includes(first));
+    }),
+  );
+});
+
+test("a site that the whole query names, and that the upstream put first, stays first", () => {
+  const rest = fc.array(candidate, { maxLength: 20 });
+  fc.assert(
+    fc.property(rest, lens, (others, tried) => {
+      const official = { url: "https://www.harbour.example/", title: "", snippet: "" };
+      const ranked = rank({ results: [official, ...others], query: "Harbour login", lens: tried, n: 5 });
+      assert.equal(ranked[0], official);
+    }),
+  );
+});
+
+test("an explanation tells the order that was shown, and asking for it changes nothing", () => {
+  fc.assert(
+    fc.property(input, (asked) => {
+      const before = rank(asked);
+      const reasons = explainRanking(asked);
+      assert.deepEqual(rank(asked), before);
+      assert.deepEqual(
+        reasons.map(({ upstreamRank }) => asked.results[upstreamRank - 1]),
+        before,
+      );
+      assert.deepEqual(
+        reasons.map(({ place }) => place),
+        before.map((_, index) => index + 1),
+      );
+    }),
+  );
+});
