@@ -14,6 +14,7 @@ import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
 import { createKeys, type Enter, type Keys } from "./keys/keys.ts";
+import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
@@ -28,7 +29,15 @@ import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
-import { createLedger, type Ledger, ledgerConnections, type ReleaseRequest } from "./wallet/wallet.ts";
+import {
+  createLedger,
+  findEntries,
+  type Ledger,
+  ledgerConnections,
+  listWallets,
+  type ReleaseRequest,
+  readReconciliation,
+} from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
@@ -52,7 +61,7 @@ const managementLimits = { searchesPerSecond: 200, searchesInFlight: 16 };
 export function createApp(config: ServerConfig, log: Log): App {
   const metrics = createMetrics();
   const state = { isDraining: false, isRefusing: false };
-  const { ledgerPool, tenantPool } = createPools(config, log);
+  const { ledgerPool, tenantPool, operatorPool } = createPools(config, log);
   const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keys = createKeys(ledgerPool, config.keyPeppers);
@@ -96,7 +105,11 @@ export function createApp(config: ServerConfig, log: Log): App {
     log,
     renderMetrics: metrics.render,
     operators: config.operators,
-    operatorPages: { upstreams: () => ({ upstreams: router.report() }) },
+    publicUrl: config.publicUrl,
+    operatorRoutes: [
+      { method: "GET", path: "upstreams", handle: () => ({ upstreams: router.report() }) },
+      ...(operatorPool ? operatorRoutes(operatorParts(operatorPool)) : []),
+    ],
     whyNotReady: async () => (state.isDraining ? "stopping" : await checkDatabase(ledgerPool, tenantPool, "running")),
   });
 
@@ -109,14 +122,23 @@ export function createApp(config: ServerConfig, log: Log): App {
     async close() {
       await http.close();
       await caller.close();
-      await Promise.all([ledgerPool.end(), tenantPool.end()]);
+      await Promise.all([ledgerPool.end(), tenantPool.end(), operatorPool?.end()]);
       redis?.disconnect();
       await ops.close();
     },
   };
 }
 
-function createPools(config: ServerConfig, log: Log): { ledgerPool: Pool; tenantPool: Pool } {
+function operatorParts(db: Pool): OperatorParts {
+  return {
+    db,
+    listWallets: (wanted) => listWallets(db, wanted),
+    findEntries: (requestId) => findEntries(db, requestId),
+    readReconciliation: () => readReconciliation(db),
+  };
+}
+
+function createPools(config: ServerConfig, log: Log) {
   const onIdleError = (err: Error): void => log.warn({ err }, "an idle database connection failed");
   const ledgerPool = createPool({
     url: config.ledgerDatabaseUrl,
@@ -131,7 +153,11 @@ function createPools(config: ServerConfig, log: Log): { ledgerPool: Pool; tenant
     connections: 4,
     onIdleError,
   });
-  return { ledgerPool, tenantPool };
+  const operatorPool =
+    config.operatorDatabaseUrl === undefined
+      ? undefined
+      : createPool({ url: config.operatorDatabaseUrl, name: "pennyblack operator", connections: 2, onIdleError });
+  return { ledgerPool, tenantPool, operatorPool };
 }
 
 function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
