@@ -21,6 +21,7 @@ const frontDoors = {
   payments: "payments?",
   usage: "usage",
   webhooks: "webhooks?",
+  operator: "operator",
   admin: "admin",
 };
 

@@ -1,11 +1,9 @@
 import { createSecretKey } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { Redis } from "ioredis";
 import type { Config, serverSettings } from "./config.ts";
+import { openConnections } from "./connections.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
-import { findMigrationFault } from "./db/migrate.ts";
-import { createPool, type Pool } from "./db/pool.ts";
-import { refuseRole } from "./db/roles.ts";
+import type { Pool } from "./db/pool.ts";
 import { readCredential } from "./http/credentials.ts";
 import { createHttpServer, problemOf } from "./http/http-server.ts";
 import { NoAnswer } from "./http/no-answer.ts";
@@ -16,6 +14,7 @@ import type { Route } from "./http/route.ts";
 import { createKeys, type Enter, type Keys } from "./keys/keys.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
+import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
@@ -30,7 +29,14 @@ import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
-import { createLedger, type Ledger, ledgerConnections, type ReleaseRequest } from "./wallet/wallet.ts";
+import {
+  createLedger,
+  findEntries,
+  type Ledger,
+  listWallets,
+  type ReleaseRequest,
+  readReconciliation,
+} from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
@@ -56,8 +62,8 @@ const managementLimits = { searchesPerSecond: 200, searchesInFlight: 16 };
 export function createApp(config: ServerConfig, log: Log): App {
   const metrics = createMetrics();
   const state = { isDraining: false, isRefusing: false };
-  const { ledgerPool, tenantPool } = createPools(config, log);
-  const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
+  const connections = openConnections(config, log);
+  const { ledgerPool, tenantPool, operatorPool, redis } = connections;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keys = createKeys(ledgerPool, config.keyPeppers);
   const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
@@ -79,20 +85,9 @@ export function createApp(config: ServerConfig, log: Log): App {
     ...lensRoutes(lenses, config.publicUrl),
     ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
   ];
-  let openapi: string | undefined;
-  routes.push(
-    ...publicRoutes({
-      publicUrl: config.publicUrl,
-      securityContact: config.securityContact,
-      readOpenapi() {
-        openapi ??= JSON.stringify(describeRoutes(routes, { version, serverUrl: config.publicUrl }));
-        return openapi;
-      },
-    }),
-  );
 
   const http = createHttpServer({
-    routes,
+    routes: [...routes, ...descriptions(routes, config)],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     log,
@@ -103,43 +98,51 @@ export function createApp(config: ServerConfig, log: Log): App {
     log,
     renderMetrics: metrics.render,
     operators: config.operators,
-    operatorPages: { upstreams: () => ({ upstreams: router.report() }) },
-    whyNotReady: async () => (state.isDraining ? "stopping" : await checkDatabase(ledgerPool, tenantPool, "running")),
+    publicUrl: config.publicUrl,
+    operatorRoutes: [
+      { method: "GET", path: "upstreams", handle: () => ({ upstreams: router.report() }) },
+      ...(operatorPool ? operatorRoutes(operatorParts(operatorPool)) : []),
+    ],
+    whyNotReady: async () => (state.isDraining ? "stopping" : await connections.check("running")),
   });
 
   return {
     http,
     ops,
-    checkDatabase: () => checkDatabase(ledgerPool, tenantPool, "starting"),
+    checkDatabase: () => connections.check("starting"),
     reloadLenses: () => noteReload(lenses.reload(), { metrics, log }),
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
     async close() {
       await http.close();
       await caller.close();
-      await Promise.all([ledgerPool.end(), tenantPool.end()]);
-      redis?.disconnect();
+      await connections.close();
       await ops.close();
     },
   };
 }
 
-function createPools(config: ServerConfig, log: Log): { ledgerPool: Pool; tenantPool: Pool } {
-  const onIdleError = (err: Error): void => log.warn({ err }, "an idle database connection failed");
-  const ledgerPool = createPool({
-    url: config.ledgerDatabaseUrl,
-    name: "pennyblack ledger",
-    // Two more than the ledger's lanes, for key look-ups and health.
-    connections: ledgerConnections + 2,
-    onIdleError,
+/** What describes the other routes, and itself. */
+function descriptions(routes: readonly Route[], config: ServerConfig): Route[] {
+  let openapi: string | undefined;
+  const described = publicRoutes({
+    publicUrl: config.publicUrl,
+    securityContact: config.securityContact,
+    readOpenapi() {
+      openapi ??= JSON.stringify(describeRoutes([...routes, ...described], { version, serverUrl: config.publicUrl }));
+      return openapi;
+    },
   });
-  const tenantPool = createPool({
-    url: config.tenantDatabaseUrl,
-    name: "pennyblack tenant",
-    connections: 4,
-    onIdleError,
-  });
-  return { ledgerPool, tenantPool };
+  return described;
+}
+
+function operatorParts(db: Pool): OperatorParts {
+  return {
+    db,
+    listWallets: (wanted) => listWallets(db, wanted),
+    findEntries: (requestId) => findEntries(db, requestId),
+    readReconciliation: () => readReconciliation(db),
+  };
 }
 
 function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
@@ -221,37 +224,6 @@ function explainCaptureFailure(cause: unknown): never {
   if (cause instanceof LaneFull) throw new Problem("overloaded", { cause });
   if (cause instanceof NeverSent) throw new Problem("ledger_unavailable", { cause });
   throw cause;
-}
-
-/** Losing Redis costs precision, never a search: short timeouts, nothing queued, the limits have a local fallback. */
-function connectRedis(url: string, log: Log): Redis {
-  const redis = new Redis(url, {
-    enableOfflineQueue: false,
-    enableAutoPipelining: true,
-    commandTimeout: 25,
-    connectTimeout: 1_000,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
-  });
-  let isAway = false;
-  redis.on("error", (err: Error) => {
-    if (!isAway) log.warn({ err }, "Redis is away; limits are counted by this server alone");
-    isAway = true;
-  });
-  redis.on("ready", () => {
-    isAway = false;
-  });
-  return redis;
-}
-
-async function checkDatabase(ledger: Pool, tenant: Pool, when: "starting" | "running"): Promise<string | undefined> {
-  const fault = await findMigrationFault(ledger, when);
-  if (fault) return fault;
-  for (const pool of [ledger, tenant]) {
-    const refusal = await refuseRole(pool).catch(() => "it cannot connect");
-    if (refusal) return `The server must not connect as this role: ${refusal}.`;
-  }
-  return undefined;
 }
 
 function noteReload(faults: string[], { metrics, log }: Pick<SearchWiring, "metrics" | "log">): void {

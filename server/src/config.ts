@@ -43,6 +43,7 @@ export function readConfig<Name extends keyof typeof settings>(
 export const serverSettings = [
   "ledgerDatabaseUrl",
   "tenantDatabaseUrl",
+  "operatorDatabaseUrl",
   "redisUrl",
   "host",
   "port",
@@ -74,6 +75,8 @@ const settings = {
   ledgerDatabaseUrl: { variable: "DATABASE_URL", read: required(postgresUrl) },
   /** As pennyblack_tenant: reads the books of one wallet at a time. */
   tenantDatabaseUrl: { variable: "PENNYBLACK_TENANT_DATABASE_URL", read: required(postgresUrl) },
+  /** As pennyblack_operator: what /operator/* does. Without it, operators see the upstreams and nothing else. */
+  operatorDatabaseUrl: { variable: "PENNYBLACK_OPERATOR_DATABASE_URL", read: optional(postgresUrl) },
   /** As pennyblack_owner, not through a transaction pooler: migrations, jobs, the admin command. */
   directDatabaseUrl: { variable: "PENNYBLACK_DIRECT_DATABASE_URL", read: required(postgresUrl) },
   /** A superuser, or a role with CREATEROLE that owns the database: only for `database setup`, never for a server. */

@@ -2,6 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
+import { lensRoutes } from "./lenses/lens-routes.ts";
+import type { LensFolder } from "./lenses/lenses.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
@@ -20,9 +22,10 @@ else write();
 
 function openapi(): string {
   // Described, never called: the parts behind the routes are not needed.
-  const nothing = {} as SearchParts & WalletRouteParts;
+  const nothing = {} as LensFolder & SearchParts & WalletRouteParts;
   const routes: Route[] = [
     ...searchRoutes(nothing),
+    ...lensRoutes(nothing, ""),
     ...walletRoutes(nothing),
     ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
   ];

@@ -12,11 +12,13 @@ export interface TestDatabase {
   ownerUrl: string;
   ledgerUrl: string;
   tenantUrl: string;
+  operatorUrl: string;
   /** As the owner: may do what no server may, such as moving a hold's expiry into the past. */
   owner: Pool;
-  /** As the server's two roles. */
+  /** As the server's roles. */
   ledger: Pool;
   tenant: Pool;
+  operator: Pool;
   drop(): Promise<void>;
 }
 
@@ -36,18 +38,21 @@ export async function createTestDatabase(clusterUrl = superuserUrl): Promise<Tes
   const ownerUrl = withRole(at.href, "owner");
   const ledgerUrl = withRole(at.href, "ledger");
   const tenantUrl = withRole(at.href, "tenant");
-  const pools = [ownerUrl, ledgerUrl, tenantUrl].map((url) =>
+  const operatorUrl = withRole(at.href, "operator");
+  const pools = [ownerUrl, ledgerUrl, tenantUrl, operatorUrl].map((url) =>
     createPool({ url, name: "test", connections: 8, onIdleError: () => {} }),
-  ) as [Pool, Pool, Pool];
+  ) as [Pool, Pool, Pool, Pool];
   return {
     name,
     superuserUrl: at.href,
     ownerUrl,
     ledgerUrl,
     tenantUrl,
+    operatorUrl,
     owner: pools[0],
     ledger: pools[1],
     tenant: pools[2],
+    operator: pools[3],
     async drop() {
       await Promise.all(pools.map((pool) => pool.end()));
       await asSuperuser(clusterUrl, (client) => client.query(`drop database ${name} with (force)`));

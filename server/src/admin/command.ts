@@ -12,6 +12,8 @@ export interface CommandContext {
   /** New keys are made under it. */
   pepper: () => Pepper;
   print: (text: string) => void;
+  /** For the audit log: the login of whoever runs the command. */
+  operator: string;
 }
 
 export interface Command {

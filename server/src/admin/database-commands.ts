@@ -24,10 +24,13 @@ async function setUp({ print }: CommandContext): Promise<void> {
 }
 
 async function prepareCluster(adminUrl: string, print: (text: string) => void): Promise<void> {
-  const urls = readConfig(["ledgerDatabaseUrl", "tenantDatabaseUrl", "directDatabaseUrl"]);
+  const urls = readConfig(["ledgerDatabaseUrl", "tenantDatabaseUrl", "operatorDatabaseUrl", "directDatabaseUrl"]);
   const passwords = {
     ledger: readPassword("DATABASE_URL", urls.ledgerDatabaseUrl, "ledger"),
     tenant: readPassword("PENNYBLACK_TENANT_DATABASE_URL", urls.tenantDatabaseUrl, "tenant"),
+    ...(urls.operatorDatabaseUrl && {
+      operator: readPassword("PENNYBLACK_OPERATOR_DATABASE_URL", urls.operatorDatabaseUrl, "operator"),
+    }),
     owner: readPassword("PENNYBLACK_DIRECT_DATABASE_URL", urls.directDatabaseUrl, "owner"),
   };
   const database = decodeURIComponent(new URL(urls.directDatabaseUrl).pathname.slice(1));
@@ -69,6 +72,6 @@ function howToMakeRoles(directUrl: string): string {
     ...Object.values(roles).map((role) => `  create role ${role} login noinherit password '...';`),
     `  create database ${database};`,
     `  grant connect, create, temporary on database ${database} to ${roles.owner};`,
-    `  grant connect on database ${database} to ${roles.ledger}, ${roles.tenant};`,
+    `  grant connect on database ${database} to ${roles.ledger}, ${roles.tenant}, ${roles.operator};`,
   ].join("\n");
 }

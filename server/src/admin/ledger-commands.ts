@@ -1,6 +1,7 @@
-import { findSearchWallet, formatReport, reconcile, refundBatch } from "../wallet/wallet.ts";
-import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
-import { readId, readText } from "./read-values.ts";
+import { refund as giveBack } from "../operator/operator.ts";
+import { findSearchWallet, formatReport, reconcile } from "../wallet/wallet.ts";
+import { type Command, type CommandContext, CommandFailed } from "./command.ts";
+import { readId, readReason, readText } from "./read-values.ts";
 
 export const refundCommand: Command = {
   usage: '--request-id ID --reason "why"',
@@ -16,14 +17,13 @@ export const reconcileCommand: Command = {
   run: compareBooks,
 };
 
-async function refund({ values, pool, print }: CommandContext): Promise<void> {
+async function refund({ values, pool, print, operator }: CommandContext): Promise<void> {
   const searchId = readId(values, "request-id");
-  const reason = readText(values, "reason");
-  if (reason.length > 500) throw new UsageError("--reason must have at most 500 characters.");
+  readText(values, "reason");
   const walletId = await findSearchWallet(pool, searchId);
   if (!walletId)
     throw new CommandFailed(`No search has the Request-Id ${searchId}. A search that was refused has no charge.`);
-  const [outcome] = await refundBatch(pool, [{ searchId, walletId, reason }]);
+  const outcome = await giveBack(pool, { operator, reason: readReason(values) }, searchId);
   if (outcome === "not_captured")
     throw new CommandFailed("That search was not charged, so there is nothing to give back.");
   print(outcome === "refunded" ? "Refunded 0.01 USD." : "That search was already refunded; nothing changed.");

@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { ConfigFaults, readConfig } from "../config.ts";
 import { createPool } from "../db/pool.ts";
@@ -62,7 +63,13 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
     onIdleError: () => {},
   });
   try {
-    await command.run({ values, pool, pepper: readPepper, print });
+    await command.run({
+      values,
+      pool,
+      pepper: readPepper,
+      print,
+      operator: `admin:${userInfo().username}`.slice(0, 64),
+    });
   } finally {
     await pool.end();
   }

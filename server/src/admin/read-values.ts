@@ -56,3 +56,12 @@ export function readOptionalMoment(values: Values, name: string): Date | undefin
   if (moment.getTime() <= Date.now()) throw new UsageError(`--${name} is in the past.`);
   return moment;
 }
+
+/** What the audit log will say. Commands that must have one ask with readText first. */
+export function readReason(values: Values): string {
+  const { reason = "none given" } = values;
+  if (typeof reason !== "string" || reason.length < 1 || reason.length > 500) {
+    throw new UsageError("--reason must have 1 to 500 characters.");
+  }
+  return reason;
+}

@@ -1,12 +1,14 @@
 import { formatUsd } from "../lib/money.ts";
-import { readEntries, readWallet, suspendWallet, topUpBatch } from "../wallet/wallet.ts";
+import { credit, setSuspended } from "../operator/operator.ts";
+import { readEntries, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { createAccount } from "./create-account.ts";
 import { formatTable } from "./format-table.ts";
-import { readId, readOptionalAmount, readText } from "./read-values.ts";
+import { readId, readOptionalAmount, readReason, readText } from "./read-values.ts";
 
 const wallet = { type: "string" } as const;
 const json = { type: "boolean" } as const;
+const reason = { type: "string" } as const;
 
 export const walletCommands: Record<string, Command> = {
   create: {
@@ -16,9 +18,9 @@ export const walletCommands: Record<string, Command> = {
     run: create,
   },
   "top-up": {
-    usage: "--wallet ID --amount 5.00 --payment ID [--json]",
+    usage: '--wallet ID --amount 5.00 --payment ID [--reason "why"] [--json]',
     summary: "Book money you received, once per payment.",
-    options: { wallet, amount: { type: "string" }, payment: { type: "string" }, json },
+    options: { wallet, amount: { type: "string" }, payment: { type: "string" }, reason, json },
     run: topUp,
   },
   show: {
@@ -28,16 +30,16 @@ export const walletCommands: Record<string, Command> = {
     run: show,
   },
   suspend: {
-    usage: "--wallet ID",
+    usage: '--wallet ID [--reason "why"]',
     summary: "Let it pay for nothing until it is resumed.",
-    options: { wallet },
-    run: (context) => setSuspended(context, true),
+    options: { wallet, reason },
+    run: (context) => suspend(context, true),
   },
   resume: {
-    usage: "--wallet ID",
+    usage: '--wallet ID [--reason "why"]',
     summary: "Let a suspended wallet pay again.",
-    options: { wallet },
-    run: (context) => setSuspended(context, false),
+    options: { wallet, reason },
+    run: (context) => suspend(context, false),
   },
 };
 
@@ -57,13 +59,14 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
   print("\nThe keys are shown this once. Keep them where your secrets are.");
 }
 
-async function topUp({ values, pool, print }: CommandContext): Promise<void> {
+async function topUp({ values, pool, print, operator }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const paymentId = readText(values, "payment");
   const amount = readOptionalAmount(values, "amount");
   if (amount === undefined || amount === 0n) throw new UsageError("--amount must be more than nothing, such as 5.00.");
   if (paymentId.length > 255) throw new UsageError("--payment must have at most 255 characters.");
-  const [outcome] = await topUpBatch(pool, "top_up", [{ paymentId, walletId, amount }]);
+  const act = { operator, reason: readReason(values) };
+  const { outcome } = await credit(pool, act, { walletId, amount, kind: "top_up", paymentId });
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
   if (outcome === "conflicting") {
     throw new CommandFailed(
@@ -102,9 +105,10 @@ async function show({ values, pool, print }: CommandContext): Promise<void> {
   print(formatTable(rows, ["when", "kind", "USD".padStart(12), "request"]));
 }
 
-async function setSuspended({ values, pool, print }: CommandContext, isSuspended: boolean): Promise<void> {
+async function suspend({ values, pool, print, operator }: CommandContext, isSuspended: boolean): Promise<void> {
   const walletId = readId(values, "wallet");
-  if (!(await suspendWallet(pool, walletId, isSuspended))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
+  const found = await setSuspended(pool, { operator, reason: readReason(values) }, walletId, isSuspended);
+  if (!found) throw new CommandFailed(`No wallet has the id ${walletId}.`);
   print(
     isSuspended ? "Suspended. No search is paid for until you resume it." : "Resumed. Its searches are paid for again.",
   );

@@ -1,10 +1,15 @@
 import pg from "pg";
 
 /**
- * The owner has the tables and runs migrations and jobs; the two others are all the server has.
- * None is superuser, none bypasses row-level security.
+ * The owner has the tables and runs migrations and jobs; the others are all the server has: paid searches, the books of
+ * one tenant, and the acts of an operator. None is superuser, none bypasses row-level security.
  */
-export const roles = { owner: "pennyblack_owner", ledger: "pennyblack_ledger", tenant: "pennyblack_tenant" } as const;
+export const roles = {
+  owner: "pennyblack_owner",
+  ledger: "pennyblack_ledger",
+  tenant: "pennyblack_tenant",
+  operator: "pennyblack_operator",
+} as const;
 
 export type RolePasswords = Partial<Record<keyof typeof roles, string>>;
 
@@ -29,7 +34,7 @@ export async function grantDatabase(client: pg.ClientBase, database: string): Pr
 export async function admitRoles(client: pg.ClientBase, database: string): Promise<void> {
   const name = pg.escapeIdentifier(database);
   await client.query(`grant connect, create, temporary on database ${name} to ${roles.owner}`);
-  await client.query(`grant connect on database ${name} to ${roles.ledger}, ${roles.tenant}`);
+  await client.query(`grant connect on database ${name} to ${roles.ledger}, ${roles.tenant}, ${roles.operator}`);
 }
 
 /** The same address for another role. */

@@ -21,6 +21,7 @@ export function makeEnvironment(
     PENNYBLACK_OPS_PORT: String(addresses.opsPort),
     DATABASE_URL: urls.ledger,
     PENNYBLACK_TENANT_DATABASE_URL: urls.tenant,
+    PENNYBLACK_OPERATOR_DATABASE_URL: urls.operator,
     PENNYBLACK_DIRECT_DATABASE_URL: urls.owner,
   };
 }

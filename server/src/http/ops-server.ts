@@ -1,4 +1,12 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from "fastify";
+import { Problem } from "../problems.ts";
+import { encodeProblem } from "./encode-problem.ts";
 import { createFindOperator, type Operator } from "./operators.ts";
 
 export interface OpsServerOptions {
@@ -6,18 +14,27 @@ export interface OpsServerOptions {
   /** Why this process should get no traffic, or nothing if it should. */
   whyNotReady: () => Promise<string | undefined>;
   renderMetrics: () => Promise<string>;
-  /** Who may read the pages below. Without any, nobody. */
+  /** Who may enter /operator/. Without any, nobody. */
   operators?: readonly Operator[];
-  /** What stands under /operator/, by the rest of the address. */
-  operatorPages?: Record<string, () => unknown>;
+  operatorRoutes?: readonly OperatorRoute[];
+  /** Where the pages of problems are. */
+  publicUrl?: string;
 }
 
-/** The internal listener: health and metrics for the operator's network, and pages for operators with a token. */
+/** What stands under /operator/. */
+export interface OperatorRoute {
+  method: "GET" | "POST";
+  path: string;
+  handle: (request: FastifyRequest, operator: string) => unknown;
+}
+
+/** The internal listener: health and metrics for the operator's network, and a room for operators with a token. */
 export function createOpsServer(options: OpsServerOptions): FastifyInstance {
-  const { log, whyNotReady, renderMetrics, operators = [], operatorPages = {} } = options;
+  const { log, whyNotReady, renderMetrics, operators = [], operatorRoutes = [] } = options;
   const ops = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    exposeHeadRoutes: false,
     requestTimeout: 5_000,
     connectionTimeout: 20_000,
   });
@@ -28,21 +45,39 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   });
   ops.get("/metrics", async (_request, reply) => reply.type("text/plain; version=0.0.4").send(await renderMetrics()));
 
+  // Bodies are read by the routes, after the token.
+  ops.removeAllContentTypeParsers();
+  ops.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
+
   const findOperator = createFindOperator(operators);
-  for (const [page, read] of Object.entries(operatorPages)) {
-    ops.get(`/operator/${page}`, async (request, reply) => {
-      reply.header("cache-control", "no-store");
-      const operator = findOperator(request.headers.authorization);
-      if (!operator) return reply.code(401).header("www-authenticate", 'Bearer realm="operator"').send(notAnOperator);
-      request.log.info({ operator: operator.name, page }, "an operator looked");
-      return reply.send(await read());
+  for (const { method, path, handle } of operatorRoutes) {
+    ops.route({
+      method,
+      url: `/operator/${path}`,
+      handler: async (request, reply) => {
+        reply.header("cache-control", "no-store");
+        const operator = findOperator(request.headers.authorization);
+        if (!operator) throw notAnOperator();
+        request.log.info({ operator: operator.name, method, path }, "an operator came");
+        return reply.send(await handle(request, operator.name));
+      },
     });
   }
   return ops;
 }
 
-const notAnOperator = {
-  title: "An operator's token is required",
-  status: 401,
-  detail: "Send `Authorization: Bearer <token>` with a token of PENNYBLACK_OPERATORS.",
-};
+function notAnOperator(): Problem {
+  return new Problem("authentication_required", {
+    detail: "An operator's token is required. Send `Authorization: Bearer <token>` with one of PENNYBLACK_OPERATORS.",
+    headers: { "www-authenticate": 'Bearer realm="operator"' },
+  });
+}
+
+function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, publicUrl: string): void {
+  const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
+  if (problem.code === "internal_error") request.log.error({ err: problem.cause }, "internal error");
+  const path = request.url.split("?", 1)[0] ?? "/";
+  const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId: request.id, path });
+  reply.code(status).headers(headers).send(body);
+}

@@ -6,6 +6,7 @@ import { createOpsServer } from "../http/ops-server.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
+import { keepReport } from "../wallet/keep-report.ts";
 import { reconcile } from "../wallet/reconcile.ts";
 import { expireHolds } from "../wallet/statements.ts";
 import { startWorker } from "./start-worker.ts";
@@ -81,7 +82,9 @@ function fail(err: unknown): void {
 }
 
 async function findDifferences(): Promise<{ count: number; examples: string[] }> {
-  const { checks } = await reconcile(reconcilePool);
+  const report = await reconcile(reconcilePool);
+  await keepReport(pool, report);
+  const { checks } = report;
   const examples = checks.flatMap(({ name, sample }) =>
     sample.map(({ subject, expected, actual }) => `${name}: ${subject}: expected ${expected}, is ${actual}`),
   );

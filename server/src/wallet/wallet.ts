@@ -12,6 +12,7 @@ import {
   type Settlement,
 } from "./statements.ts";
 
+export { keepReport, readReconciliation } from "./keep-report.ts";
 export {
   createKeyBudget,
   createWallet,
@@ -21,10 +22,11 @@ export {
   readKeyBudgets,
   suspendWallet,
 } from "./manage-wallets.ts";
+export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./read-all-wallets.ts";
 export { readEntries, readWallet } from "./read-wallet.ts";
 export { formatReport, reconcile } from "./reconcile.ts";
 export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
-export { refundBatch, topUpBatch } from "./statements.ts";
+export { type RefundOutcome, refundBatch, type TopUpOutcome, topUpBatch } from "./statements.ts";
 
 /** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */
 export interface Ledger {

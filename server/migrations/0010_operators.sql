@@ -1,0 +1,128 @@
+-- Why: operators credit, refund, suspend and revoke without writing SQL, and every act of theirs leaves a line that
+-- nobody takes back. `pennyblack_operator` reads all wallets and can act only through the functions below, each of
+-- which writes its line in the transaction of the act: there is no act without a line.
+
+create table pb.audit_log (
+  id uuid primary key default gen_random_uuid(),
+  number bigint generated always as identity unique,
+  at timestamptz not null default clock_timestamp(),
+  operator text not null check (length(operator) between 1 and 64),
+  act text not null check (act in ('credit', 'top_up', 'refund', 'suspend', 'resume', 'revoke_key')),
+  wallet_id uuid,
+  target text not null check (length(target) between 1 and 255),
+  reason text not null check (length(reason) between 1 and 500),
+  outcome text not null,
+  details jsonb not null default '{}'
+);
+
+create index audit_by_wallet on pb.audit_log (wallet_id, number desc);
+
+create function pb.refuse_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'this table only grows' using errcode = 'restrict_violation';
+end
+$$;
+
+create trigger audit_only_grows before update or delete on pb.audit_log
+  for each row execute function pb.refuse_change();
+create trigger audit_is_not_emptied before truncate on pb.audit_log
+  for each statement execute function pb.refuse_change();
+
+-- What the last reconciliations found, for whoever asks between two of them.
+create table pb.reconciliations (
+  at timestamptz primary key,
+  differences bigint not null check (differences >= 0),
+  checks jsonb not null
+);
+
+create function pb.note_act(
+  the_operator text, the_act text, the_wallet uuid, the_target text, the_reason text, the_outcome text,
+  the_details jsonb default '{}'
+) returns void
+language sql set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into pb.audit_log (operator, act, wallet_id, target, reason, outcome, details)
+  values (the_operator, the_act, the_wallet, the_target, the_reason, the_outcome, the_details);
+end;
+
+-- Money into a wallet, once per payment id: 'credit' is ours to give, 'top_up' was received some other way.
+create function pb.operator_credit(
+  the_operator text, the_reason text, the_wallet uuid, the_amount bigint, the_kind pb.transfer_kind,
+  the_payment text, the_transfer uuid
+) returns table (outcome text, balance_micros bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  select t.outcome, t.balance_micros into outcome, balance_micros
+  from pb.top_up(array[the_payment], array[the_wallet], array[the_amount], array[the_transfer], the_kind) t;
+  perform pb.note_act(
+    the_operator, the_kind::text, the_wallet, the_payment, the_reason, outcome,
+    jsonb_build_object('amount_micros', the_amount)
+  );
+  return next;
+end
+$$;
+
+-- The price of a captured search, given back at most once. What a caller quotes is the Request-Id alone.
+create function pb.operator_refund(the_operator text, the_reason text, the_search uuid, the_transfer uuid)
+returns table (outcome text, balance_micros bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  the_wallet uuid := (select s.wallet_id from pb.searches s where s.id = the_search);
+begin
+  select r.outcome, r.balance_micros into outcome, balance_micros
+  from pb.refund(array[the_search], array[the_wallet], array[the_transfer], array[the_reason]) r;
+  perform pb.note_act(the_operator, 'refund', the_wallet, the_search::text, the_reason, outcome);
+  return next;
+end
+$$;
+
+create function pb.operator_suspend(the_operator text, the_reason text, the_wallet uuid, is_suspended boolean)
+returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was_found boolean := pb.suspend_wallet(the_wallet, is_suspended);
+begin
+  if was_found then
+    perform pb.note_act(
+      the_operator, case when is_suspended then 'suspend' else 'resume' end, the_wallet, the_wallet::text, the_reason, 'done'
+    );
+  end if;
+  return was_found;
+end
+$$;
+
+-- 'revoked', 'repeated' or 'unknown_key'.
+create function pb.operator_revoke_key(the_operator text, the_reason text, the_key uuid) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  the_wallet uuid := (select k.wallet_id from pb.keys k where k.id = the_key);
+  outcome text;
+begin
+  if the_wallet is null then
+    return 'unknown_key';
+  end if;
+  outcome := case when pb.revoke_key(the_wallet, the_key) then 'revoked' else 'repeated' end;
+  perform pb.note_act(the_operator, 'revoke_key', the_wallet, the_key::text, the_reason, outcome);
+  return outcome;
+end
+$$;
+
+revoke all on function
+  pb.refuse_change, pb.note_act, pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key
+  from public;
+
+grant usage on schema pb to pennyblack_operator;
+grant execute on function
+  pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.applied_migrations
+  to pennyblack_operator;
+grant select (id, name, credited_micros, debited_micros, held_micros, suspended_at, created_at)
+  on pb.wallets to pennyblack_operator;
+grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+  on pb.transfers to pennyblack_operator;
+grant select (id, wallet_id, mode, name, start, scopes, expires_at, revoked_at, created_at)
+  on pb.keys to pennyblack_operator;
+grant select on pb.audit_log, pb.reconciliations to pennyblack_operator;
+
+create policy every_wallet on pb.wallets for select to pennyblack_operator using (true);
+create policy every_transfer on pb.transfers for select to pennyblack_operator using (true);

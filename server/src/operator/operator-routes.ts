@@ -1,0 +1,152 @@
+import type { FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Pool } from "../db/pool.ts";
+import type { OperatorRoute } from "../http/ops-server.ts";
+import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
+import { invalidInput, jsonReader } from "../http/read-json.ts";
+import { formatUsd, parseUsd } from "../lib/money.ts";
+import { Problem } from "../problems.ts";
+import type { EntryOfWallet, WalletSummary } from "../wallet/wallet.ts";
+import { type AuditLine, credit, readAudit, refund, revokeAnyKey, setSuspended } from "./operator.ts";
+
+export interface OperatorParts {
+  db: Pool;
+  listWallets(wanted: { id?: string; name?: string; before?: string; most: number }): Promise<WalletSummary[]>;
+  findEntries(requestId: string): Promise<EntryOfWallet[]>;
+  readReconciliation(): Promise<unknown>;
+}
+
+const reason = Type.String({ minLength: 1, maxLength: 500 });
+const readReason = jsonReader(Type.Object({ reason }, { additionalProperties: false }));
+const readCredit = jsonReader(
+  Type.Object(
+    {
+      amount: Type.String(),
+      kind: Type.Enum(["promotion", "invoice"]),
+      reference: Type.String({ minLength: 1, maxLength: 200, pattern: "^[\\x21-\\x7e]+$" }),
+      reason,
+    },
+    { additionalProperties: false },
+  ),
+);
+
+/** What an operator sees and does. The tokens are checked by the internal listener, before any of this. */
+export function operatorRoutes(parts: OperatorParts): OperatorRoute[] {
+  const { db } = parts;
+  return [
+    { method: "GET", path: "wallets", handle: (request) => showWallets(parts, request) },
+    {
+      method: "GET",
+      path: "wallets/:id",
+      handle: async (request) => {
+        const [wallet] = await parts.listWallets({ id: readId(request), most: 1 });
+        return wallet ? showWallet(wallet) : notFound();
+      },
+    },
+    {
+      method: "POST",
+      path: "wallets/:id/credit",
+      handle: async (request, operator) => {
+        const walletId = readId(request);
+        const { amount: text, kind, reference, reason } = await readCredit(request.raw);
+        const amount = parseUsd(text);
+        if (!amount) throw invalidInput([{ pointer: "#/amount", code: "invalid", detail: "must be like 5.00" }]);
+        const given = { walletId, amount, kind: kinds[kind], paymentId: `${kind}:${reference}` };
+        const { outcome, balance } = await credit(db, { operator, reason }, given);
+        if (outcome === "unknown_wallet") notFound();
+        return { outcome, balance: formatUsd(balance) };
+      },
+    },
+    ...(["suspend", "resume"] as const).map(
+      (word): OperatorRoute => ({
+        method: "POST",
+        path: `wallets/:id/${word}`,
+        handle: async (request, operator) => {
+          const { reason } = await readReason(request.raw);
+          const found = await setSuspended(db, { operator, reason }, readId(request), word === "suspend");
+          return found ? { suspended: word === "suspend" } : notFound();
+        },
+      }),
+    ),
+    {
+      method: "POST",
+      path: "keys/:id/revoke",
+      handle: async (request, operator) => {
+        const { reason } = await readReason(request.raw);
+        const outcome = await revokeAnyKey(db, { operator, reason }, readId(request));
+        return outcome === "unknown_key" ? notFound() : { outcome };
+      },
+    },
+    {
+      method: "POST",
+      path: "searches/:id/refund",
+      handle: async (request, operator) => {
+        const { reason } = await readReason(request.raw);
+        const outcome = await refund(db, { operator, reason }, readId(request));
+        return outcome === "not_captured" ? notFound() : { outcome };
+      },
+    },
+    { method: "GET", path: "entries", handle: (request) => showEntries(parts, request) },
+    { method: "GET", path: "reconciliation", handle: () => parts.readReconciliation() },
+    { method: "GET", path: "audit", handle: (request) => showAudit(db, request) },
+  ];
+}
+
+const kinds = { promotion: "credit", invoice: "top_up" } as const;
+
+async function showWallets(parts: OperatorParts, request: FastifyRequest) {
+  const { name, cursor, limit } = readParameters(request.query, ["name", "cursor", "limit"]);
+  const most = readLimit(limit, { usual: 50, most: 200 });
+  const before = readCursor(cursor);
+  const found = await parts.listWallets({ ...(name && { name }), ...(before && { before }), most: most + 1 });
+  const wallets = found.slice(0, most);
+  const last = wallets.at(-1);
+  return { wallets: wallets.map(showWallet), next_cursor: found.length > most && last ? toCursor(last.id) : null };
+}
+
+function showWallet({ id, name, balance, held, isSuspended, createdAt }: WalletSummary) {
+  const money = { balance: formatUsd(balance), held: formatUsd(held), currency: "usd" };
+  return { id, name, ...money, suspended: isSuspended, created_at: createdAt.toISOString() };
+}
+
+/** Answers "was this search charged, and was it given back?" from the Request-Id alone. */
+async function showEntries(parts: OperatorParts, request: FastifyRequest) {
+  const { request_id: requestId } = readParameters(request.query, ["request_id"]);
+  if (!requestId || !isUuid(requestId)) throw invalidParameter("request_id", "must be a Request-Id");
+  const entries = await parts.findEntries(requestId);
+  return {
+    entries: entries.map((entry) => ({
+      id: entry.id,
+      wallet_id: entry.walletId,
+      kind: entry.kind,
+      amount: formatUsd(entry.amount),
+      created_at: entry.createdAt.toISOString(),
+    })),
+  };
+}
+
+async function showAudit(db: Pool, request: FastifyRequest) {
+  const { wallet, cursor, limit } = readParameters(request.query, ["wallet", "cursor", "limit"]);
+  if (wallet !== undefined && !isUuid(wallet)) throw invalidParameter("wallet", "must be an id");
+  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
+    throw invalidParameter("cursor", "must be a next_cursor of ours");
+  const most = readLimit(limit, { usual: 50, most: 200 });
+  const before = cursor === undefined ? undefined : BigInt(cursor);
+  const found = await readAudit(db, { walletId: wallet, before, most: most + 1 });
+  const lines = found.slice(0, most);
+  const last = lines.at(-1);
+  return { lines: lines.map(showLine), next_cursor: found.length > most && last ? String(last.number) : null };
+}
+
+function showLine({ at, operator, act, walletId, target, reason, outcome, details }: AuditLine) {
+  return { at: at.toISOString(), operator, act, wallet_id: walletId, target, reason, outcome, details };
+}
+
+function readId(request: FastifyRequest): string {
+  const { id } = request.params as { id: string };
+  return isUuid(id) ? id : notFound();
+}
+
+function notFound(): never {
+  throw new Problem("not_found");
+}

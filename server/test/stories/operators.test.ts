@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { reconcile } from "../../src/wallet/reconcile.ts";
+import { keepReport } from "../../src/wallet/wallet.ts";
+import { createTestDatabase } from "../database.ts";
+import { startHostileUpstream } from "../hostile-upstream.ts";
+import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+
+// What an operator does on the internal listener, and the line that every act leaves.
+
+const db = await createTestDatabase();
+const upstream = await startHostileUpstream();
+const token = "an-operator-token-of-forty-characters-ok";
+const server = await startTestServer(db, {
+  PENNYBLACK_SEARXNG_URL: upstream.url,
+  PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
+  PENNYBLACK_OPERATORS: `alice:${token}`,
+});
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await db.drop();
+});
+
+async function operate(path: string, body?: unknown, bearer = token): Promise<{ status: number; body: Reply["body"] }> {
+  const response = await fetch(`${server.opsUrl}/operator/${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const answer: Reply["body"] = await response.json();
+  return { status: response.status, body: answer };
+}
+
+async function auditOf(walletId: string): Promise<string[]> {
+  const { body } = await operate(`audit?wallet=${walletId}`);
+  return body.lines.map((line: Record<string, string>) =>
+    [line["operator"], line["act"], line["outcome"], line["reason"]].join(" "),
+  );
+}
+
+const pages = ["upstreams", "wallets", "audit", "reconciliation", "entries?request_id=0"];
+
+test("nobody enters without a token, whatever the page", async () => {
+  for (const page of pages) assert.equal((await operate(page, undefined, "not-a-token")).status, 401, page);
+  const { walletId } = await createTestWallet(db, "0.05");
+  const refused = await operate(`wallets/${walletId}/credit`, { amount: "5.00" }, "not-a-token");
+  assert.deepEqual([refused.status, refused.body.code], [401, "authentication_required"]);
+  assert.deepEqual(await auditOf(walletId), []);
+});
+
+test("a credit moves money once per reference, and leaves a line each time it is tried", async () => {
+  const { walletId, management } = await createTestWallet(db, "0.05");
+  const credit = { amount: "5.00", kind: "promotion", reference: "WELCOME-1", reason: "first customer" };
+  assert.deepEqual((await operate(`wallets/${walletId}/credit`, credit)).body, {
+    outcome: "credited",
+    balance: "5.05",
+  });
+  assert.deepEqual((await operate(`wallets/${walletId}/credit`, credit)).body.outcome, "repeated");
+  const other = await operate(`wallets/${walletId}/credit`, { ...credit, amount: "6.00" });
+  assert.equal(other.body.outcome, "conflicting");
+  assert.equal((await server.readMoney(management)).balance, "5.05");
+  assert.deepEqual(await auditOf(walletId), [
+    "alice credit conflicting first customer",
+    "alice credit repeated first customer",
+    "alice credit credited first customer",
+  ]);
+});
+
+test("a search is given back by its Request-Id alone, at most once", async () => {
+  const { live, management, walletId } = await createTestWallet(db, "0.05");
+  const reply = await server.search(live, { query: "cats" });
+  const requestId = reply.headers.get("request-id") ?? "";
+  const found = await operate(`entries?request_id=${requestId}`);
+  assert.deepEqual(
+    found.body.entries.map((entry: Record<string, string>) => [entry["wallet_id"], entry["kind"], entry["amount"]]),
+    [[walletId, "capture", "-0.01"]],
+  );
+  const path = `searches/${requestId}/refund`;
+  assert.equal((await operate(path, { reason: "wrong answer" })).body.outcome, "refunded");
+  assert.equal((await operate(path, { reason: "wrong answer" })).body.outcome, "repeated");
+  assert.equal((await server.readMoney(management)).balance, "0.05");
+  assert.equal((await operate(`searches/${walletId}/refund`, { reason: "no such search" })).status, 404);
+  assert.deepEqual(await auditOf(walletId), [
+    "alice refund repeated wrong answer",
+    "alice refund refunded wrong answer",
+  ]);
+});
+
+test("a suspended wallet pays for nothing until it is resumed, and a revoked key for nothing at all", async () => {
+  const { live, liveKeyId, walletId } = await createTestWallet(db, "0.05");
+  await operate(`wallets/${walletId}/suspend`, { reason: "under review" });
+  // A key is remembered for a second at most; the hold asks again.
+  assert.deepEqual((await server.search(live, { query: "cats" })).body.code, "account_suspended");
+  await operate(`wallets/${walletId}/resume`, { reason: "all is well" });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1_100);
+  });
+  assert.equal((await server.search(live, { query: "cats" })).status, 200);
+  assert.equal((await operate(`keys/${liveKeyId}/revoke`, { reason: "leaked" })).body.outcome, "revoked");
+  assert.equal((await server.search(live, { query: "cats" })).body.code, "api_key_revoked");
+  assert.deepEqual(await auditOf(walletId), [
+    "alice revoke_key revoked leaked",
+    "alice resume done all is well",
+    "alice suspend done under review",
+  ]);
+});
+
+test("an act needs a reason, and a fault in it names its place", async () => {
+  const { walletId } = await createTestWallet(db, "0.05");
+  for (const body of [{}, { reason: "" }, { reason: "x".repeat(501) }, { reason: "x", extra: 1 }]) {
+    const { status, body: problem } = await operate(`wallets/${walletId}/suspend`, body);
+    assert.deepEqual([status, problem.code], [400, "invalid_request"]);
+    assert.equal(problem.errors.length, 1);
+  }
+  for (const path of [`wallets/${crypto.randomUUID()}/suspend`, "wallets/none/suspend", `keys/${walletId}/revoke`]) {
+    assert.equal((await operate(path, { reason: "x" })).status, 404, path);
+  }
+  assert.deepEqual(await auditOf(walletId), []);
+});
+
+test("wallets are listed newest first, page by page, and found by a part of their name", async () => {
+  const made = [];
+  for (let count = 0; count < 3; count += 1) made.unshift((await createTestWallet(db, "0.05")).walletId);
+  const first = await operate("wallets?limit=2");
+  const second = await operate(`wallets?limit=2&cursor=${first.body.next_cursor}`);
+  const ids = [...first.body.wallets, ...second.body.wallets].map((wallet: { id: string }) => wallet.id);
+  assert.deepEqual(ids.slice(0, 3), made);
+  assert.equal((await operate("wallets?name=TES")).body.wallets.length > 0, true);
+  assert.deepEqual((await operate("wallets?name=nobody")).body.wallets, []);
+  assert.equal((await operate(`wallets/${made[0]}`)).body.balance, "0.05");
+});
+
+test("the last reconciliation can be read between two of them", async () => {
+  assert.equal((await operate("reconciliation")).body.last, null);
+  const report = await reconcile(db.owner);
+  await keepReport(db.owner, report);
+  const { last, before } = (await operate("reconciliation")).body;
+  assert.deepEqual([last.differences, last.checks.length, before], [0, report.checks.length, []]);
+});
+
+test("the audit log only grows, even for the owner of the tables", async () => {
+  for (const sql of ["update pb.audit_log set reason = 'x'", "delete from pb.audit_log", "truncate pb.audit_log"]) {
+    await assert.rejects(db.owner.query(sql), /this table only grows/, sql);
+  }
+});
+
+test("the operator's role cannot move money past its functions", async () => {
+  const { walletId } = await createTestWallet(db, "0.05");
+  for (const sql of [
+    `select pb.top_up('{x}', '{${walletId}}', '{1000000}', '{${walletId}}', 'credit')`,
+    `select pb.suspend_wallet('${walletId}', true)`,
+    `update pb.wallets set credited_micros = 1`,
+    `insert into pb.audit_log (operator, act, target, reason, outcome) values ('x', 'credit', 'x', 'x', 'x')`,
+  ]) {
+    await assert.rejects(db.operator.query(sql), /permission denied/, sql);
+  }
+});
