@@ -12,7 +12,7 @@ import { setTimeout as wait } from "node:timers/promises";
 /** The lane is full, or the owner's half of it. Nothing was sent. */
 export class LaneFull extends Error {}
 
-/** The item's time was over before it was sent. Nothing was sent. */
+/** The item's time was over before it was sent, or sent with others and refused. Nothing was committed. */
 export class NeverSent extends Error {}
 
 /** It was sent, and whether it was committed could not be learned in time. */
@@ -36,7 +36,6 @@ export interface Lane<Item, Result> {
 interface Ticket<Item, Result> {
   item: Item;
   deadline: number;
-  wasSent: boolean;
   /** It was sent once and what became of that is not known: no later refusal of the same can tell. */
   isInDoubt: boolean;
   resolve: (result: Result) => void;
@@ -55,7 +54,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     // One busy owner must not fill the lane, or all the others would be turned away at its door.
     if (waiting >= mostWaiting || queue.length >= mostWaiting / 2) return Promise.reject(new LaneFull());
     return new Promise((resolve, reject) => {
-      queue.push({ item, deadline: performance.now() + patienceMs, wasSent: false, isInDoubt: false, resolve, reject });
+      queue.push({ item, deadline: performance.now() + patienceMs, isInDoubt: false, resolve, reject });
       queues.set(owner, queue);
       waiting += 1;
       if (!isBusy) drain();
@@ -97,7 +96,6 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       open = open.filter(stillInTime);
       if (open.length === 0) return;
       try {
-        for (const ticket of open) ticket.wasSent = true;
         const results = await send(open.map((ticket) => ticket.item));
         for (const [index, ticket] of open.entries()) ticket.resolve(results[index] as Result);
         return;
@@ -119,7 +117,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 
   function stillInTime(ticket: Ticket<Item, Result>): boolean {
     if (performance.now() < ticket.deadline) return true;
-    ticket.reject(ticket.wasSent ? new OutcomeUnknown() : new NeverSent());
+    ticket.reject(ticket.isInDoubt ? new OutcomeUnknown() : new NeverSent());
     return false;
   }
 
