@@ -51,15 +51,25 @@ async function runUntilStopped(options: DevOptions): Promise<void> {
   }
 }
 
-function announce({ addresses, account, searxngUrl, isThrowaway }: Everything, options: DevOptions): void {
+function announce(everything: Everything, options: DevOptions): void {
+  const { addresses, account, upstreams, operatorToken, isThrowaway } = everything;
   const { url, opsUrl } = addresses;
   const { liveKey, testKey, managementKey, walletId } = account;
   // Since Node itself began, which is as close as we get to when the person pressed Enter.
   const seconds = (performance.now() / 1_000).toFixed(1);
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ url, opsUrl, liveKey, testKey, managementKey, walletId })}\n`
-      : welcome({ url, opsUrl, account, balance: formatUsd(options.balance), searxngUrl, isThrowaway, seconds }),
+      ? `${JSON.stringify({ url, opsUrl, liveKey, testKey, managementKey, walletId, operatorToken })}\n`
+      : welcome({
+          url,
+          opsUrl,
+          account,
+          upstreams,
+          operatorToken,
+          isThrowaway,
+          seconds,
+          balance: formatUsd(options.balance),
+        }),
   );
   if (options.json) say(`Ready after ${seconds} s.`);
 }

@@ -13,6 +13,7 @@ export function makeEnvironment(
   return {
     PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
     PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
+    PENNYBLACK_OPERATORS: `dev:${randomBytes(24).toString("hex")}`,
     PENNYBLACK_PUBLIC_URL: addresses.url,
     PENNYBLACK_DRAIN_MS: "0",
     ...Object.fromEntries(settings),

@@ -33,7 +33,8 @@ export interface DevAccount extends Account {
 export interface Everything {
   addresses: Addresses;
   account: DevAccount;
-  searxngUrl: string | undefined;
+  upstreams: string[];
+  operatorToken: string | undefined;
   /** The data was made for this start and goes with it. */
   isThrowaway: boolean;
   /** What must stay alive. */
@@ -51,14 +52,15 @@ export async function startEverything(options: DevOptions, context: StartContext
   const urls = await step("roles and tables", () => prepareDatabase(devDatabaseUrl ?? postgres?.url ?? ""));
   const made = makeEnvironment(environment, { addresses, urls });
   // Before the processes would complain one after the other, each in its own words.
-  readConfig([...serverSettings, ...workerSettings], { ...environment, ...made });
+  const { upstreams, operators } = readConfig([...serverSettings, ...workerSettings], { ...environment, ...made });
   const account = await step("wallet and keys", () => createDevAccount(urls.owner, made, options.balance));
   opened.defer(writeEnvironmentFile(made));
   const children = await step("server and worker", () => startProcesses(made, addresses, context));
   return {
     addresses,
     account,
-    searxngUrl: made["PENNYBLACK_SEARXNG_URL"],
+    upstreams: upstreams.map(({ name }) => name),
+    operatorToken: operators[0]?.token,
     isThrowaway: postgres !== undefined,
     parts: [...children, ...(postgres ? [postgres] : []), ...(searx ? [searx] : [])],
   };

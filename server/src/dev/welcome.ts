@@ -5,20 +5,35 @@ export interface Welcome {
   opsUrl: string;
   account: DevAccount;
   balance: string;
-  searxngUrl: string | undefined;
+  /** Who is asked, in order. */
+  upstreams: readonly string[];
+  operatorToken: string | undefined;
   /** The data was made for this start and goes with it. */
   isThrowaway: boolean;
   seconds: string;
 }
 
-export function welcome({ url, opsUrl, account, balance, searxngUrl, isThrowaway, seconds }: Welcome): string {
-  const upstream = searxngUrl
-    ? `The live key searches through ${searxngUrl}.`
-    : `No upstream is connected yet, so the live key answers 503 and costs nothing. Connect a SearXNG:
+export function welcome({
+  url,
+  opsUrl,
+  account,
+  balance,
+  upstreams,
+  operatorToken,
+  isThrowaway,
+  seconds,
+}: Welcome): string {
+  const upstream =
+    upstreams.length > 0
+      ? `The live key searches through ${upstreams.join(", then ")}.`
+      : `No upstream is connected yet, so the live key answers 503 and costs nothing. Connect one:
 
   PENNYBLACK_SEARXNG_URL=http://localhost:8888 npm run dev
+  PENNYBLACK_BRAVE_KEY=... npm run dev
 
-On Debian 12 there is one to try: npm run dev -- --with-searx`;
+On Debian 12 there is one to try, npm run dev -- --with-searx; npm run providers -- list shows them all.`;
+  const operator =
+    operatorToken === undefined ? "" : `\n  operator token  ${operatorToken}   ${opsUrl}/operator/upstreams`;
   return `
 Pennyblack is ready, after ${seconds} s.
 
@@ -27,7 +42,7 @@ Pennyblack is ready, after ${seconds} s.
 
   test key        ${account.testKey}   free, made-up results
   live key        ${account.liveKey}   0.01 USD a search; the wallet has ${balance} USD of play money
-  management key  ${account.managementKey}   reads the wallet
+  management key  ${account.managementKey}   reads the wallet${operator}
 
 Try it:
 

@@ -55,7 +55,15 @@ test("with nothing but npm: searches are answered and paid for, admin works besi
   const dev = await start({ environment: { PENNYBLACK_SEARXNG_URL: upstreamUrl } });
   const pids = dev.descendants();
   assert.ok(pids.length >= 4, "a server, a worker, a keeper and a PostgreSQL");
-  assert.deepEqual(Object.keys(dev.ready), ["url", "opsUrl", "liveKey", "testKey", "managementKey", "walletId"]);
+  assert.deepEqual(Object.keys(dev.ready), [
+    "url",
+    "opsUrl",
+    "liveKey",
+    "testKey",
+    "managementKey",
+    "walletId",
+    "operatorToken",
+  ]);
   assert.equal(dev.stdout().split("\n").length, 2, "one line on stdout");
   assert.equal((await search(dev, dev.ready.testKey)).status, 200);
   const paid = await search(dev, dev.ready.liveKey);
