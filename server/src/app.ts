@@ -13,7 +13,9 @@ import { describeRoutes } from "./http/openapi.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
-import { createKeys, type Enter, type Keys } from "./keys/keys.ts";
+import { keyRoutes } from "./keys/key-routes.ts";
+import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
+import { noteKeyUses } from "./keys/note-uses.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
@@ -55,7 +57,8 @@ export function createApp(config: ServerConfig, log: Log): App {
   const { ledgerPool, tenantPool } = createPools(config, log);
   const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
-  const keys = createKeys(ledgerPool, config.keyPeppers);
+  const keyUses = noteKeyUses(ledgerPool);
+  const keys = createKeys(ledgerPool, config.keyPeppers, keyUses.note);
   const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
   metrics.watchWaiting(() => ledger.waiting());
 
@@ -68,9 +71,11 @@ export function createApp(config: ServerConfig, log: Log): App {
   metrics.watchUpstreams(() =>
     router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
   );
+  const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
   const routes: Route[] = [
     ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router })),
-    ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
+    ...walletRoutes(management),
+    ...keyRoutes({ ...management, pepper: newestPepper(config) }),
   ];
   let openapi: string | undefined;
   routes.push(
@@ -109,6 +114,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     async close() {
       await http.close();
       await caller.close();
+      await keyUses.close();
       await Promise.all([ledgerPool.end(), tenantPool.end()]);
       redis?.disconnect();
       await ops.close();
@@ -134,10 +140,16 @@ function createPools(config: ServerConfig, log: Log): { ledgerPool: Pool; tenant
   return { ledgerPool, tenantPool };
 }
 
+function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
+  if (!newest) throw new Error("there is a pepper, or the configuration would have been refused");
+  return newest;
+}
+
 function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
   return async function enter(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
-    const place = await enterLimits({ keyId: principal.keyId, ...managementLimits });
+    // Counted apart, so that a key that searches as fast as it may can still ask what is left of its budget.
+    const place = await enterLimits({ keyId: `manage ${principal.keyId}`, ...managementLimits });
     reply.raw.once("close", () => place.leave());
     reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
     return principal;
