@@ -100,7 +100,8 @@ export function readNewKey(body: Static<typeof newKeySchema>, own: readonly Scop
   if (unfit) faults.push(invalid("scopes", `may not hold ${unfit} for a ${mode} key`));
   if (mode !== "live" && body.budget) faults.push(budgetWithoutSpending);
   const parts = readParts(body, faults);
-  return { searches_per_second: 1_000, searches_in_flight: 1_000, ...parts, scopes };
+  const { searches_per_second = 1_000, searches_in_flight = 1_000 } = parts;
+  return { ...parts, searches_per_second, searches_in_flight, scopes };
 }
 
 /** The parts to change. */

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { Type } from "typebox";
+import { isDefinite } from "../db/lane.ts";
 import type { Pool } from "../db/pool.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
@@ -241,8 +242,9 @@ function unavailable(cause: unknown): never {
 
 /** A change whose answer was lost may have been made. */
 function explain(cause: unknown): never {
-  const isText = cause instanceof pg.DatabaseError && cause.code === "22P02";
-  if (isText) throw invalidInput([invalid("allowed_ips", networkRule)]);
+  const isNoNetwork = cause instanceof pg.DatabaseError && cause.code === "22P02";
+  if (isNoNetwork) throw invalidInput([invalid("allowed_ips", networkRule)]);
+  if (isDefinite(cause)) throw cause;
   throw new Problem("ledger_unavailable", {
     detail:
       "The database did not answer in time. Nothing was charged, but the change may have been made: look at the keys before you try again.",

@@ -8,6 +8,7 @@ import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey 
 import { defaultScopes, type Scope } from "./scopes.ts";
 
 export type { KeyMode, Pepper } from "./key-format.ts";
+export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
 export { listKeys } from "./list-keys.ts";
 export type { Scope } from "./scopes.ts";
 

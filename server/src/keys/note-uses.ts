@@ -5,7 +5,7 @@ const mostAtOnce = 1_000;
 
 export interface KeyUses {
   /** Costs one entry of a set: it runs for every request. */
-  note(keyId: string): void;
+  note: (keyId: string) => void;
   /** Writes what is not yet written, once. */
   close(): Promise<void>;
 }
@@ -25,7 +25,9 @@ export function noteKeyUses(db: Queryable): KeyUses {
     }
   }
 
-  const timer = setInterval(() => write().catch(() => undefined), everyMs).unref();
+  const timer = setInterval(() => {
+    write().catch(() => undefined);
+  }, everyMs).unref();
   return {
     note: (keyId) => void used.add(keyId),
     async close() {
