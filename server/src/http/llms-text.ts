@@ -20,6 +20,7 @@ Content-Type: application/json
   retry never pays twice.
 - 402 insufficient_balance: tell the user; top_up.url is where money is added. Do not retry.
 - Search-Run: my-task; max=0.50; ttl=3600 caps what all searches with the same name may spend together.
+- GET ${publicUrl}/v1/key with the same key tells what it may do and what is left of its budget, for nothing.
 - Keys that begin with pb_test_ cost nothing and give made-up results; the query test:upstream_503 and the like ask for
   a failure on purpose.
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import pg from "pg";
 import { revokeKey, type Scope } from "../../src/keys/keys.ts";
 import { createTestDatabase } from "../database.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
 import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { until } from "../until.ts";
 
 // Keys as their owner manages them: with a management key, over the API.
 
@@ -311,4 +313,43 @@ test("a server notes which keys were used, at the latest when it stops", async (
   const { body } = await manage("GET", `/v1/keys/${id}`);
   assert.ok(Math.abs(Date.parse(body.last_used_at) - Date.now()) < 10_000);
   assert.equal((await manage("GET", `/v1/keys/${unused.id}`)).body.last_used_at, null);
+});
+
+test("whatever is done to a key waits for the wallet's lock, as its holds do", async () => {
+  const other = await createTestWallet(db, "1.00");
+  const ids: string[] = [];
+  for (const name of ["change", "rotate", "revoke"]) {
+    ids.push((await manage("POST", "/v1/keys", { mode: "live", name }, other.management)).body.id);
+  }
+  const [changed, rotated, revoked] = ids;
+  // Only a superuser sees what others wait for.
+  const watcher = new pg.Client({ connectionString: db.superuserUrl });
+  await watcher.connect();
+  const lock = await db.owner.connect();
+  await lock.query("begin");
+  await lock.query("select from pb.wallets where id = $1 for no key update", [other.walletId]);
+  const acts = Promise.all([
+    manage("POST", "/v1/keys", { mode: "live", name: "x" }, other.management),
+    manage("PATCH", `/v1/keys/${changed}`, { budget: { day: "0.00" } }, other.management),
+    manage("POST", `/v1/keys/${rotated}/rotate`, { grace_seconds: 0 }, other.management),
+    manage("DELETE", `/v1/keys/${revoked}`, undefined, other.management),
+  ]);
+  try {
+    await until(
+      "all four wait",
+      async () => {
+        const { rows } = await watcher.query(
+          `select from pg_stat_activity where datname = $1 and usename = 'pennyblack_tenant' and wait_event_type = 'Lock'`,
+          [db.name],
+        );
+        return rows.length === 4;
+      },
+      1_900,
+    );
+  } finally {
+    await lock.query("rollback");
+    lock.release();
+    await watcher.end();
+  }
+  for (const { status, text } of await acts) assert.equal(status, 200, text);
 });

@@ -46,8 +46,8 @@ export function readOperations({ paths }: OpenapiDocument): Operation[] {
 
 /** What the table lacks, or has too much, as sentences that say what to do. */
 export function findGaps(operations: readonly Operation[], table: Readonly<Record<string, MakeRequest>>): string[] {
-  const private_ = operations.filter(({ isPublic }) => !isPublic);
-  const missing = private_.flatMap((operation) => {
+  const closed = operations.filter(({ isPublic }) => !isPublic);
+  const missing = closed.flatMap((operation) => {
     const takes = [
       ...operation.inPath.map((name) => `the path parameter "${name}"`),
       ...operation.inQuery.filter(namesThing).map((name) => `the parameter "${name}"`),
@@ -59,7 +59,7 @@ export function findGaps(operations: readonly Operation[], table: Readonly<Recor
         `Add a line "${operation.name}" with a request of the tenant it is given to server/test/tenants/tenant-requests.ts.`,
     ];
   });
-  const stale = Object.keys(table).filter((name) => !private_.some((operation) => operation.name === name));
+  const stale = Object.keys(table).filter((name) => !closed.some((operation) => operation.name === name));
   return [...missing, ...stale.map((name) => `${name} is in tenant-requests.ts, but openapi.json has no such route.`)];
 }
 

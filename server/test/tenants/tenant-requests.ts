@@ -7,7 +7,7 @@ export interface Tenant extends TestWallet {
   /** Stands in the name of everything that is theirs, so that a stranger's answer can be searched for it. */
   mark: string;
   /** Sends a request with their management key. */
-  manage(method: string, path: string, body?: unknown): Promise<Reply>;
+  manage: (method: string, path: string, body?: unknown) => Promise<Reply>;
   /** The Request-Id of a search they paid for. */
   paidSearch: string;
 }

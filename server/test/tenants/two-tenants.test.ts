@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import { revokeKey } from "../../src/keys/keys.ts";
 import { createTestDatabase } from "../database.ts";
@@ -99,6 +100,19 @@ function assertNothingOf(rows: string[], reply: Reply, brought: string): void {
   }
 }
 
+/** The same request for something that does not exist. */
+function withUnknownIds(request: TenantRequest): TenantRequest {
+  const strange = Object.entries(request.query ?? {}).map(([name, value]) => [
+    name,
+    value.replaceAll(uuid, () => randomUUIDv7()),
+  ]);
+  return { ...request, ...(request.query && { query: Object.fromEntries(strange) }) };
+}
+
+function tellable({ status, body }: Reply): unknown {
+  return [status, { ...body, request_id: undefined }];
+}
+
 test("every route that takes an id or a body has a request in tenant-requests.ts", () => {
   assert.ok(operations.length > 10);
   assert.deepEqual(findGaps(operations, tenantRequests), []);
@@ -138,6 +152,10 @@ for (const operation of operations.filter(({ isPublic }) => !isPublic)) {
       const reply = await send(operation, asStranger, key);
       assert.ok(reply.status < 500, reply.text);
       assertNothingOf(before, reply, brought);
+      if (asStranger.query) {
+        const unknown = await send(operation, withUnknownIds(asStranger), key);
+        assert.deepEqual(tellable(reply), tellable(unknown), "another's id does not answer like one that is nobody's");
+      }
       if (operation.inPath.length === 0) continue;
       // Their management key may do everything, so that it is not the scope that keeps them out.
       const allowed = key === rightKey(stranger) ? [404] : [401, 403, 404];
@@ -156,15 +174,18 @@ for (const operation of operations.filter(({ isPublic }) => !isPublic)) {
   test(`${operation.name} shows a stranger with another's cursor their own rows at most`, async () => {
     const { query, ...request } = await makeRequest(operation);
     const others = Object.fromEntries(Object.entries(query ?? {}).filter(([name]) => !namesThing(name)));
-    const page = (cursor: object): TenantRequest => ({ ...request, query: { ...others, limit: "1", ...cursor } });
-    const first = await send(operation, page({}), rightKey(owner));
+    const page = (more: object): TenantRequest => ({ ...request, query: { ...others, ...more } });
+    const first = await send(operation, page({ limit: "1" }), rightKey(owner));
     const { next_cursor: cursor } = first.body;
     assert.ok(cursor, `the owner has no second page: let the request of this route make two rows. ${first.text}`);
-    const second = await send(operation, page({ cursor }), rightKey(owner));
+    const second = await send(operation, page({ limit: "1", cursor }), rightKey(owner));
     assert.equal(second.status, 200, second.text);
     assert.notEqual(second.text, first.text);
-    const reply = await send(operation, page({ cursor }), rightKey(stranger));
-    assert.ok(reply.status < 500, reply.text);
-    assertNothingOf(await readRows(owner), reply, "");
+    // Whole pages: rows of both tenants lie beyond the cursor.
+    for (const asked of [page({}), page({ cursor })]) {
+      const reply = await send(operation, asked, rightKey(stranger));
+      assert.ok(reply.status < 500, reply.text);
+      assertNothingOf(await readRows(owner), reply, "");
+    }
   });
 }
