@@ -3,6 +3,7 @@ import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedWallet } from "../../test/seed-wallet.ts";
+import { until } from "../../test/until.ts";
 import { createKeys } from "../keys/keys.ts";
 import { captureBatch, holdBatch } from "../wallet/statements.ts";
 import { findWalletAccount, formatReport, readWallet, reconcile } from "../wallet/wallet.ts";
@@ -148,8 +149,16 @@ test("the last owner can neither leave nor step down, and of two who leave at on
   const [one, other] = [await leave(first), await leave(second)];
   // As at commit, and held there: each has left and neither has committed.
   await one.query("set constraints all immediate");
+  const { rows: pids } = await other.query<{ pid: number }>("select pg_backend_pid() as pid");
   const refused = assert.rejects(other.query("set constraints all immediate"), { constraint: "an_owner_remains" });
-  await one.query("commit");
+  await until(
+    "the second waits for the first",
+    async () => {
+      const waiting = await db.owner.query("select from pg_locks where pid = $1 and not granted", [pids[0]?.pid]);
+      return waiting.rowCount === 1;
+    },
+    1_900,
+  ).finally(() => one.query("commit"));
   await refused;
   for (const client of [one, other]) client.release(true);
   assert.deepEqual(
