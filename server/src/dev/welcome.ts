@@ -25,7 +25,7 @@ Pennyblack is ready, after ${seconds} s.
 
   test key        ${account.testKey}   free, made-up results
   live key        ${account.liveKey}   0.01 USD a search; the wallet has ${balance} USD of play money
-  management key  ${account.managementKey}   reads the wallet
+  management key  ${account.managementKey}   manages the wallet and its keys
 
 Try it:
 

@@ -160,10 +160,8 @@ test("what does not fit is refused with its place, and nothing is made", async (
     const { status, body } = await manage("POST", "/v1/keys", { mode: "live", name: "agent", ...fault });
     assert.equal(status, 400, JSON.stringify(fault));
     assert.equal(body.code, "invalid_request");
-    assert.ok(
-      body.errors.some((each: { pointer: string }) => each.pointer === pointer),
-      `${JSON.stringify(fault)}: ${JSON.stringify(body.errors)}`,
-    );
+    const places = body.errors.map((each: { pointer: string }) => each.pointer);
+    assert.deepEqual(places, [pointer], JSON.stringify(body.errors));
   }
   assert.equal(await count(), before);
 });
