@@ -18,6 +18,8 @@ const moneyTables = [
   "refunds",
   "key_budgets",
   "run_budgets",
+  "trials",
+  "trial_days",
 ];
 
 export function findFaults(files: Files): string[] {

@@ -11,7 +11,9 @@ import { describeRoutes } from "./http/openapi.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
-import { createKeys, type Enter, type Keys } from "./keys/keys.ts";
+import { keyRoutes } from "./keys/key-routes.ts";
+import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
+import { noteKeyUses } from "./keys/note-uses.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
 import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
@@ -65,7 +67,8 @@ export function createApp(config: ServerConfig, log: Log): App {
   const connections = openConnections(config, log);
   const { ledgerPool, tenantPool, operatorPool, redis } = connections;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
-  const keys = createKeys(ledgerPool, config.keyPeppers);
+  const keyUses = noteKeyUses(ledgerPool);
+  const keys = createKeys(ledgerPool, config.keyPeppers, keyUses.note);
   const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
   metrics.watchWaiting(() => ledger.waiting());
 
@@ -80,10 +83,12 @@ export function createApp(config: ServerConfig, log: Log): App {
   );
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
+  const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
   const routes: Route[] = [
     ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking })),
     ...lensRoutes(lenses, config.publicUrl),
-    ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
+    ...walletRoutes(management),
+    ...keyRoutes({ ...management, pepper: newestPepper(config) }),
   ];
 
   const http = createHttpServer({
@@ -116,6 +121,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     async close() {
       await http.close();
       await caller.close();
+      await keyUses.close();
       await connections.close();
       await ops.close();
     },
@@ -145,10 +151,16 @@ function operatorParts(db: Pool): OperatorParts {
   };
 }
 
+function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
+  if (!newest) throw new Error("there is a pepper, or the configuration would have been refused");
+  return newest;
+}
+
 function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
   return async function enter(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
-    const place = await enterLimits({ keyId: principal.keyId, ...managementLimits });
+    // Counted apart, so that a key that searches as fast as it may can still ask what is left of its budget.
+    const place = await enterLimits({ keyId: `manage ${principal.keyId}`, ...managementLimits });
     reply.raw.once("close", () => place.leave());
     reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
     return principal;

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Operator } from "./http/operators.ts";
 import type { Pepper } from "./keys/keys.ts";
+import { type Micros, parseUsd } from "./lib/money.ts";
 import type { Adapter, FieldNames, Provider } from "./providers/provider.ts";
 import { adapters } from "./providers/providers.ts";
 
@@ -105,6 +106,9 @@ const settings = {
   },
   /** Where a wallet's owner adds money; the 402 leads there. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
+  /** What a new account gets from us to try it, in USD, and how many accounts a day (UTC) at most. */
+  trialCredit: { variable: "PENNYBLACK_TRIAL_CREDIT", read: withDefault<Micros>(0n, usd) },
+  trialsPerDay: { variable: "PENNYBLACK_TRIALS_PER_DAY", read: withDefault(100, integer(0, 1_000_000)) },
   /** Where a vulnerability is reported, for /.well-known/security.txt. */
   securityContact: { variable: "PENNYBLACK_SECURITY_CONTACT", read: optional(urlOf("mailto:", "https:")) },
   /** "alice:<token>,bob:<token>": who may read /operator/* on the internal listener. */
@@ -147,6 +151,12 @@ function integer(least: number, most: number): Parse<number> {
       throw new Fault(`must be an integer from ${least} to ${most}`);
     return value;
   };
+}
+
+function usd(text: string): Micros {
+  const amount = parseUsd(text);
+  if (amount === undefined) throw new Fault("must be an amount in USD such as 0.50");
+  return amount;
 }
 
 function oneOf(...choices: string[]): Parse<string> {

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
+import { type KeyRouteParts, keyRoutes } from "./keys/key-routes.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import type { LensFolder } from "./lenses/lenses.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
@@ -22,11 +23,12 @@ else write();
 
 function openapi(): string {
   // Described, never called: the parts behind the routes are not needed.
-  const nothing = {} as LensFolder & SearchParts & WalletRouteParts;
+  const nothing = {} as LensFolder & SearchParts & WalletRouteParts & KeyRouteParts;
   const routes: Route[] = [
     ...searchRoutes(nothing),
     ...lensRoutes(nothing, ""),
     ...walletRoutes(nothing),
+    ...keyRoutes(nothing),
     ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;

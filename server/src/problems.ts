@@ -178,6 +178,21 @@ export const problems = {
     page: "The same key and body are being answered right now. When that search finishes, the same request gets its answer without paying again. If its server died, a retry after 15 seconds takes over.",
     retryAfterSeconds: 1,
   },
+  key_limit_reached: {
+    status: 409,
+    title: "The wallet has as many keys as it may",
+    retryable: false,
+    detail: "A wallet has at most 1,000 keys that work. Nothing was changed. Revoke one that is no longer used.",
+    page: "Keys that are revoked or expired do not count. `GET /v1/keys` lists them with `last_used_at`, which tells the ones nobody uses. A rotation with a grace makes one more key until the grace is over.",
+  },
+  key_not_active: {
+    status: 409,
+    title: "The key's life is over",
+    retryable: false,
+    detail:
+      "The key was revoked, has expired or was already rotated, so it cannot be changed like this. Nothing was changed.",
+    page: "A revoked key stays as it is. A key that has expired or was rotated before cannot be rotated: the key that took its place names it in `rotated_from`, and that one can. An expired key lives on when its `expires_at` is changed.",
+  },
   payload_too_large: {
     status: 413,
     title: "The body is too large",

@@ -1,4 +1,5 @@
 import type { ParseArgsOptionsConfig } from "node:util";
+import type { TrialTerms } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
 
@@ -11,6 +12,10 @@ export interface CommandContext {
   pool: Pool;
   /** New keys are made under it. */
   pepper: () => Pepper;
+  /** Older keys may be under any of them. */
+  peppers: () => Pepper[];
+  /** What a new account may get from us. */
+  trialTerms: () => TrialTerms;
   print: (text: string) => void;
   /** For the audit log: the login of whoever runs the command. */
   operator: string;

@@ -1,8 +1,9 @@
+import { openAccount } from "../accounts/accounts.ts";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Pool } from "../db/pool.ts";
-import { createKey, type Pepper } from "../keys/keys.ts";
+import type { Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
-import { createWallet, topUpBatch } from "../wallet/wallet.ts";
+import { topUpBatch } from "../wallet/wallet.ts";
 
 export interface Account {
   walletId: string;
@@ -10,15 +11,13 @@ export interface Account {
   managementKey: string;
 }
 
-/** A wallet, what it begins with as a credit of ours, a key that spends and one that manages: all or nothing. */
+/** An account of nobody's yet, and what its wallet begins with as a credit of ours: all or nothing. */
 export function createAccount(pool: Pool, wanted: { name: string; balance: Micros; pepper: Pepper }): Promise<Account> {
   return inTransaction(pool, async (db) => {
-    const walletId = await createWallet(db, { name: wanted.name });
+    const { walletId, liveKey, managementKey } = await openAccount(db, wanted);
     if (wanted.balance > 0n) {
       await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: wanted.balance }]);
     }
-    const live = await createKey(db, wanted.pepper, { walletId, mode: "live", name: "live" });
-    const management = await createKey(db, wanted.pepper, { walletId, mode: "mgmt", name: "management" });
-    return { walletId, liveKey: live.key, managementKey: management.key };
+    return { walletId, liveKey, managementKey };
   });
 }

@@ -1,11 +1,15 @@
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
+import type { TrialTerms } from "../accounts/accounts.ts";
 import { ConfigFaults, readConfig } from "../config.ts";
 import { createPool } from "../db/pool.ts";
+import type { Pepper } from "../keys/keys.ts";
+import { accountCommands } from "./account-commands.ts";
 import { type Command, CommandFailed, UsageError } from "./command.ts";
 import { databaseCommands } from "./database-commands.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { keyCommands } from "./key-commands.ts";
+import { leakedKeysCommands } from "./leaked-keys-command.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
 import { walletCommands } from "./wallet-commands.ts";
 
@@ -13,8 +17,10 @@ import { walletCommands } from "./wallet-commands.ts";
 
 const nouns: Record<string, Command | Record<string, Command>> = {
   database: databaseCommands,
+  account: accountCommands,
   wallet: walletCommands,
   key: keyCommands,
+  keys: leakedKeysCommands,
   refund: refundCommand,
   reconcile: reconcileCommand,
 };
@@ -67,6 +73,8 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
       values,
       pool,
       pepper: readPepper,
+      peppers: readPeppers,
+      trialTerms: readTrialTerms,
       print,
       operator: `admin:${userInfo().username}`.slice(0, 64),
     });
@@ -84,10 +92,23 @@ function readOptions(command: Command, rest: string[]): ReturnType<typeof parseA
   }
 }
 
-function readPepper(): { version: number; bytes: Buffer } {
-  const [newest] = readConfig(["keyPeppers"]).keyPeppers;
+function readPeppers(): Pepper[] {
+  return readConfig(["keyPeppers"]).keyPeppers;
+}
+
+function readPepper(): Pepper {
+  const [newest] = readPeppers();
   if (!newest) throw new CommandFailed("PENNYBLACK_KEY_PEPPERS is empty.");
   return newest;
+}
+
+function readTrialTerms(): TrialTerms {
+  const {
+    trialCredit: amount,
+    trialsPerDay: mostPerDay,
+    secret,
+  } = readConfig(["trialCredit", "trialsPerDay", "secret"]);
+  return { amount, mostPerDay, secret };
 }
 
 function describe(names: string[]): string {

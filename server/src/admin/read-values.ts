@@ -1,3 +1,4 @@
+import { readEmail } from "../accounts/accounts.ts";
 import { type Micros, parseUsd } from "../lib/money.ts";
 import { UsageError, type Values } from "./command.ts";
 
@@ -9,7 +10,7 @@ export function readText(values: Values, name: string): string {
   return text;
 }
 
-function readOptionalText(values: Values, name: string): string | undefined {
+export function readOptionalText(values: Values, name: string): string | undefined {
   const value = values[name];
   if (value === undefined) return undefined;
   if (typeof value !== "string" || value.trim() === "") throw new UsageError(`--${name} is empty.`);
@@ -27,6 +28,14 @@ export function readId(values: Values, name: string): string {
     throw new UsageError(`--${name} must be an id such as 0192f0c1-7c3e-7000-8000-000000000000.`);
   }
   return text.toLowerCase();
+}
+
+export function readOptionalEmail(values: Values, name: string): string | undefined {
+  const text = readOptionalText(values, name);
+  if (text === undefined) return undefined;
+  const email = readEmail(text);
+  if (email === undefined) throw new UsageError(`--${name} must be an e-mail address such as ada@example.org.`);
+  return email;
 }
 
 export function readOptionalAmount(values: Values, name: string): Micros | undefined {

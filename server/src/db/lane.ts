@@ -129,7 +129,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
  * would fail the same way: bad data, broken constraint, wrong statement, raised by us. A broken connection also
  * carries a five-character code ("EPIPE"), so the severity that only PostgreSQL sends is looked at as well.
  */
-function isDefinite(error: unknown): error is Error {
+export function isDefinite(error: unknown): error is Error {
   if (!(error instanceof Error) || !("severity" in error) || !("code" in error)) return false;
   return /^(22|23|42|P0)/.test(String(error.code));
 }

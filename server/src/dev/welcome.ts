@@ -42,7 +42,7 @@ Pennyblack is ready, after ${seconds} s.
 
   test key        ${account.testKey}   free, made-up results
   live key        ${account.liveKey}   0.01 USD a search; the wallet has ${balance} USD of play money
-  management key  ${account.managementKey}   reads the wallet${operator}
+  management key  ${account.managementKey}   manages the wallet and its keys${operator}
 
 Try it:
 

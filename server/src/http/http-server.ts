@@ -79,7 +79,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     app.route({
       method: route.method,
       url: route.path,
-      handler: (request, reply) => watch(route.handle(request, reply)),
+      handler: (request, reply) => {
+        // To Fastify, "/v1/keys/" is "/v1/keys/:id" with an empty id.
+        if (Object.values(request.params as object).includes("")) throw explainNotFound(options.routes, request);
+        return watch(route.handle(request, reply));
+      },
     });
   }
   // No connection waits for a caller who has gone, but what became of the money still has to be written down.

@@ -21,6 +21,7 @@ Content-Type: application/json
 - 402 insufficient_balance: tell the user; top_up.url is where money is added. Do not retry.
 - Prefer: wait=2 makes the service give up after 2 seconds with a 504 that charges nothing.
 - Search-Run: my-task; max=0.50; ttl=3600 caps what all searches with the same name may spend together.
+- GET ${publicUrl}/v1/key with the same key tells what it may do and what is left of its budget, for nothing.
 - Keys that begin with pb_test_ cost nothing and give made-up results; the query test:upstream_503 and the like ask for
   a failure on purpose.
 

@@ -36,7 +36,8 @@ function describeOperation(route: Route): Json {
     operationId: operationId(route),
     summary: route.summary,
     description: route.description,
-    ...(route.scope && { security: [{ bearer: [] }, { apiKey: [] }], "x-required-scope": route.scope }),
+    ...(route.scope && { security: [{ bearer: [] }, { apiKey: [] }] }),
+    ...(route.scope && route.scope !== "any" && { "x-required-scope": route.scope }),
     parameters: describeParameters(route),
     ...(route.requestBody && {
       requestBody: { required: true, content: { "application/json": { schema: route.requestBody } } },

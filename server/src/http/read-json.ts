@@ -23,14 +23,19 @@ export function jsonReader<Schema extends TSchema>(
     const body = parseJson(await readBody(request));
     if (validator.Check(body)) return body;
     const faults = new Map<string, Fault>();
+    const parents = new Set<string>();
     for (const error of validator.Errors(body)) {
       // One line for each place is enough, and the parent of a wrong member is not itself at fault.
       if (error.keyword === "additionalProperties" || faults.has(error.instancePath)) continue;
+      if (error.keyword === "type") parents.add(error.instancePath);
       const pointer = `#${error.instancePath.slice(0, 100)}`;
       const isUnknown = error.keyword === "boolean";
       const detail = isUnknown ? "is not a field" : error.message;
       faults.set(error.instancePath, { pointer, code: isUnknown ? "unknown_field" : "invalid", detail });
     }
+    const places = [...faults.keys()];
+    // "Must be null" of a place that may also hold an object says nothing when the fault lies inside that object.
+    for (const place of parents) if (places.some((each) => each.startsWith(`${place}/`))) faults.delete(place);
     throw invalidInput([...faults.values()].slice(0, 20));
   };
 }

@@ -6,7 +6,7 @@ import type { ProblemCode } from "../problems.ts";
 export interface Route {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
-  /** The scope a key needs; a route without one is public. */
+  /** The scope a key needs, or "any" if every key will do; a route without one is public. */
   scope?: string;
   summary: string;
   description: string;

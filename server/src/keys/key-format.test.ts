@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { digestKey, mintKey, readKeyMode, startOfKey } from "./key-format.ts";
+import { digestKey, keyPattern, mintKey, readKeyMode, startOfKey } from "./key-format.ts";
+import { findKeys } from "./leaked-keys.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -80,6 +82,17 @@ test("the digest of a key differs per pepper, and is stable for one", () => {
   assert.deepEqual(digestKey(key, first), digestKey(key, renumbered));
   assert.notDeepEqual(digestKey(key, first), digestKey(key, second));
   assert.equal(digestKey(key, first).length, 32);
+});
+
+test("SECURITY.md tells secret scanners the pattern and the checksum as they are", () => {
+  const page = readFileSync(new URL("../../../SECURITY.md", import.meta.url), "utf8");
+  assert.ok(page.includes(`\n\`\`\`\n${keyPattern.source}\n\`\`\`\n`));
+  const [example = ""] = page.match(new RegExp(keyPattern, "g")) ?? [];
+  assert.equal(readKeyMode(example), "live");
+  for (const mode of ["live", "test", "mgmt"] as const) {
+    const key = mintKey(mode);
+    assert.deepEqual(findKeys(`token=${key}&x=1 KEY_${key}_ "${key}" ${key.slice(0, -1)}!`), [key]);
+  }
 });
 
 test("what is shown of a key in a list leaves the rest of it unguessable", () => {

@@ -15,6 +15,8 @@ export interface Pepper {
 }
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** As SECURITY.md gives it to secret scanners. */
+export const keyPattern = /pb_(live|test|mgmt)_[0-9A-Za-z]{36}/;
 const pattern = /^pb_(live|test|mgmt)_[0-9A-Za-z]{36}$/;
 const checksumLength = 6;
 

@@ -5,11 +5,12 @@ import { createLane } from "../db/lane.ts";
 import { type Queryable, within } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
+import { defaultScopes, type Scope } from "./scopes.ts";
 
 export type { KeyMode, Pepper } from "./key-format.ts";
+export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
 export { listKeys } from "./list-keys.ts";
-
-export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:write" | "webhooks:write";
+export type { Scope } from "./scopes.ts";
 
 /** Who is asking, and what the key lets them do. */
 export interface Principal {
@@ -22,12 +23,12 @@ export interface Principal {
 }
 
 export interface Keys {
-  /** Turns a key into its principal, or refuses with 401 or 403. */
-  authenticate(key: string | undefined, from: string, scope: Scope): Promise<Principal>;
+  /** Turns a key into its principal, or refuses with 401 or 403. "any": whatever its scopes. */
+  authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal>;
 }
 
 /** Lets a management key in, within its limits, or refuses. What every management route begins with. */
-export type Enter = (request: FastifyRequest, reply: FastifyReply, scope: Scope) => Promise<Principal>;
+export type Enter = (request: FastifyRequest, reply: FastifyReply, scope: Scope | "any") => Promise<Principal>;
 
 interface FoundKey extends Principal {
   allowedIps: BlockList | undefined;
@@ -41,7 +42,7 @@ const mostCached = 50_000;
  * A key's row is remembered for a second, and look-ups that gather meanwhile go out together. That decides nothing
  * about money: the hold checks revocation, expiry and suspension again in its own transaction.
  */
-export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
+export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (keyId: string) => void): Keys {
   // As bytes, a pepper would be made a key again for each look-up, which takes longer than the digest itself.
   const readyPeppers = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
@@ -51,19 +52,20 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[]): Keys {
   });
   const cache = new Map<string, { found: Promise<FoundKey | undefined>; until: number }>();
 
-  async function authenticate(key: string | undefined, from: string, scope: Scope): Promise<Principal> {
+  async function authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal> {
     if (key === undefined) throw new Problem("authentication_required");
     if (readKeyMode(key) === undefined) throw new Problem("api_key_invalid");
     const found = await findKey(key);
     if (!found) throw new Problem("api_key_invalid");
     if (found.refusal) throw new Problem(found.refusal);
     if (found.allowedIps && !isListed(found.allowedIps, from)) throw new Problem("ip_not_allowed");
-    if (!found.scopes.includes(scope)) {
+    if (scope !== "any" && !found.scopes.includes(scope)) {
       throw new Problem("insufficient_scope", {
         members: { required_scope: scope },
         headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scope}"` },
       });
     }
+    onUse?.(found.keyId);
     return found;
   }
 
@@ -100,12 +102,6 @@ export interface NewKey {
   searchesInFlight?: number;
   budgetId?: string;
 }
-
-const defaultScopes: Record<KeyMode, readonly Scope[]> = {
-  live: ["search"],
-  test: ["search"],
-  mgmt: ["wallet:read", "wallet:write", "keys:write", "webhooks:write"],
-};
 
 /** The only moment the key itself exists here: it is returned, and only its digest is kept. */
 export async function createKey(db: Queryable, pepper: Pepper, wanted: NewKey): Promise<{ id: string; key: string }> {

@@ -1,5 +1,6 @@
 import type { Queryable } from "../db/pool.ts";
 import type { KeyMode } from "./key-format.ts";
+import type { Scope } from "./scopes.ts";
 
 export interface KeyView {
   id: string;
@@ -8,22 +9,40 @@ export interface KeyView {
   /** Its first characters, to recognise it by. */
   start: string;
   state: "active" | "expired" | "revoked";
-  expiresAt: Date | null;
+  scopes: Scope[];
+  allowedIps: string[] | null;
+  searchesPerSecond: number;
+  searchesInFlight: number;
   budgetId: string | null;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  revokedReason: "owner" | "operator" | "leaked" | "account_deleted" | null;
+  rotatedFrom: string | null;
+  /** Late by up to a minute. */
+  lastUsedAt: Date | null;
   createdAt: Date;
 }
 
-/** A wallet's keys, oldest first. */
-export async function listKeys(db: Queryable, walletId: string): Promise<KeyView[]> {
+/** A wallet's keys, newest first: all of them, one of them, or a page. */
+export async function listKeys(
+  db: Queryable,
+  walletId: string,
+  wanted: { id?: string; before?: string | undefined; most?: number } = {},
+): Promise<KeyView[]> {
   const { rows } = await db.query<KeyView>(
-    `select id, mode, name, start, expires_at as "expiresAt", budget_id as "budgetId", created_at as "createdAt",
+    `select id, mode, name, start, scopes, allowed_ips::text[] as "allowedIps",
+       searches_per_second as "searchesPerSecond", searches_in_flight as "searchesInFlight", budget_id as "budgetId",
+       expires_at as "expiresAt", revoked_at as "revokedAt", revoked_reason as "revokedReason",
+       rotated_from as "rotatedFrom", last_used_at as "lastUsedAt", created_at as "createdAt",
        case
          when revoked_at is not null then 'revoked'
          when expires_at <= clock_timestamp() then 'expired'
          else 'active'
        end as state
-     from pb.keys where wallet_id = $1 order by created_at, id`,
-    [walletId],
+     from pb.keys
+     where wallet_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id < $3)
+     order by id desc limit $4`,
+    [walletId, wanted.id ?? null, wanted.before ?? null, wanted.most ?? null],
   );
   return rows;
 }

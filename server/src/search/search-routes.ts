@@ -27,9 +27,8 @@ const searchAnswerSchema = Type.Object(
 );
 
 /** Everything in the table but what belongs to other addresses. */
-const searchProblems = problemCodes.filter(
-  (code: ProblemCode) => code !== "not_found" && code !== "method_not_allowed",
-);
+const elsewhere: ProblemCode[] = ["not_found", "method_not_allowed", "key_limit_reached", "key_not_active"];
+const searchProblems = problemCodes.filter((code: ProblemCode) => !elsewhere.includes(code));
 
 export function searchRoutes(parts: SearchParts): Route[] {
   return [

@@ -4,10 +4,39 @@ import type { Micros } from "../lib/money.ts";
 
 // What an operator does to wallets and budgets. Run as the owner; money itself moves only through statements.ts.
 
-export async function createWallet(db: Queryable, wallet: { name: string }): Promise<string> {
+export async function createWallet(db: Queryable, wallet: { name: string; accountId: string }): Promise<string> {
   const id = randomUUIDv7();
-  await db.query("insert into pb.wallets (id, name) values ($1, $2)", [id, wallet.name]);
+  await db.query("insert into pb.wallets (id, name, account_id) values ($1, $2, $3)", [
+    id,
+    wallet.name,
+    wallet.accountId,
+  ]);
   return id;
+}
+
+export interface WalletOfAccount {
+  id: string;
+  accountId: string;
+  balance: Micros;
+  isSuspended: boolean;
+}
+
+export async function readWalletsOf(db: Queryable, accountIds: readonly string[]): Promise<WalletOfAccount[]> {
+  const { rows } = await db.query<WalletOfAccount>(
+    `select id, account_id as "accountId", credited_micros - debited_micros as balance,
+       suspended_at is not null as "isSuspended"
+     from pb.wallets where account_id = any ($1) order by id`,
+    [accountIds],
+  );
+  return rows;
+}
+
+/** Whom a wallet belongs to. */
+export async function findWalletAccount(db: Queryable, walletId: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ account_id: string }>("select account_id from pb.wallets where id = $1", [
+    walletId,
+  ]);
+  return rows[0]?.account_id;
 }
 
 /** From the moment this resolves, a suspended wallet pays for nothing. False if there is no such wallet. */
@@ -44,18 +73,23 @@ export interface KeyBudget {
   daySpent: Micros;
   monthLimit: Micros | null;
   monthSpent: Micros;
+  /** The midnights, in UTC, at which the figures of the day and of the month begin anew. */
+  dayResetsAt: Date;
+  monthResetsAt: Date;
 }
 
-/** A figure of a day or month that is over counts as nothing spent. */
-export async function readKeyBudgets(db: Queryable, walletId: string): Promise<KeyBudget[]> {
+/** Of all keys of a wallet, or those named. A figure of a day or month that is over counts as nothing spent. */
+export async function readKeyBudgets(db: Queryable, walletId: string, ids?: readonly string[]): Promise<KeyBudget[]> {
   const { rows } = await db.query<KeyBudget>(
     `select id, total_limit_micros as "totalLimit", total_spent_micros as "totalSpent",
        day_limit_micros as "dayLimit",
        case when day = pb.utc_day(clock_timestamp()) then day_spent_micros else 0 end as "daySpent",
        month_limit_micros as "monthLimit",
-       case when month = pb.utc_month(clock_timestamp()) then month_spent_micros else 0 end as "monthSpent"
-     from pb.key_budgets where wallet_id = $1`,
-    [walletId],
+       case when month = pb.utc_month(clock_timestamp()) then month_spent_micros else 0 end as "monthSpent",
+       (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as "dayResetsAt",
+       (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as "monthResetsAt"
+     from pb.key_budgets where wallet_id = $1 and ($2::uuid[] is null or id = any ($2))`,
+    [walletId, ids ?? null],
   );
   return rows;
 }

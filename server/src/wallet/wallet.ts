@@ -17,16 +17,20 @@ export {
   createKeyBudget,
   createWallet,
   findSearchWallet,
+  findWalletAccount,
   type KeyBudget,
   type KeyBudgetLimits,
   readKeyBudgets,
+  readWalletsOf,
   suspendWallet,
+  type WalletOfAccount,
 } from "./manage-wallets.ts";
 export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./read-all-wallets.ts";
 export { readEntries, readWallet } from "./read-wallet.ts";
 export { formatReport, reconcile } from "./reconcile.ts";
 export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
 export { type RefundOutcome, refundBatch, type TopUpOutcome, topUpBatch } from "./statements.ts";
+export { giveTrial } from "./trials.ts";
 
 /** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */
 export interface Ledger {

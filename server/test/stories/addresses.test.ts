@@ -159,7 +159,7 @@ test("a trailing slash, another case, a doubled slash and anything else unknown 
     "/search",
   ];
   const odd = ["/v1/search;x", "/v1/search%2F", "/v1/search/..", "/%", "/%zz", "/v1/%c0%af", "*"];
-  for (const path of [...paths, ...odd, "/livez", "/readyz", "/metrics", "/v1/keys", "/favicon.ico"]) {
+  for (const path of [...paths, ...odd, "/livez", "/readyz", "/metrics", "/v1/keys/", "/favicon.ico"]) {
     for (const method of ["GET", "POST"]) {
       const lines = [`x-api-key: ${wallet.live}`, "Content-Type: garbage"];
       const { status, text } = await sendRaw(server.url, rawRequest(`${method} ${path}`, lines, "{"));

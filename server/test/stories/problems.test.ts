@@ -45,6 +45,8 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   not_found: [404, false, [], []],
   method_not_allowed: [405, false, [], ["allow"]],
   idempotency_in_progress: [409, true, [], ["retry-after"]],
+  key_limit_reached: [409, false, [], []],
+  key_not_active: [409, false, [], []],
   payload_too_large: [413, false, ["max_bytes"], []],
   unsupported_media_type: [415, false, [], ["accept"]],
   idempotency_key_reused: [422, false, [], []],
@@ -63,6 +65,16 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
 
 const question = { query: "cats" };
 const walletId = wallet.walletId;
+
+/** Where a reply came from, if not from /v1/search. */
+const pathOf = new WeakMap<Reply, string>();
+
+async function manage(key: string, method: string, path: string, body: unknown): Promise<Reply> {
+  const headers = { "x-api-key": key, "content-type": "application/json" };
+  const reply = await server.request(path, { method, headers, body: JSON.stringify(body) });
+  pathOf.set(reply, path);
+  return reply;
+}
 
 /** How each code is brought about. */
 const bring: Record<ProblemCode, () => Promise<Reply>> = {
@@ -108,6 +120,21 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
   idempotency_in_progress: () => {
     const headers = { "idempotency-key": "in-progress" };
     return whileSearching(wallet.live, () => server.search(wallet.live, question, headers), headers);
+  },
+  key_limit_reached: async () => {
+    const full = await createTestWallet(db, "0.00");
+    await db.owner.query(
+      `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes)
+       select gen_random_uuid(), $1::uuid, 'test', 'one of many', 'pb_test_', 1, sha256(($1::text || n)::bytea), '{search}'
+       from generate_series(1, 997) n`,
+      [full.walletId],
+    );
+    return manage(full.management, "POST", "/v1/keys", { mode: "test", name: "one too many" });
+  },
+  key_not_active: async () => {
+    const { id } = await createTestKey(db, { walletId, mode: "live", name: "revoked" });
+    await revokeKey(db.owner, { walletId, keyId: id });
+    return manage(wallet.management, "POST", `/v1/keys/${id}/rotate`, { grace_seconds: 0 });
   },
   payload_too_large: () => server.search(wallet.live, " ".repeat(16_385)),
   unsupported_media_type: () => server.search(wallet.live, question, { "content-type": "text/plain" }),
@@ -221,7 +248,7 @@ for (const code of problemCodes) {
     const reply = await bring[code]();
     produced.set(code, reply);
     const [status, retryable, members, headers] = table[code];
-    const body = assertProblem(reply, code, code === "not_found" ? "/v1/search/" : "/v1/search");
+    const body = assertProblem(reply, code, code === "not_found" ? "/v1/search/" : pathOf.get(reply));
     assert.equal(reply.status, status);
     assert.equal(body["retryable"], retryable);
     for (const member of members) assert.ok(member in body, `no member ${member}`);

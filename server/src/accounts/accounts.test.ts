@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { seedWallet } from "../../test/seed-wallet.ts";
+import { until } from "../../test/until.ts";
+import { createKeys } from "../keys/keys.ts";
+import { captureBatch, holdBatch } from "../wallet/statements.ts";
+import { findWalletAccount, formatReport, readWallet, reconcile } from "../wallet/wallet.ts";
+import {
+  acceptInvitation,
+  changeRole,
+  deleteAccount,
+  invite,
+  listAccounts,
+  listMembers,
+  type OpenedAccount,
+  removeMember,
+  signUp,
+  type TrialOutcome,
+  type TrialTerms,
+} from "./accounts.ts";
+
+const pepper = { version: 1, bytes: randomBytes(32) };
+const secret = randomBytes(32);
+let db: TestDatabase;
+
+before(async () => {
+  db = await createTestDatabase();
+});
+
+after(() => db.drop());
+
+function openFor(email: string, trial?: Partial<TrialTerms>): Promise<OpenedAccount & { trial: TrialOutcome }> {
+  const wanted = { email, personName: "Ada", accountName: "Ada & Co" };
+  const terms = trial && { amount: 500_000n, mostPerDay: 1_000, secret, ...trial };
+  return signUp(db.owner, wanted, { pepper, trial: terms });
+}
+
+async function addMember(accountId: string, email: string, role: "owner" | "developer" | "viewer"): Promise<string> {
+  const made = await invite(db.owner, { accountId, email, role });
+  const joined = await acceptInvitation(db.owner, { token: made?.token ?? "", name: "Invited" });
+  return joined?.personId ?? assert.fail("not joined");
+}
+
+async function assertBooksBalance(): Promise<void> {
+  const report = await reconcile(db.owner);
+  assert.ok(report.isClean, formatReport(report));
+}
+
+test("every wallet has an account, also one that is made without", async () => {
+  const { walletId } = await seedWallet(db.owner);
+  assert.ok(await findWalletAccount(db.owner, walletId));
+  await assert.rejects(db.owner.query("update pb.wallets set account_id = null where id = $1", [walletId]), {
+    code: "23502",
+  });
+});
+
+test("who signs up owns an account with a wallet and keys that work", async () => {
+  const { accountId, walletId, liveKey, trial } = await openFor("ada@signup.test");
+  assert.equal(trial, "none");
+  const [member, ...others] = await listMembers(db.owner, accountId);
+  assert.deepEqual([member?.email, member?.name, member?.role, others.length], ["ada@signup.test", "Ada", "owner", 0]);
+  const { walletId: found } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
+  assert.equal(found, walletId);
+  const [account] = await listAccounts(db.owner, { email: "ada@signup.test", most: 10 });
+  assert.deepEqual([account?.id, account?.wallets[0]?.id], [accountId, walletId]);
+});
+
+test("a person has one trial, whatever they write after a + or between dots", async () => {
+  const first = await openFor("grace.h@gmail.com", {});
+  assert.equal(first.trial, "given");
+  assert.equal((await readWallet(db.owner, first.walletId))?.balance, 500_000n);
+  for (const email of ["grace.h@gmail.com", "graceh+2@gmail.com", "g.raceh@googlemail.com"]) {
+    const again = await openFor(email, {});
+    assert.equal(again.trial, "already_given");
+    assert.equal((await readWallet(db.owner, again.walletId))?.balance, 0n);
+  }
+  assert.equal((await openFor("grace.h@other.test", {})).trial, "given");
+  await deleteAccount(db.owner, first.accountId, true);
+  assert.equal((await openFor("graceh@gmail.com", {})).trial, "already_given", "not by deleting the account either");
+  await assertBooksBalance();
+});
+
+test("of twenty who sign up at once on a day with room for five, five get a trial; of one person's, one", async () => {
+  await db.owner.query("delete from pb.trial_days");
+  const many = await Promise.all(
+    Array.from({ length: 20 }, (_, number) => openFor(`many${number}@rush.test`, { mostPerDay: 5 })),
+  );
+  assert.deepEqual(countOf(many), { given: 5, day_is_full: 15 });
+  const one = await Promise.all(Array.from({ length: 8 }, (_, number) => openFor(`one+${number}@rush.test`, {})));
+  assert.deepEqual(countOf(one), { given: 1, already_given: 7 });
+  assert.equal((await openFor("late@rush.test", { mostPerDay: 0 })).trial, "day_is_full");
+  // Whom the day had no room for may come back tomorrow.
+  assert.equal((await openFor("many19@rush.test", {})).trial === "given", many[19]?.trial !== "given");
+  await assertBooksBalance();
+});
+
+function countOf(accounts: { trial: string }[]): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(Object.groupBy(accounts, ({ trial }) => trial)).map(([trial, list]) => [trial, list?.length ?? 0]),
+  );
+}
+
+test("an invitation is accepted once, in time, by whoever has its token, and a new one replaces it", async () => {
+  const { accountId } = await openFor("owner@invite.test");
+  const ask = () => invite(db.owner, { accountId, email: "bob@invite.test", role: "viewer" });
+  const [first, second] = [await ask(), await ask()];
+  assert.ok(first && second);
+  const accept = (token: string) => acceptInvitation(db.owner, { token, name: "Bob" });
+  assert.equal(await accept(first.token), undefined, "replaced");
+  assert.equal(await accept("nonsense"), undefined);
+  const joined = await Promise.all([accept(second.token), accept(second.token), accept(second.token)]);
+  assert.equal(joined.filter(Boolean).length, 1);
+  const late = await ask();
+  await db.owner.query("update pb.invitations set expires_at = clock_timestamp() where id = $1", [late?.id]);
+  assert.equal(await accept(late?.token ?? ""), undefined, "too late");
+  assert.deepEqual(
+    (await listMembers(db.owner, accountId)).map(({ email, role }) => `${email} ${role}`),
+    ["owner@invite.test owner", "bob@invite.test viewer"],
+  );
+  const { rows } = await db.owner.query("select from pb.invitations where digest = $1", [Buffer.from(second.token)]);
+  assert.equal(rows.length, 0, "the token itself is kept nowhere");
+  assert.equal(await invite(db.owner, { accountId: randomUUIDv7(), email: "x@y.test", role: "viewer" }), undefined);
+});
+
+test("who is a member already keeps the role they have", async () => {
+  const { accountId } = await openFor("boss@keep.test");
+  await addMember(accountId, "boss@keep.test", "viewer");
+  assert.deepEqual(
+    (await listMembers(db.owner, accountId)).map(({ role }) => role),
+    ["owner"],
+  );
+});
+
+test("the last owner can neither leave nor step down, and of two who leave at once one stays", async () => {
+  const { accountId } = await openFor("first@owners.test");
+  const [owner] = await listMembers(db.owner, accountId);
+  const first = owner?.personId ?? "";
+  assert.equal(await removeMember(db.owner, { accountId, personId: first }), "last_owner");
+  assert.equal(await changeRole(db.owner, { accountId, personId: first, role: "viewer" }), "last_owner");
+  const second = await addMember(accountId, "second@owners.test", "owner");
+  const leave = async (personId: string) => {
+    const client = await db.owner.connect();
+    await client.query("begin");
+    await client.query("delete from pb.members where account_id = $1 and person_id = $2", [accountId, personId]);
+    return client;
+  };
+  const [one, other] = [await leave(first), await leave(second)];
+  // As at commit, and held there: each has left and neither has committed.
+  await one.query("set constraints all immediate");
+  const { rows: pids } = await other.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const refused = assert.rejects(other.query("set constraints all immediate"), { constraint: "an_owner_remains" });
+  await until(
+    "the second waits for the first",
+    async () => {
+      const waiting = await db.owner.query("select from pg_locks where pid = $1 and not granted", [pids[0]?.pid]);
+      return waiting.rowCount === 1;
+    },
+    1_900,
+  ).finally(() => one.query("commit"));
+  await refused;
+  for (const client of [one, other]) client.release(true);
+  assert.deepEqual(
+    (await listMembers(db.owner, accountId)).map(({ personId }) => personId),
+    [second],
+  );
+  assert.equal(await removeMember(db.owner, { accountId, personId: randomUUIDv7() }), "not_found");
+});
+
+test("a deleted account keeps its books and nothing personal, and refuses while money is left", async () => {
+  const { accountId, walletId, liveKey } = await openFor("zoe.private@leave.test", {});
+  await addMember(accountId, "yan.private@leave.test", "developer");
+  await invite(db.owner, { accountId, email: "xi.private@leave.test", role: "viewer" });
+  const elsewhere = await openFor("yan.private@leave.test");
+  const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
+  await db.owner.query("update pb.keys set name = 'zoe private laptop', allowed_ips = '{192.0.2.7}' where id = $1", [
+    keyId,
+  ]);
+  const hold = { searchId: randomUUIDv7(), walletId, keyId };
+  await holdBatch(db.ledger, [hold]);
+  await captureBatch(db.ledger, [hold]);
+
+  assert.deepEqual(await deleteAccount(db.owner, accountId, false), { outcome: "money_left", balance: 490_000n });
+  assert.equal((await listMembers(db.owner, accountId)).length, 2, "nothing was deleted");
+  assert.deepEqual(await deleteAccount(db.owner, accountId, true), { outcome: "deleted" });
+  assert.deepEqual(await deleteAccount(db.owner, accountId, true), { outcome: "not_found" });
+
+  const [refused] = await holdBatch(db.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]);
+  assert.equal(refused?.outcome, "api_key_revoked");
+  const { rows: keys } = await db.owner.query(
+    "select distinct revoked_reason, name, allowed_ips from pb.keys where wallet_id = $1",
+    [walletId],
+  );
+  assert.deepEqual(keys, [{ revoked_reason: "account_deleted", name: "", allowed_ips: null }]);
+  const { rows: transfers } = await db.owner.query("select from pb.transfers where wallet_id = $1", [walletId]);
+  assert.equal(transfers.length, 2, "the trial and the search");
+  assert.equal((await readWallet(db.owner, walletId))?.balance, 490_000n);
+  await assertBooksBalance();
+  for (const text of ["zoe", "xi.private", "192.0.2.7"]) assert.deepEqual(await tablesThatHold(text), [], text);
+  assert.deepEqual(await tablesThatHold("yan.private"), ["people"], "who is a member elsewhere stays");
+  assert.equal((await listMembers(db.owner, elsewhere.accountId)).length, 1);
+});
+
+/** The tables, of all there are, in which a text stands. */
+async function tablesThatHold(text: string): Promise<string[]> {
+  const { rows } = await db.owner.query<{ name: string }>(
+    "select relname as name from pg_class where relnamespace = 'pb'::regnamespace and relkind = 'r' order by relname",
+  );
+  const found: string[] = [];
+  for (const { name } of rows) {
+    const sql = `select from pb.${name} t where t::text ilike $1 limit 1`;
+    if ((await db.owner.query(sql, [`%${text}%`])).rowCount) found.push(name);
+  }
+  return found;
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mailboxOf, readEmail } from "./email.ts";
+
+test("an address is kept in lower case, and what is none is refused", () => {
+  assert.equal(readEmail(" Ada@Example.ORG "), "ada@example.org");
+  for (const text of [
+    "",
+    "ada",
+    "@example.org",
+    "ada@",
+    "ada@example",
+    "a b@example.org",
+    "a@b@c.org",
+    "x".repeat(255),
+  ])
+    assert.equal(readEmail(text), undefined, text);
+});
+
+test("addresses that lead to one mailbox are one", () => {
+  for (const [email, mailbox] of [
+    ["ada@example.org", "ada@example.org"],
+    ["ada+trial2@example.org", "ada@example.org"],
+    ["a.d.a+x+y@gmail.com", "ada@gmail.com"],
+    ["a.da@googlemail.com", "ada@gmail.com"],
+    ["a.da@example.org", "a.da@example.org"],
+    ["+tag@example.org", "+tag@example.org"],
+  ] as const)
+    assert.equal(mailboxOf(email), mailbox);
+});

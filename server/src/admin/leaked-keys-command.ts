@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { text as readStream } from "node:stream/consumers";
+import { listMembers } from "../accounts/accounts.ts";
+import type { Pool } from "../db/pool.ts";
+import { findKeys, type LeakedKey, revokeLeakedKeys } from "../keys/keys.ts";
+import { findWalletAccount } from "../wallet/wallet.ts";
+import { type Command, type CommandContext, CommandFailed } from "./command.ts";
+import { formatTable } from "./format-table.ts";
+import { readOptionalText } from "./read-values.ts";
+
+export const leakedKeysCommands: Record<string, Command> = {
+  leaked: {
+    usage: "[--file list.txt] [--json]",
+    summary: "Revoke every key of ours in a file, or in what comes in, and say whom to tell.",
+    options: { file: { type: "string" }, json: { type: "boolean" } },
+    run: revokeLeaked,
+  },
+};
+
+async function revokeLeaked({ values, pool, peppers, print }: CommandContext): Promise<void> {
+  const keys = findKeys(await readList(readOptionalText(values, "file")));
+  if (keys.length === 0) throw new CommandFailed("There is no key in it: none with our prefix and a right checksum.");
+  // Webhooks learn of it from the key's row. Whoever runs this should write to the owners too.
+  const owners = new Map<string, string[]>();
+  const results = await revokeLeakedKeys(pool, keys, {
+    peppers: peppers(),
+    notify: async ({ keyId, walletId }) => void owners.set(keyId, await findOwners(pool, walletId)),
+  });
+  const ownersOf = (result: LeakedKey): string[] => owners.get(result.keyId ?? "") ?? [];
+  if (values["json"]) {
+    return print(JSON.stringify(results.map((result) => ({ ...result, owners: ownersOf(result) }))));
+  }
+  const rows = results.map((result) => [
+    `${result.start}...`,
+    result.outcome.replaceAll("_", " "),
+    result.keyId ?? "",
+    result.walletId ?? "",
+    ownersOf(result).join(", "),
+  ]);
+  print(formatTable(rows, ["begins", "outcome", "key", "wallet", "tell"]));
+  print(`\n${owners.size} of ${keys.length} revoked now. They can spend nothing from now on.`);
+}
+
+async function readList(file: string | undefined): Promise<string> {
+  if (file === undefined) return await readStream(process.stdin);
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    throw new CommandFailed("The file named by --file cannot be read.");
+  }
+}
+
+async function findOwners(pool: Pool, walletId: string): Promise<string[]> {
+  const accountId = await findWalletAccount(pool, walletId);
+  const members = accountId ? await listMembers(pool, accountId) : [];
+  return members.filter(({ role }) => role === "owner").map(({ email }) => email);
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { acceptInvitation } from "../../src/accounts/accounts.ts";
+import { mintKey } from "../../src/keys/key-format.ts";
+import { createKey, createKeys } from "../../src/keys/keys.ts";
+import { runAdmin } from "../admin-process.ts";
+import { createTestDatabase } from "../database.ts";
+import { testEnvironment, testPepper } from "../server.ts";
+
+// What an operator does about accounts, and about keys that leaked.
+
+const db = await createTestDatabase();
+const folder = mkdtempSync(join(tmpdir(), "pennyblack-"));
+const environment = {
+  ...testEnvironment(db),
+  PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,
+  PENNYBLACK_TRIAL_CREDIT: "0.50",
+};
+
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await db.drop();
+});
+
+async function succeed(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await runAdmin(environment, ...args);
+  assert.equal(exitCode, 0, stderr);
+  return stdout;
+}
+
+async function fail(...args: string[]): Promise<{ exitCode: number | null; stderr: string }> {
+  const { exitCode, stderr } = await runAdmin(environment, ...args);
+  assert.notEqual(exitCode, 0);
+  return { exitCode, stderr };
+}
+
+interface Made {
+  accountId: string;
+  walletId: string;
+  liveKey: string;
+}
+
+async function createAccount(owner: string, ...options: string[]): Promise<Made> {
+  return JSON.parse(await succeed("account", "create", "--name", "Acme", "--owner", owner, ...options, "--json"));
+}
+
+test("an account is made with its owner and one trial, listed, joined and deleted", async () => {
+  const { accountId, walletId } = await createAccount("Ada@Acme.test", "--trial");
+  const again = await succeed("account", "create", "--name", "Two", "--owner", "ada+2@acme.test", "--trial");
+  assert.match(again, /this person has had one/);
+  assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +0\.50 USD/);
+
+  const invite = ["account", "invite", "--account", accountId, "--email", "bob@acme.test", "--role", "developer"];
+  const { token } = JSON.parse(await succeed(...invite, "--json"));
+  await acceptInvitation(db.owner, { token, name: "Bob" });
+  assert.match(
+    await succeed("account", "members", "--account", accountId),
+    /ada@acme\.test .*\n.*bob@acme\.test +Bob +developer/,
+  );
+  assert.match(
+    await succeed("account", "list", "--email", "bob@acme.test"),
+    new RegExp(`${accountId} +Acme +active +ada@acme\\.test +${walletId} +0\\.50`),
+  );
+
+  const refused = await fail("account", "delete", "--account", accountId);
+  assert.match(refused.stderr, /0\.50 USD left\. Nothing was deleted/);
+  assert.match(await succeed("account", "delete", "--account", accountId, "--forfeit"), /^Deleted\./);
+  assert.match(await succeed("account", "list"), new RegExp(`${accountId} +- +deleted +nobody`));
+  assert.match(await succeed("reconcile"), /Clean at/);
+});
+
+test("what is written wrongly is said, and nothing is made", async () => {
+  for (const args of [
+    ["account", "create", "--name", "Acme", "--owner", "nobody"],
+    ["account", "create", "--owner", "ada@acme.test"],
+    ["account", "invite", "--account", "x", "--email", "a@b.test", "--role", "owner"],
+    ["keys"],
+  ])
+    assert.equal((await fail(...args)).exitCode, 2, args.join(" "));
+});
+
+test("leaked keys are found in any text, revoked with that reason, and never printed whole", async () => {
+  const { walletId, liveKey } = await createAccount("owner@leak.test");
+  const { id, key: second } = await createKey(db.owner, testPepper, { walletId, mode: "test", name: "second" });
+  const [stranger, revoked] = [mintKey("live"), mintKey("mgmt")];
+  const typo = `${liveKey.slice(0, -1)}${liveKey.endsWith("0") ? "1" : "0"}`;
+  const file = join(folder, "list.txt");
+  writeFileSync(file, `{"match":"KEY=${liveKey}"}\n${second},${second}\n${stranger} ${revoked}\n${typo}\n`);
+  const shown = await succeed("keys", "leaked", "--file", file);
+  assert.match(shown, new RegExp(`${liveKey.slice(0, 12)}\\.\\.\\. +revoked +\\S+ +${walletId} +owner@leak\\.test`));
+  assert.match(shown, new RegExp(`${stranger.slice(0, 12)}\\.\\.\\. +not ours`));
+  assert.match(shown, /2 of 4 revoked now/);
+  for (const key of [liveKey, second, stranger, revoked])
+    assert.ok(!shown.includes(key.slice(0, 16)), "a key is printed");
+  await assert.rejects(createKeys(db.ledger, [testPepper]).authenticate(liveKey, "192.0.2.1", "search"), {
+    code: "api_key_revoked",
+  });
+  const { rows } = await db.owner.query("select revoked_reason from pb.keys where id = $1", [id]);
+  assert.deepEqual(rows, [{ revoked_reason: "leaked" }]);
+  assert.match(await succeed("keys", "leaked", "--file", file), /already revoked/);
+});
+
+test("the list may come in by the pipe, and a list without a key is a failure", async () => {
+  const { liveKey } = await createAccount("owner@pipe.test");
+  const script = new URL("../../src/admin/main.ts", import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, "keys", "leaked", "--json"], { env: environment });
+  let stdout = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stdin.end(`${liveKey}\n`);
+  await once(child, "close");
+  const [result] = JSON.parse(stdout);
+  assert.deepEqual([result.outcome, result.owners], ["revoked", ["owner@pipe.test"]]);
+  assert.match((await fail("keys", "leaked")).stderr, /no key in it/);
+});

@@ -1,0 +1,69 @@
+import type { MakeRequest } from "./tenant-requests.ts";
+
+/** One route, as openapi.json tells of it. */
+export interface Operation {
+  /** "GET /v1/keys/{id}" */
+  name: string;
+  method: string;
+  path: string;
+  isPublic: boolean;
+  /** Which key it is for. */
+  scope: string;
+  inPath: string[];
+  inQuery: string[];
+  hasBody: boolean;
+}
+
+interface Described {
+  security?: unknown[];
+  "x-required-scope"?: string;
+  parameters: { name: string; in: string }[];
+  requestBody?: unknown;
+}
+
+export interface OpenapiDocument {
+  paths: Record<string, Record<string, Described>>;
+}
+
+export function readOperations({ paths }: OpenapiDocument): Operation[] {
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([lowerMethod, described]) => {
+      const method = lowerMethod.toUpperCase();
+      const named = (place: string) => described.parameters.filter((each) => each.in === place).map(({ name }) => name);
+      return {
+        name: `${method} ${path}`,
+        method,
+        path,
+        isPublic: described.security === undefined,
+        scope: described["x-required-scope"] ?? "any",
+        inPath: named("path"),
+        inQuery: named("query"),
+        hasBody: described.requestBody !== undefined,
+      };
+    }),
+  );
+}
+
+/** What the table lacks, or has too much, as sentences that say what to do. */
+export function findGaps(operations: readonly Operation[], table: Readonly<Record<string, MakeRequest>>): string[] {
+  const closed = operations.filter(({ isPublic }) => !isPublic);
+  const missing = closed.flatMap((operation) => {
+    const takes = [
+      ...operation.inPath.map((name) => `the path parameter "${name}"`),
+      ...operation.inQuery.filter(namesThing).map((name) => `the parameter "${name}"`),
+      ...(operation.hasBody ? ["a body"] : []),
+    ];
+    if (takes.length === 0 || table[operation.name]) return [];
+    return [
+      `${operation.name} takes ${takes.join(" and ")}, and nobody has tried it with another tenant's. ` +
+        `Add a line "${operation.name}" with a request of the tenant it is given to server/test/tenants/tenant-requests.ts.`,
+    ];
+  });
+  const stale = Object.keys(table).filter((name) => !closed.some((operation) => operation.name === name));
+  return [...missing, ...stale.map((name) => `${name} is in tenant-requests.ts, but openapi.json has no such route.`)];
+}
+
+/** Whether a parameter of a query names something that has an owner. Cursors are tried for every list. */
+export function namesThing(parameter: string): boolean {
+  return /(?:^|_)(?:id|ids)$/.test(parameter) || parameter === "key" || parameter === "wallet";
+}

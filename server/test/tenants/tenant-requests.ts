@@ -1,0 +1,44 @@
+import type { Reply, TestWallet } from "../server.ts";
+
+// One request for each route that takes more than a key. A new route with a path parameter, a body or an id among its
+// parameters fails two-tenants.test.ts until it has a line in this table.
+
+export interface Tenant extends TestWallet {
+  /** Stands in the name of everything that is theirs, so that a stranger's answer can be searched for it. */
+  mark: string;
+  /** Sends a request with their management key. */
+  manage: (method: string, path: string, body?: unknown) => Promise<Reply>;
+  /** The Request-Id of a search they paid for. */
+  paidSearch: string;
+}
+
+/** Right in every part for the tenant it was made for, who gets 2xx for it. */
+export interface TenantRequest {
+  /** A value for each parameter in the path. */
+  path?: Record<string, string>;
+  /** A value for each parameter that names a thing, such as request_id. Cursors are tried without being named here. */
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+/** A list should have two rows at least when its request is made: make them here if the tenant has none yet. */
+export type MakeRequest = (tenant: Tenant) => Promise<TenantRequest>;
+
+/** What the servers of the test need beside a database. */
+export const tenantSettings: Record<string, string> = {};
+
+export const tenantRequests: Record<string, MakeRequest> = {
+  "POST /v1/search": async () => ({ body: { query: "cats" } }),
+  "GET /v1/wallet/entries": async ({ paidSearch }) => ({ query: { request_id: paidSearch } }),
+  "POST /v1/keys": async ({ mark }) => ({ body: { mode: "live", name: `${mark} agent`, budget: { day: "1.00" } } }),
+  "GET /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) } }),
+  "PATCH /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { searches_per_second: 5 } }),
+  "DELETE /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) } }),
+  "POST /v1/keys/{id}/rotate": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { grace_seconds: 0 } }),
+};
+
+async function makeKey({ manage, mark }: Tenant): Promise<string> {
+  const { body } = await manage("POST", "/v1/keys", { mode: "live", name: `${mark} key`, budget: { total: "1.00" } });
+  return body.id;
+}
