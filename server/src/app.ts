@@ -27,6 +27,8 @@ import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { createTally, type Tally } from "./usage/usage.ts";
+import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { createLedger, type Ledger, ledgerConnections, type ReleaseRequest } from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
@@ -59,18 +61,24 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
   metrics.watchWaiting(() => ledger.waiting());
 
+  const tally = createTally({ db: ledgerPool, log });
   const enterLimits = createLimits({ redis, servers: config.servers });
   const router = createRouter({
     providers: config.upstreams,
     callProvider: caller.callProvider,
-    onCall: (answer, cost) => noteCall({ metrics, log }, answer, cost),
+    onCall(answer, cost) {
+      noteCall({ metrics, log }, answer, cost);
+      tally.noteCall(answer, cost);
+    },
   });
   metrics.watchUpstreams(() =>
     router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
   );
+  const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router })),
-    ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
+    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, tally })),
+    ...walletRoutes(management),
+    ...usageRoutes(management),
   ];
   let openapi: string | undefined;
   routes.push(
@@ -109,6 +117,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     async close() {
       await http.close();
       await caller.close();
+      await tally.close();
       await Promise.all([ledgerPool.end(), tenantPool.end()]);
       redis?.disconnect();
       await ops.close();
@@ -121,8 +130,8 @@ function createPools(config: ServerConfig, log: Log): { ledgerPool: Pool; tenant
   const ledgerPool = createPool({
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
-    // Two more than the ledger's lanes, for key look-ups and health.
-    connections: ledgerConnections + 2,
+    // Three more than the ledger's lanes, for key look-ups, health and the tally.
+    connections: ledgerConnections + 3,
     onIdleError,
   });
   const tenantPool = createPool({
@@ -152,9 +161,10 @@ interface SearchWiring {
   ledger: Ledger;
   enterLimits: EnterLimits;
   router: Router;
+  tally: Tally;
 }
 
-function searchParts({ config, log, metrics, keys, ledger, enterLimits, router }: SearchWiring): SearchParts {
+function searchParts({ config, log, metrics, keys, ledger, enterLimits, router, tally }: SearchWiring): SearchParts {
   const release = (request: ReleaseRequest): Promise<void> =>
     ledger.release(request).then(
       () => undefined,
@@ -190,10 +200,13 @@ function searchParts({ config, log, metrics, keys, ledger, enterLimits, router }
       return paid;
     },
     release,
+    noteUnheld: tally.noteUnheld,
     noteCharge({ charge, provider }) {
       if (charge === 0n) return;
       metrics.countCaptured();
-      if (provider !== undefined) router.noteCharge(provider, charge);
+      if (provider === undefined) return;
+      router.noteCharge(provider, charge);
+      tally.noteCharge(provider, charge);
     },
     secret: createSecretKey(config.secret),
     topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,

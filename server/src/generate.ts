@@ -5,6 +5,7 @@ import type { Route } from "./http/route.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
+import { type UsageRouteParts, usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
 
@@ -20,10 +21,11 @@ else write();
 
 function openapi(): string {
   // Described, never called: the parts behind the routes are not needed.
-  const nothing = {} as SearchParts & WalletRouteParts;
+  const nothing = {} as SearchParts & WalletRouteParts & UsageRouteParts;
   const routes: Route[] = [
     ...searchRoutes(nothing),
     ...walletRoutes(nothing),
+    ...usageRoutes(nothing),
     ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;

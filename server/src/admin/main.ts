@@ -6,6 +6,7 @@ import { databaseCommands } from "./database-commands.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { keyCommands } from "./key-commands.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
+import { marginCommand } from "./margin-command.ts";
 import { walletCommands } from "./wallet-commands.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit 0: done. 1: it could not be done. 2: it was written wrongly.
@@ -16,6 +17,7 @@ const nouns: Record<string, Command | Record<string, Command>> = {
   key: keyCommands,
   refund: refundCommand,
   reconcile: reconcileCommand,
+  margin: marginCommand,
 };
 
 process.exitCode = await runAdmin(process.argv.slice(2));

@@ -5,6 +5,7 @@ import { createPool, type Pool } from "../db/pool.ts";
 import { createOpsServer } from "../http/ops-server.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
 import { reconcile } from "../wallet/reconcile.ts";
 import { expireHolds } from "../wallet/statements.ts";
@@ -44,6 +45,8 @@ const worker = await startWorker({
     forgetRuns: (most) => forgetRuns(pool, most),
     makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
     partitionDaysAhead: () => partitionDaysAhead(pool),
+    rollUpUsage: (signal) => rollUpUsage(pool, signal),
+    recountUsage: (signal) => recountUsage(pool, signal),
     findDifferences,
   }),
   crontab,

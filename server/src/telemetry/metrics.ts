@@ -14,6 +14,7 @@ export interface Metrics extends UpstreamMetrics {
   countSwept: (holds: number) => void;
   setReconciliation: (differences: number) => void;
   setPartitionDays: (days: number) => void;
+  countUsageCorrections: (rows: number) => void;
   /** In Prometheus' text format. */
   render: () => Promise<string>;
 }
@@ -54,6 +55,10 @@ export function createMetrics(): Metrics {
     description: "Days from today that have their partitions.",
   });
 
+  const usageCorrections = meter.createCounter("pennyblack_usage_corrections", {
+    description: "Rows of usage that a recount put right.",
+  });
+
   return {
     ...createUpstreamMetrics(meter),
     countSearch(outcome, tookSeconds) {
@@ -76,6 +81,7 @@ export function createMetrics(): Metrics {
       reconciledAt.record(Date.now() / 1_000);
     },
     setPartitionDays: (days) => partitionDays.record(days),
+    countUsageCorrections: (rows) => usageCorrections.add(rows),
     render: async () => serializer.serialize((await exporter.collect()).resourceMetrics),
   };
 }
