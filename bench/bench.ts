@@ -1,10 +1,13 @@
 import { type BenchOptions, help, readOptions, WrongOption } from "./read-options.ts";
 import { runLedgerBench } from "./run-ledger-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
+import { runUsageBench } from "./run-usage-bench.ts";
 import { openWorkshop } from "./workshop.ts";
 
 // `npm run bench`: see README.md for how to read the numbers. Progress goes to stderr; the last line of stdout is one
 // JSON object, and it is there only if every search was answered and every cent is accounted for.
+
+const benches = { search: runSearchBench, ledger: runLedgerBench, usage: runUsageBench };
 
 class Interrupted extends Error {}
 
@@ -28,8 +31,7 @@ async function run(options: BenchOptions): Promise<Record<string, number>> {
   const interruption = waitForInterruption();
   const workshop = openWorkshop();
   try {
-    const bench = options.kind === "ledger" ? runLedgerBench : runSearchBench;
-    return await Promise.race([bench(workshop, options), interruption]);
+    return await Promise.race([benches[options.kind](workshop, options), interruption]);
   } finally {
     await workshop.close();
   }

@@ -19,10 +19,19 @@ async function showMargin({ values, pool, print }: CommandContext): Promise<void
   const { rows, charged } = await readMargin(pool, { from: day(Math.min(days, 3_660) - 1), to: day(0) });
   if (values["json"]) return print(JSON.stringify({ rows: rows.map(toJson), charged: formatUsd(charged) }));
   if (rows.length === 0) return print("No upstream was called in these days.");
-  const lines = [...rows, ...sumsOf(rows)].map(toCells);
-  print(formatTable(lines, ["day", "upstream", "calls", "failed", "revenue", "cost", "margin", "why it failed"]));
+  print(formatTable(alignNumbers([heading, ...[...rows, ...sumsOf(rows)].map(toCells)])));
   print(`\nThe ledger charged ${formatUsd(charged)} USD for searches of these days, as far as usage is counted.`);
   print("The rest is counted by the servers: one that dies loses its last five seconds.");
+}
+
+const heading = ["day", "upstream", "calls", "failed", "revenue", "cost", "margin", "why it failed"];
+
+/** To the right, so that a person can compare them down the column. */
+function alignNumbers(lines: readonly string[][]): string[][] {
+  const width = (column: number): number => Math.max(...lines.map((line) => line[column]?.length ?? 0));
+  return lines.map((line) =>
+    line.map((cell, column) => (column > 1 && column < 7 ? cell.padStart(width(column)) : cell)),
+  );
 }
 
 /** One line for each upstream, and one for all. */

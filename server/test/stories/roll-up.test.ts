@@ -3,10 +3,10 @@ import { randomInt, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { uuidOf } from "../../test/uuid-of.ts";
-import { createPool } from "../db/pool.ts";
-import { recountUsage, rollUpUsage } from "./roll-up.ts";
+import { createPool } from "../../src/db/pool.ts";
+import { recountUsage, rollUpUsage } from "../../src/usage/roll-up.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { uuidOf } from "../uuid-of.ts";
 
 let db: TestDatabase;
 const hourMs = 3_600_000;
