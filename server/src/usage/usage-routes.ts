@@ -63,7 +63,7 @@ export function usageRoutes(parts: UsageRouteParts): Route[] {
           examples: ["key,outcome"],
         }),
         cursor: Type.String({ description: "From `next_cursor` of the page before; keep the other parameters." }),
-        limit: Type.Integer({ minimum: 1, maximum: 5_000, default: 1_000 }),
+        limit: Type.Integer({ minimum: 1, maximum: 2_000, default: 1_000 }),
       },
       answer: usageSchema,
       problems: ["invalid_request", ...managementProblems],
@@ -119,7 +119,7 @@ function readUsageQuery(query: unknown, nowMs: number): UsageWanted {
     throw invalidParameter("from", `must be at most ${longest[by].name} before to when counting by ${by}`);
   }
   const groups = readGroups(given.group);
-  const most = readLimit(given.limit, { usual: 1_000, most: 5_000 });
+  const most = readLimit(given.limit, { usual: 1_000, most: 2_000 });
   return { by, from, to, groups, after: readUsageCursor(given.cursor, groups), most };
 }
 
