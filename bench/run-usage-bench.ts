@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { loadavg } from "node:os";
 import type { Pool } from "../server/src/db/pool.ts";
 import { choosePort } from "../server/src/dev/choose-port.ts";
 import type { DatabaseUrls } from "../server/src/dev/prepare-database.ts";
@@ -6,6 +7,7 @@ import { parseUsd } from "../server/src/lib/money.ts";
 import { recountUsage, rollUpUsage } from "../server/src/usage/usage.ts";
 import { describeMachine } from "./describe-machine.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
+import { readCpuMicroseconds, readFamilyCpuMicroseconds } from "./read-cpu.ts";
 import type { BenchOptions } from "./read-options.ts";
 import { seedYear, type Year } from "./seed-year.ts";
 import { connectAsOwner, startPostgres } from "./start-postgres.ts";
@@ -30,9 +32,10 @@ export async function runUsageBench(workshop: Workshop, options: BenchOptions): 
     await checkSums(owner, year);
     // Autovacuum would be here within a minute.
     await owner.query("vacuum analyze pb.usage_hours, pb.usage_days");
-    const url = await startServer(workshop, postgres.urls);
-    const answers = await measureAnswers(url, year, options.requests);
-    const baseline = await measureBaseline(owner, url, year);
+    const server = await startServer(workshop, postgres.urls);
+    const readCpu = (): number => readCpuMicroseconds(server.pid) + readFamilyCpuMicroseconds(postgres.pid);
+    const answers = await measureAnswers(server.url, year, { requests: options.requests, readCpu });
+    const baseline = await measureBaseline(owner, server.url, year);
     return { ...counting, ...answers, ...baseline };
   } finally {
     await owner.end();
@@ -84,9 +87,9 @@ async function checkSums(owner: Pool, { walletId }: Year): Promise<void> {
   console.log(`Checked   usage is a plain count of the searches; ${hours} rows by hour, ${days} by day, ${size}`);
 }
 
-async function startServer(workshop: Workshop, urls: DatabaseUrls): Promise<string> {
+async function startServer(workshop: Workshop, urls: DatabaseUrls): Promise<{ url: string; pid: number }> {
   const port = await choosePort({ host: "127.0.0.1" });
-  await workshop.start({
+  const { pid } = await workshop.start({
     name: "the server",
     program: process.execPath,
     args: [new URL("../server/src/main.ts", import.meta.url).pathname],
@@ -103,7 +106,7 @@ async function startServer(workshop: Workshop, urls: DatabaseUrls): Promise<stri
     },
     port,
   });
-  return `http://127.0.0.1:${port}`;
+  return { url: `http://127.0.0.1:${port}`, pid };
 }
 
 const questions = {
@@ -129,20 +132,40 @@ function addressOf(
   return `${url}/v1/usage?by=${by}&from=${from}&to=${year.to.toISOString()}&limit=2000${group && `&group=${group}`}`;
 }
 
-async function measureAnswers(url: string, year: Year, requests: number): Promise<Record<string, number>> {
+interface Measuring {
+  requests: number;
+  /** Of the server and PostgreSQL together, in microseconds. */
+  readCpu: () => number;
+}
+
+async function measureAnswers(
+  url: string,
+  year: Year,
+  { requests, readCpu }: Measuring,
+): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};
   const rows: string[][] = [];
   for (const [name, question] of Object.entries(questions)) {
     const address = addressOf(url, year, question);
     await timeRequests(address, year.managementKey, 5);
+    const cpuBefore = readCpu();
     const { took, bytes, body } = await timeRequests(address, year.managementKey, requests);
+    const cpuMs = (readCpu() - cpuBefore) / requests / 1_000;
     const { usage, next_cursor: next } = body as UsageBody;
     figures[`${name}_p95_ms`] = percentile(took, 95);
     const ms = [50, 95, 99, 100].map((hundredths) => percentile(took, hundredths).toFixed(1));
-    rows.push([question.title, ...ms, `${usage.length}${next ? " of more" : ""}`, formatNumber(bytes / 1_024)]);
+    rows.push([
+      question.title,
+      ...ms,
+      cpuMs.toFixed(1),
+      `${usage.length}${next ? " of more" : ""}`,
+      formatNumber(bytes / 1_024),
+    ]);
   }
-  console.log(`\nGET /v1/usage, ${requests} times each, one after the other, in milliseconds`);
-  console.log(formatTable(["", "p50", "p95", "p99", "most", "lines", "KiB"], rows));
+  console.log(
+    `\nGET /v1/usage, ${requests} times each, one after the other, in milliseconds; load now ${loadavg()[0]?.toFixed(1)}`,
+  );
+  console.log(formatTable(["", "p50", "p95", "p99", "most", "CPU", "lines", "KiB"], rows));
   return figures;
 }
 
