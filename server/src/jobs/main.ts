@@ -20,8 +20,8 @@ const metrics = createMetrics();
 let isStopping = false;
 
 const pool = openPool("pennyblack worker", 60_000);
-// It reads whole tables.
-const reconcilePool = openPool("pennyblack reconcile", 3_600_000);
+// For what reads whole tables, or an hour of the busiest of them.
+const patientPool = openPool("pennyblack reconcile", 3_600_000);
 const refusal = (await findMigrationFault(pool, "starting")) ?? (await findClockFault());
 if (refusal) {
   process.stderr.write(`${refusal}\n`);
@@ -45,8 +45,8 @@ const worker = await startWorker({
     forgetRuns: (most) => forgetRuns(pool, most),
     makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
     partitionDaysAhead: () => partitionDaysAhead(pool),
-    rollUpUsage: (signal) => rollUpUsage(pool, signal),
-    recountUsage: (signal) => recountUsage(pool, signal),
+    rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
+    recountUsage: (signal) => recountUsage(patientPool, signal),
     findDifferences,
   }),
   crontab,
@@ -71,7 +71,7 @@ async function stop(signal: string): Promise<void> {
   // Without a database a job cannot be given back. Its lock runs out, and the next worker takes it.
   setTimeout(() => process.exit(1), 10_000).unref();
   await worker.stop();
-  await Promise.all([pool.end(), reconcilePool.end()]);
+  await Promise.all([pool.end(), patientPool.end()]);
   await ops.close();
   log.info("stopped");
   log.flush(() => process.exit(0));
@@ -84,7 +84,7 @@ function fail(err: unknown): void {
 }
 
 async function findDifferences(): Promise<{ count: number; examples: string[] }> {
-  const { checks } = await reconcile(reconcilePool);
+  const { checks } = await reconcile(patientPool);
   const examples = checks.flatMap(({ name, sample }) =>
     sample.map(({ subject, expected, actual }) => `${name}: ${subject}: expected ${expected}, is ${actual}`),
   );

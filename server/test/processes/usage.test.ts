@@ -80,6 +80,10 @@ test("workers killed in the middle of a roll-up lose nothing and double nothing"
   const { checks } = await reconcile(db.owner);
   for (const { name, differing } of checks) if (name.startsWith("usage")) assert.equal(differing, 0, name);
 
+  await appearLate();
+  await addJob("sweep_thoroughly");
+  await until("a hold that appeared late is counted all the same", async () => (await expiredSearches()) === 1);
+
   await db.owner.query("update pb.usage_hours set searches = searches + 1 where hour > now() - interval '5 hours'");
   await addJob("recount_usage");
   await until(
@@ -89,6 +93,24 @@ test("workers killed in the middle of a roll-up lose nothing and double nothing"
   assert.equal(await worker.stop(), 0);
   assert.match(worker.logged(), /put usage right/);
 });
+
+/** A hold of three hours ago whose commit hung until now. */
+async function appearLate(): Promise<void> {
+  const { walletId, keyId } = await seedWallet(db.owner, {});
+  await db.owner.query(
+    `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at)
+     select (left(pb.uuid_floor(at)::text, 14) || '7000-8000-000000000000')::uuid, $1, $2, 'test', 0, 'pending', at, at
+     from (select now() - interval '3 hours' as at) m`,
+    [walletId, keyId],
+  );
+}
+
+async function expiredSearches(): Promise<number> {
+  const { rows } = await db.owner.query<{ searches: number }>(
+    "select coalesce(sum(searches), 0)::int as searches from pb.usage_days where outcome = 'expired' and mode = 'test'",
+  );
+  return rows[0]?.searches ?? 0;
+}
 
 async function sweptSecondsAgo(): Promise<number> {
   const { rows } = await db.owner.query<{ seconds: number }>(
