@@ -9,6 +9,7 @@ import { after, before, test } from "node:test";
 import { until } from "../server/test/until.ts";
 import { readCpuMicroseconds } from "./read-cpu.ts";
 import { summarize, summarizeRatio } from "./summarize.ts";
+import { percentile } from "./time-requests.ts";
 
 let folder: string;
 
@@ -82,6 +83,14 @@ test("a ratio compares neighbours: a machine that slows down for both changes no
     most: 0.5,
   });
   assert.deepEqual(summarize([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4 });
+});
+
+test("a percentile is a value that was measured", () => {
+  const values = Array.from({ length: 200 }, (_, index) => 200 - index);
+  assert.deepEqual(
+    [50, 95, 99, 100].map((hundredths) => percentile(values, hundredths)),
+    [100, 190, 198, 200],
+  );
 });
 
 test("the CPU time of a process is read in microseconds", () => {

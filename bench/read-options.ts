@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 
 export interface BenchOptions {
-  kind: "search" | "ledger" | "rank";
+  kind: "search" | "ledger" | "rank" | "usage";
   rounds: number;
   seconds: number;
   warmUpSeconds: number;
@@ -11,6 +11,9 @@ export interface BenchOptions {
   /** How many loops drive the batched ledger. */
   loops: number;
   wallets: number;
+  /** Of one wallet over a year, and how often its owner asks each question about them. */
+  searches: number;
+  requests: number;
   only: readonly ScenarioName[];
   /** Where the servers leave their CPU profiles. */
   profileFolder: string | undefined;
@@ -18,13 +21,14 @@ export interface BenchOptions {
 
 export class WrongOption extends Error {}
 
-export const help = `npm run bench [-- [ledger | rank] options]
+export const help = `npm run bench [-- [ledger | rank | usage] options]
 
 What a paid search costs, on this machine, against the same search without billing (bare) and with one transaction
 per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them. The last line is JSON.
 
   ledger            hold and capture alone, without HTTP, on one wallet
   rank              ranking alone, without a server, against only merging duplicates
+  usage             a year of one wallet: how fast it is counted, and how fast its owner is answered
   --quick           done in a minute: good to see that it works, too short to quote
   --rounds N        of each server, in turns (5; quick: 2)
   --seconds S       of each round (5; quick: 1)
@@ -32,16 +36,18 @@ per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and st
   --wallets N       in the scenario of many (10000)
   --connections N   of wrk to the server (64)
   --loops N         that hold and capture at once, for ledger (500)
+  --searches N      of the wallet in a year, for usage (5000000; quick: 100000)
+  --requests N      of each kind, for usage (200; quick: 20)
   --profile FOLDER  each server leaves a V8 CPU profile there`;
 
-const usual = { rounds: 5, seconds: 5, warmUpSeconds: 2 };
-const quick = { rounds: 2, seconds: 1, warmUpSeconds: 0.4 };
+const usual = { rounds: 5, seconds: 5, warmUpSeconds: 2, searches: 5_000_000, requests: 200 };
+const quick = { rounds: 2, seconds: 1, warmUpSeconds: 0.4, searches: 100_000, requests: 20 };
 
 export function readOptions(args: string[]): BenchOptions | "help" {
   const { values, positionals } = parse(args);
   if (values.help) return "help";
   const [kind = "search", ...rest] = positionals;
-  if ((kind !== "search" && kind !== "ledger" && kind !== "rank") || rest.length > 0)
+  if ((kind !== "search" && kind !== "ledger" && kind !== "rank" && kind !== "usage") || rest.length > 0)
     throw new WrongOption(`There is no bench "${positionals.join(" ")}"`);
   const pace = values.quick ? quick : usual;
   return {
@@ -52,6 +58,8 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     connections: count("--connections", values.connections, 64),
     loops: count("--loops", values.loops, 500),
     wallets: count("--wallets", values.wallets, 10_000),
+    searches: count("--searches", values.searches, pace.searches),
+    requests: count("--requests", values.requests, pace.requests),
     only: readScenarios(values.only),
     profileFolder: values.profile,
   };
@@ -70,6 +78,8 @@ function parse(args: string[]) {
         wallets: { type: "string" },
         connections: { type: "string" },
         loops: { type: "string" },
+        searches: { type: "string" },
+        requests: { type: "string" },
         profile: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -88,7 +98,7 @@ function count(name: string, text: string | undefined, otherwise: number): numbe
 
 function positive(name: string, text: string | undefined, otherwise: number): number {
   const value = text === undefined ? otherwise : Number(text);
-  if (!(value > 0 && value < 1_000_000)) throw new WrongOption(`${name} must be a number above zero`);
+  if (!(value > 0 && value < 100_000_000)) throw new WrongOption(`${name} must be a number above zero`);
   return value;
 }
 

@@ -30,6 +30,8 @@ import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { createTally, type Tally } from "./usage/usage.ts";
+import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import {
   createLedger,
@@ -72,11 +74,15 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
   metrics.watchWaiting(() => ledger.waiting());
 
+  const tally = createTally({ db: ledgerPool, log });
   const enterLimits = createLimits({ redis, servers: config.servers });
   const router = createRouter({
     providers: config.upstreams,
     callProvider: caller.callProvider,
-    onCall: (answer, cost) => noteCall({ metrics, log }, answer, cost),
+    onCall(answer, cost) {
+      noteCall({ metrics, log }, answer, cost);
+      tally.noteCall(answer, cost);
+    },
   });
   metrics.watchUpstreams(() =>
     router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
@@ -85,10 +91,11 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking })),
+    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally })),
     ...lensRoutes(lenses, config.publicUrl),
     ...walletRoutes(management),
     ...keyRoutes({ ...management, pepper: newestPepper(config) }),
+    ...usageRoutes(management),
   ];
 
   const http = createHttpServer({
@@ -122,6 +129,7 @@ export function createApp(config: ServerConfig, log: Log): App {
       await http.close();
       await caller.close();
       await keyUses.close();
+      await tally.close();
       await connections.close();
       await ops.close();
     },
@@ -176,9 +184,11 @@ interface SearchWiring {
   enterLimits: EnterLimits;
   router: Router;
   ranking: Ranking;
+  tally: Tally;
 }
 
-function searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking }: SearchWiring): SearchParts {
+function searchParts(wiring: SearchWiring): SearchParts {
+  const { config, log, metrics, keys, ledger, enterLimits, router, ranking, tally } = wiring;
   const release = (request: ReleaseRequest): Promise<void> =>
     ledger.release(request).then(
       () => undefined,
@@ -214,10 +224,13 @@ function searchParts({ config, log, metrics, keys, ledger, enterLimits, router, 
       return paid;
     },
     release,
+    noteUnheld: tally.noteUnheld,
     noteCharge({ charge, provider }) {
       if (charge === 0n) return;
       metrics.countCaptured();
-      if (provider !== undefined) router.noteCharge(provider, charge);
+      if (provider === undefined) return;
+      router.noteCharge(provider, charge);
+      tally.noteCharge(provider, charge);
     },
     secret: createSecretKey(config.secret),
     topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,

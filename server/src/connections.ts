@@ -25,8 +25,8 @@ export function openConnections(config: Addresses, log: Log): Connections {
   const ledgerPool = createPool({
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
-    // Two more than the ledger's lanes, for key look-ups and health.
-    connections: ledgerConnections + 2,
+    // Three more than the ledger's lanes, for key look-ups, health and what is tallied.
+    connections: ledgerConnections + 3,
     onIdleError,
   });
   const tenantPool = createPool({

@@ -8,6 +8,7 @@ import type { LensFolder } from "./lenses/lenses.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
+import { type UsageRouteParts, usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
 
@@ -23,12 +24,13 @@ else write();
 
 function openapi(): string {
   // Described, never called: the parts behind the routes are not needed.
-  const nothing = {} as LensFolder & SearchParts & WalletRouteParts & KeyRouteParts;
+  const nothing = {} as LensFolder & SearchParts & WalletRouteParts & KeyRouteParts & UsageRouteParts;
   const routes: Route[] = [
     ...searchRoutes(nothing),
     ...lensRoutes(nothing, ""),
     ...walletRoutes(nothing),
     ...keyRoutes(nothing),
+    ...usageRoutes(nothing),
     ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;

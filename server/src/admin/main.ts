@@ -11,6 +11,7 @@ import { explainFailure } from "./explain-failure.ts";
 import { keyCommands } from "./key-commands.ts";
 import { leakedKeysCommands } from "./leaked-keys-command.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
+import { marginCommand } from "./margin-command.ts";
 import { walletCommands } from "./wallet-commands.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit 0: done. 1: it could not be done. 2: it was written wrongly.
@@ -23,6 +24,7 @@ const nouns: Record<string, Command | Record<string, Command>> = {
   keys: leakedKeysCommands,
   refund: refundCommand,
   reconcile: reconcileCommand,
+  margin: marginCommand,
 };
 
 process.exitCode = await runAdmin(process.argv.slice(2));

@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedBudget, seedWallet } from "../../test/seed-wallet.ts";
+import { rollUpUsage } from "../usage/roll-up.ts";
 import { captureBatch, holdBatch } from "../wallet/statements.ts";
 import type { Pool } from "./pool.ts";
 import { refuseRole, roles } from "./roles.ts";
@@ -11,16 +12,18 @@ import { refuseRole, roles } from "./roles.ts";
 // The whole schema is walked, so that a table, column, sequence or function added later is refused to the
 // server's roles until someone writes it down here.
 
-const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "note_key_uses", "release"];
+const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "note_key_uses", "release", "write_tally"];
 const tenantMayCall = [
   "change_own_key",
   "create_own_key",
   "own_wallet",
   "revoke_own_key",
   "rotate_own_key",
+  "usage_as_of",
   "utc_day",
   "utc_month",
 ];
+const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
 const tenantMayRead: Record<string, string[]> = {
   wallets: ["id", "name", "credited_micros", "debited_micros", "held_micros", "suspended_at", "created_at"],
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
@@ -32,6 +35,8 @@ const tenantMayRead: Record<string, string[]> = {
     "id wallet_id total_limit_micros day_limit_micros month_limit_micros total_spent_micros day day_spent_micros",
     "month month_spent_micros",
   ),
+  usage_hours: [...usage, "hour"],
+  usage_days: [...usage, "day"],
 };
 
 const operatorMayCall = [
@@ -65,6 +70,9 @@ before(async () => {
     await seedBudget(database.owner, seed.walletId, { day: 1n });
     walletIds.push(seed.walletId);
   }
+  // The owner plays time, so that usage has rows too.
+  await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
+  await rollUpUsage(database.owner, AbortSignal.timeout(10_000));
 });
 
 after(() => database.drop());

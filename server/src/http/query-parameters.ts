@@ -26,6 +26,18 @@ export function isUuid(text: string): boolean {
   return uuid.test(text);
 }
 
+/** A moment with its zone, or a day, which begins at midnight UTC. */
+export function readMoment(name: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const moment = new Date(text);
+  const day = String.raw`(?:19[7-9]\d|2\d{3})-\d{2}-\d{2}`;
+  const time = String.raw`T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})`;
+  if (!new RegExp(`^${day}(?:${time})?$`).test(text) || !(moment.getTime() >= 0)) {
+    throw invalidParameter(name, "must be a day such as 2030-01-31 or a moment such as 2030-01-31T12:00:00Z");
+  }
+  return moment;
+}
+
 /** A page's size from the parameter `limit`. */
 export function readLimit(text: string | undefined, { usual, most }: { usual: number; most: number }): number {
   const limit = Number(text ?? usual);

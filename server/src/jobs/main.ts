@@ -5,6 +5,7 @@ import { createPool, type Pool } from "../db/pool.ts";
 import { createOpsServer } from "../http/ops-server.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
 import { keepReport } from "../wallet/keep-report.ts";
 import { reconcile } from "../wallet/reconcile.ts";
@@ -20,8 +21,8 @@ const metrics = createMetrics();
 let isStopping = false;
 
 const pool = openPool("pennyblack worker", 60_000);
-// It reads whole tables.
-const reconcilePool = openPool("pennyblack reconcile", 3_600_000);
+// For what reads whole tables, or an hour of the busiest of them.
+const patientPool = openPool("pennyblack reconcile", 3_600_000);
 const refusal = (await findMigrationFault(pool, "starting")) ?? (await findClockFault());
 if (refusal) {
   process.stderr.write(`${refusal}\n`);
@@ -45,6 +46,8 @@ const worker = await startWorker({
     forgetRuns: (most) => forgetRuns(pool, most),
     makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
     partitionDaysAhead: () => partitionDaysAhead(pool),
+    rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
+    recountUsage: (signal) => recountUsage(patientPool, signal),
     findDifferences,
   }),
   crontab,
@@ -69,7 +72,7 @@ async function stop(signal: string): Promise<void> {
   // Without a database a job cannot be given back. Its lock runs out, and the next worker takes it.
   setTimeout(() => process.exit(1), 10_000).unref();
   await worker.stop();
-  await Promise.all([pool.end(), reconcilePool.end()]);
+  await Promise.all([pool.end(), patientPool.end()]);
   await ops.close();
   log.info("stopped");
   log.flush(() => process.exit(0));
@@ -82,7 +85,7 @@ function fail(err: unknown): void {
 }
 
 async function findDifferences(): Promise<{ count: number; examples: string[] }> {
-  const report = await reconcile(reconcilePool);
+  const report = await reconcile(patientPool);
   await keepReport(pool, report);
   const { checks } = report;
   const examples = checks.flatMap(({ name, sample }) =>

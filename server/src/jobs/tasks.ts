@@ -5,7 +5,7 @@ import type { Tasks } from "./start-worker.ts";
 /** What the jobs do, handed in by main.ts: a job knows when and how often, not how. */
 export interface TaskParts {
   log: Log;
-  metrics: Pick<Metrics, "countSwept" | "setReconciliation" | "setPartitionDays">;
+  metrics: Pick<Metrics, "countSwept" | "setReconciliation" | "setPartitionDays" | "countUsageCorrections">;
   /** Each ends, deletes or makes at most as many as it is told and says how many it did. */
   expireHolds: (most: number) => Promise<number>;
   expireForgottenHolds: (most: number) => Promise<number>;
@@ -13,6 +13,8 @@ export interface TaskParts {
   forgetRuns: (most: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
   partitionDaysAhead: () => Promise<number>;
+  rollUpUsage: (signal: AbortSignal) => Promise<number>;
+  recountUsage: (signal: AbortSignal) => Promise<number>;
   /** How often the books say something else than the searches, with a few examples. */
   findDifferences: () => Promise<{ count: number; examples: string[] }>;
 }
@@ -33,6 +35,8 @@ export const crontab = [
   "17 * * * * reconcile ?jobKey=reconcile",
   "23 3 * * * partitions ?jobKey=partitions",
   "*/10 * * * * forget ?jobKey=forget",
+  "* * * * * roll_up_usage ?jobKey=roll_up_usage",
+  "41 4 * * * recount_usage ?jobKey=recount_usage",
 ].join("\n");
 
 export function createTasks(parts: TaskParts): Tasks {
@@ -45,10 +49,23 @@ export function createTasks(parts: TaskParts): Tasks {
       await schedule("sweep", sweepEveryMs);
     },
 
-    async sweep_thoroughly({ signal }) {
+    async sweep_thoroughly({ schedule, signal }) {
       const ended = await untilNone(parts.expireForgottenHolds, signal);
       if (ended > 0) log.warn({ holds: ended }, "expired holds that the sweeper had passed by");
       metrics.countSwept(ended);
+      // The hours they were held in are counted already.
+      if (ended > 0) await schedule("recount_usage", 0);
+    },
+
+    async roll_up_usage({ signal }) {
+      const searches = await parts.rollUpUsage(signal);
+      if (searches > 0) log.debug({ searches }, "counted usage");
+    },
+
+    async recount_usage({ signal }) {
+      const rows = await parts.recountUsage(signal);
+      metrics.countUsageCorrections(rows);
+      if (rows > 0) log.warn({ rows }, "put usage right: searches appeared after their hour was counted");
     },
 
     async reconcile() {

@@ -68,6 +68,7 @@ function tellStory(
     capture: noted("capture", async () => ({ state: "captured", balance: 40_000n })),
     release: noted("release", async () => undefined),
     noteCharge: () => undefined,
+    noteUnheld: replace.noteUnheld ?? (() => undefined),
     secret,
     topUpUrl: "https://pay.test/",
   };
@@ -193,6 +194,32 @@ test("before the hold nothing is held, so nothing is released; after a refused h
     const steps = notes.filter((note) => note !== "tell" && note !== "leave");
     assert.deepEqual(steps, wholeStory.filter((note) => note !== "tell" && note !== "leave").slice(0, steps.length));
     assert.equal(steps.at(-1), last);
+  }
+});
+
+test("for the owner's report, every known caller's request is either a hold or noted, never both", async () => {
+  const claim = makeClaim(secret, caller, "once", { query: "cats", n: 10 });
+  const replayed = { outcome: "replayed", balance: 0n, answer: claim.seal(Buffer.from("{}")) } as const;
+  const bug = new Error("a bug of ours");
+  for (const [replace, body, noted] of [
+    [{ authenticate: fail(new Problem("api_key_invalid")) }, undefined, []],
+    [{ enterLimits: fail(new Problem("rate_limited")) }, undefined, ["rate_limited"]],
+    [{}, "{", ["malformed_json"]],
+    [{ hold: async () => ({ outcome: "insufficient_balance", balance: 0n }) }, undefined, ["insufficient_balance"]],
+    [{ hold: fail(bug) }, undefined, ["internal_error"]],
+    [{ hold: async () => replayed }, undefined, ["replayed"]],
+    [{}, undefined, []],
+    [{ findHits: fail(new Problem("upstream_error")) }, undefined, []],
+    [{ capture: fail(bug) }, undefined, []],
+    [{ capture: async () => ({ state: "expired", balance: 0n }) }, undefined, []],
+  ] as [Partial<SearchParts>, string | undefined, string[]][]) {
+    const outcomes: string[] = [];
+    const noteUnheld: SearchParts["noteUnheld"] = ({ keyId }, outcome) => {
+      assert.equal(keyId, caller.keyId);
+      outcomes.push(outcome);
+    };
+    await tellStory({ ...replace, noteUnheld }, { "idempotency-key": "once" }, body).answer.catch(() => undefined);
+    assert.deepEqual(outcomes, noted);
   }
 });
 

@@ -23,8 +23,21 @@ import type { Steps } from "./steps.ts";
 //   - nothing is answered before the capture is known.
 
 export async function search(request: SearchRequest, parts: SearchParts): Promise<SearchAnswer> {
+  const caller = await request.steps.time("auth", parts.authenticate(request));
+  const progress = { isHeld: false };
+  return searchFor(caller, request, parts, progress).catch((failure: unknown) => {
+    if (!progress.isHeld) parts.noteUnheld(caller, outcomeOf(failure));
+    throw failure;
+  });
+}
+
+async function searchFor(
+  caller: Principal,
+  request: SearchRequest,
+  parts: SearchParts,
+  progress: { isHeld: boolean },
+): Promise<SearchAnswer> {
   const { searchId, headers, steps } = request;
-  const caller = await steps.time("auth", parts.authenticate(request));
   const place = await parts.enterLimits(caller);
   request.tell({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
   try {
@@ -41,9 +54,11 @@ export async function search(request: SearchRequest, parts: SearchParts): Promis
       parts.hold({ ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim }),
     );
     if (held.outcome === "replayed" && claim) {
+      parts.noteUnheld(caller, "replayed");
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
     }
     if (held.outcome !== "held") throw refuseHold(held, parts.topUpUrl);
+    progress.isHeld = true;
 
     const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
     const { body, answer, provider, facts } = await steps
@@ -107,6 +122,8 @@ export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
   release(request: ReleaseRequest): Promise<void>;
   /** Called for every paid search, whether or not its caller is still there to hear of it. */
   noteCharge(answer: SearchAnswer): void;
+  /** Called for every request of a known caller that has no hold to be found by: refused before it, or replayed. */
+  noteUnheld(caller: Principal, outcome: string): void;
   secret: KeyObject;
   topUpUrl: string;
 }

@@ -16,6 +16,7 @@ export interface Metrics extends UpstreamMetrics {
   setPartitionDays: (days: number) => void;
   /** Zero once the lenses could be read again. */
   setLensFaults: (faults: number) => void;
+  countUsageCorrections: (rows: number) => void;
   /** In Prometheus' text format. */
   render: () => Promise<string>;
 }
@@ -60,6 +61,9 @@ export function createMetrics(): Metrics {
     description: "Faults that kept the last edit of the lenses from being used.",
   });
   lensFaults.record(0);
+  const usageCorrections = meter.createCounter("pennyblack_usage_corrections", {
+    description: "Rows of usage that a recount put right.",
+  });
 
   return {
     ...createUpstreamMetrics(meter),
@@ -84,6 +88,7 @@ export function createMetrics(): Metrics {
     },
     setPartitionDays: (days) => partitionDays.record(days),
     setLensFaults: (faults) => lensFaults.record(faults),
+    countUsageCorrections: (rows) => usageCorrections.add(rows),
     render: async () => serializer.serialize((await exporter.collect()).resourceMetrics),
   };
 }

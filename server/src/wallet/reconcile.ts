@@ -194,6 +194,35 @@ const checks: Check[] = [
       from pb.searches where state = 'pending'`,
   },
   {
+    name: "usage",
+    sentence: "What usage says was charged, by wallet and day, is what was captured of the searches counted so far.",
+    sql: `
+      select coalesce(s.wallet_id, u.wallet_id) || ' on ' || coalesce(s.day, u.day), coalesce(s.micros, 0), coalesce(u.micros, 0)
+      from (
+        select wallet_id, pb.utc_day(held_at) as day, sum(price_micros) as micros from pb.searches
+        where state = 'captured' and held_at < (select counted_before from pb.usage_watermark)
+        group by 1, 2
+      ) s
+      full join (
+        select wallet_id, day, sum(charged_micros) as micros from pb.usage_days group by 1, 2
+      ) u on u.wallet_id = s.wallet_id and u.day = s.day`,
+  },
+  {
+    name: "usage, hours",
+    sentence: "The hours of usage sum to its days.",
+    sql: `
+      select coalesce(h.wallet_id, d.wallet_id) || ' on ' || coalesce(h.day, d.day),
+        h.searches || ' searches, ' || h.micros, d.searches || ' searches, ' || d.micros
+      from (
+        select wallet_id, pb.utc_day(hour) as day, sum(searches) as searches, sum(charged_micros) as micros
+        from pb.usage_hours group by 1, 2
+      ) h
+      full join (
+        select wallet_id, day, sum(searches) as searches, sum(charged_micros) as micros
+        from pb.usage_days group by 1, 2
+      ) d on d.wallet_id = h.wallet_id and d.day = h.day`,
+  },
+  {
     name: "strangers",
     sentence: "No row names a wallet that does not exist, or a key or budget of another wallet.",
     sql: `

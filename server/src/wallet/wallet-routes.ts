@@ -1,11 +1,20 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
+import {
+  invalidParameter,
+  isUuid,
+  readCursor,
+  readLimit,
+  readMoment,
+  readParameters,
+  toCursor,
+} from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import type { Enter } from "../keys/keys.ts";
 import { formatUsd, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
-import { type Entry, readEntries, readWallet } from "./read-wallet.ts";
+import { exportRoute } from "./export-route.ts";
+import { type Entry, nameOfKind, readEntries, readWallet } from "./read-wallet.ts";
 
 export interface WalletRouteParts {
   tenant: Pool;
@@ -29,9 +38,11 @@ const walletSchema = Type.Object(
   { title: "Wallet" },
 );
 
+const entryKinds = ["search", "refund", "top_up", "credit"];
+
 const entrySchema = Type.Object({
   id: Type.String({ format: "uuid" }),
-  kind: Type.Enum(["search", "refund", "top_up", "credit"]),
+  kind: Type.Enum(entryKinds),
   amount: money("What the wallet gained, or lost if negative"),
   currency: Type.Literal("usd"),
   request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], { description: "The search it is about." }),
@@ -82,22 +93,24 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       query: {
         request_id: Type.String({ format: "uuid", description: "The Request-Id of a search." }),
         cursor: Type.String({ description: "From `next_cursor` of the page before." }),
+        from: Type.String({ description: "A day or moment. A search counts for the moment it was sent." }),
+        to: Type.String({ description: "A day or moment, not included." }),
+        kind: Type.Enum(entryKinds),
         limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
       },
       answer: entriesSchema,
       problems: ["invalid_request", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await parts.enter(request, reply, "wallet:read");
-        const { requestId, before, most } = readEntriesQuery(request.query);
+        const { most, ...wanted } = readEntriesQuery(request.query);
         // One more than asked for tells whether there is a next page.
-        const found = await readEntries(parts.tenant, walletId, { requestId, before, most: most + 1 }).catch(
-          unavailable,
-        );
+        const found = await readEntries(parts.tenant, walletId, { ...wanted, most: most + 1 }).catch(unavailable);
         const entries = found.slice(0, most);
         const last = entries.at(-1);
         return { entries: entries.map(showEntry), next_cursor: found.length > most && last ? toCursor(last.id) : null };
       },
     },
+    exportRoute(parts),
   ];
 }
 
@@ -108,7 +121,7 @@ function unavailable(cause: unknown): never {
 function showEntry(entry: Entry) {
   return {
     id: entry.id,
-    kind: entry.kind === "capture" ? "search" : entry.kind,
+    kind: nameOfKind(entry.kind),
     amount: formatUsd(entry.amount),
     currency: "usd",
     request_id: entry.requestId,
@@ -117,7 +130,18 @@ function showEntry(entry: Entry) {
 }
 
 function readEntriesQuery(query: unknown) {
-  const { request_id: requestId, cursor, limit } = readParameters(query, ["request_id", "cursor", "limit"]);
+  const given = readParameters(query, ["request_id", "cursor", "limit", "from", "to", "kind"]);
+  const { request_id: requestId, kind } = given;
   if (requestId !== undefined && !isUuid(requestId)) throw invalidParameter("request_id", "must be a Request-Id");
-  return { requestId, before: readCursor(cursor), most: readLimit(limit, { usual: 50, most: 100 }) };
+  if (kind !== undefined && !entryKinds.includes(kind)) {
+    throw invalidParameter("kind", `must be one of ${entryKinds.join(", ")}`);
+  }
+  return {
+    requestId,
+    kind: kind === "search" ? ("capture" as const) : (kind as Exclude<Entry["kind"], "capture"> | undefined),
+    from: readMoment("from", given.from),
+    to: readMoment("to", given.to),
+    before: readCursor(given.cursor),
+    most: readLimit(given.limit, { usual: 50, most: 100 }),
+  };
 }

@@ -1,0 +1,52 @@
+import { Readable } from "node:stream";
+import type { Pool } from "../db/pool.ts";
+import { csvLine } from "../lib/csv-line.ts";
+import { firstIdOf } from "../lib/first-id-of.ts";
+import { formatUsd, type Micros } from "../lib/money.ts";
+import { type Entry, nameOfKind, readBalanceAt, readEntriesForward } from "./read-wallet.ts";
+
+const pageSize = 1_000;
+
+/**
+ * The entries as CSV, a page in memory at a time: the next is read when the caller has taken the last. Rejects if the
+ * database is away at the start; later, the stream breaks off.
+ */
+export async function exportEntries(pool: Pool, walletId: string, range: { from: Date; to: Date }): Promise<Readable> {
+  const opening = await readBalanceAt(pool, walletId, range.from);
+  return Readable.from(writeLines(pool, walletId, { ...range, opening }), { objectMode: false, highWaterMark: 1 });
+}
+
+async function* writeLines(
+  pool: Pool,
+  walletId: string,
+  { from, to, opening }: { from: Date; to: Date; opening: Micros },
+): AsyncGenerator<string> {
+  yield csvLine(["created_at", "kind", "amount", "balance", "currency", "request_id", "id"]);
+  const before = firstIdOf(to);
+  let after = firstIdOf(from);
+  let balance = opening;
+  for (;;) {
+    const page = await readEntriesForward(pool, walletId, { after, before, most: pageSize });
+    const last = page.at(-1);
+    if (!last) return;
+    let text = "";
+    for (const entry of page) {
+      balance += entry.amount;
+      text += entryLine(entry, balance);
+    }
+    yield text;
+    after = last.id;
+  }
+}
+
+function entryLine(entry: Entry, balance: Micros): string {
+  return csvLine([
+    entry.createdAt.toISOString(),
+    nameOfKind(entry.kind),
+    formatUsd(entry.amount),
+    formatUsd(balance),
+    "usd",
+    entry.requestId ?? "",
+    entry.id,
+  ]);
+}

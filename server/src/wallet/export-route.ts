@@ -1,0 +1,45 @@
+import { Type } from "typebox";
+import type { Pool } from "../db/pool.ts";
+import { invalidParameter, readMoment, readParameters } from "../http/query-parameters.ts";
+import { managementProblems, type Route } from "../http/route.ts";
+import type { Enter } from "../keys/keys.ts";
+import { Problem } from "../problems.ts";
+import { exportEntries } from "./export-entries.ts";
+
+export function exportRoute(parts: { tenant: Pool; enter: Enter }): Route {
+  return {
+    method: "GET",
+    path: "/v1/wallet/entries.csv",
+    scope: "wallet:read",
+    summary: "Export the wallet's entries",
+    description:
+      "Every movement of money as CSV (RFC 4180, times in UTC), oldest first, with the balance after each: the line before plus the amount. Searches of the last minute may come to stand before the last lines in a later export.",
+    query: {
+      from: Type.String({
+        description: "A day or moment. A search counts for the moment it was sent. 30 days before `to`.",
+      }),
+      to: Type.String({ description: "A day or moment, not included. Now." }),
+    },
+    answer: "text/csv",
+    problems: ["invalid_request", ...managementProblems],
+    handle: async (request, reply) => {
+      const { walletId } = await parts.enter(request, reply, "wallet:read");
+      const range = readExportQuery(request.query);
+      const lines = await exportEntries(parts.tenant, walletId, range).catch((cause: unknown) => {
+        throw new Problem("ledger_unavailable", { cause });
+      });
+      const day = (moment: Date): string => moment.toISOString().slice(0, 10);
+      reply.header("content-type", "text/csv; charset=utf-8; header=present");
+      reply.header("content-disposition", `attachment; filename="entries-${day(range.from)}-to-${day(range.to)}.csv"`);
+      return lines;
+    },
+  };
+}
+
+function readExportQuery(query: unknown): { from: Date; to: Date } {
+  const given = readParameters(query, ["from", "to"]);
+  const to = readMoment("to", given.to) ?? new Date();
+  const from = readMoment("from", given.from) ?? new Date(Math.max(0, to.getTime() - 30 * 86_400_000));
+  if (from >= to) throw invalidParameter("from", "must be before to");
+  return { from, to };
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { reconcile } from "../../src/wallet/reconcile.ts";
+import { runAdmin } from "../admin-process.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { seedWallet } from "../seed-wallet.ts";
+import { until } from "../until.ts";
+import { startWorkerProcess, type WorkerProcess } from "../worker-process.ts";
+
+let db: TestDatabase;
+const workers: WorkerProcess[] = [];
+
+before(async () => {
+  db = await createTestDatabase();
+});
+
+after(async () => {
+  for (const worker of workers) worker.process.kill("SIGKILL");
+  await db.drop();
+});
+
+async function startWorker(): Promise<WorkerProcess> {
+  const worker = await startWorkerProcess(db);
+  workers.push(worker);
+  return worker;
+}
+
+function addJob(task: string): Promise<unknown> {
+  return db.owner.query("select graphile_worker.add_job($1, '{}'::json, job_key => $1)", [task]);
+}
+
+/** Searches that failed, one every three minutes of sixty days: a backlog of 1,440 steps. */
+async function seedBacklog(): Promise<void> {
+  const { walletId, keyId } = await seedWallet(db.owner, {});
+  await db.owner.query("select pb.make_partitions(pb.utc_day(now()) - 61, pb.utc_day(now()))");
+  await db.owner.query(
+    `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, outcome)
+     select (left(pb.uuid_floor(at)::text, 14) || '7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, $2, 'live', 10000,
+       'released', at, at, at, 'upstream_error'
+     from generate_series(1, 60 * 480) n, lateral (select now() - interval '60 days' + n * interval '3 minutes' as at) m`,
+    [walletId, keyId],
+  );
+  await db.owner.query("update pb.usage_watermark set counted_before = now() - interval '60 days'");
+}
+
+async function progress(): Promise<{ hours: number; days: number; isDone: boolean }> {
+  const { rows } = await db.owner.query<{ hours: number; days: number; isDone: boolean }>(
+    `select (select coalesce(sum(searches), 0)::int from pb.usage_hours) as hours,
+       (select coalesce(sum(searches), 0)::int from pb.usage_days) as days,
+       u.counted_before >= now() - interval '5 minutes' as "isDone"
+     from pb.usage_watermark u`,
+  );
+  return rows[0] ?? assert.fail();
+}
+
+test("workers killed in the middle of a roll-up lose nothing and double nothing", async () => {
+  await seedBacklog();
+  for (let kill = 0; kill < 3; kill += 1) {
+    const worker = await startWorker();
+    const { hours: before } = await progress();
+    await until("the sweep knows what is settled", async () => (await sweptSecondsAgo()) < 150);
+    await addJob("roll_up_usage");
+    await until("some are counted", async () => (await progress()).hours > before);
+    worker.process.kill("SIGKILL");
+    await once(worker.process, "exit");
+    const { hours, days, isDone } = await progress();
+    assert.equal(hours, days);
+    assert.ok(hours > before && !isDone, `it was killed in the middle, at ${hours}`);
+  }
+  const worker = await startWorker();
+  await addJob("roll_up_usage");
+  await until("all are counted", async () => (await progress()).isDone);
+  const { rows } = await db.owner.query<{ plain: number }>(
+    "select count(*)::int as plain from pb.searches where held_at < (select counted_before from pb.usage_watermark)",
+  );
+  assert.deepEqual(await progress(), { hours: rows[0]?.plain, days: rows[0]?.plain, isDone: true });
+  assert.ok((rows[0]?.plain ?? 0) > 28_790);
+  const { checks } = await reconcile(db.owner);
+  for (const { name, differing } of checks) if (name.startsWith("usage")) assert.equal(differing, 0, name);
+
+  await appearLate();
+  await addJob("sweep_thoroughly");
+  await until("a hold that appeared late is counted all the same", async () => (await expiredSearches()) === 1);
+
+  await db.owner.query("update pb.usage_hours set searches = searches + 1 where hour > now() - interval '5 hours'");
+  await addJob("recount_usage");
+  await until(
+    "it says what it put right",
+    async () => (await worker.metric("pennyblack_usage_corrections_total")) >= 4,
+  );
+  assert.equal(await worker.stop(), 0);
+  assert.match(worker.logged(), /put usage right/);
+});
+
+/** A hold of three hours ago whose commit hung until now. */
+async function appearLate(): Promise<void> {
+  const { walletId, keyId } = await seedWallet(db.owner, {});
+  await db.owner.query(
+    `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at)
+     select (left(pb.uuid_floor(at)::text, 14) || '7000-8000-000000000000')::uuid, $1, $2, 'test', 0, 'pending', at, at
+     from (select now() - interval '3 hours' as at) m`,
+    [walletId, keyId],
+  );
+}
+
+async function expiredSearches(): Promise<number> {
+  const { rows } = await db.owner.query<{ searches: number }>(
+    "select coalesce(sum(searches), 0)::int as searches from pb.usage_days where outcome = 'expired' and mode = 'test'",
+  );
+  return rows[0]?.searches ?? 0;
+}
+
+async function sweptSecondsAgo(): Promise<number> {
+  const { rows } = await db.owner.query<{ seconds: number }>(
+    "select extract(epoch from now() - settled_before)::float8 as seconds from pb.sweep_watermark",
+  );
+  return rows[0]?.seconds ?? Number.POSITIVE_INFINITY;
+}
+
+test("an operator reads the margin of every upstream as a table and as JSON", async () => {
+  const environment = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
+  const none = await runAdmin(environment, "margin");
+  assert.deepEqual([none.exitCode, none.stdout], [0, "No upstream was called in these days.\n"]);
+  const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+  const row = { cost_micros: 0, revenue_micros: 0 };
+  await db.ledger.query("select pb.write_tally($1, 1, '[]', $2)", [
+    randomUUIDv7(),
+    JSON.stringify([
+      {
+        ...row,
+        day: day(0),
+        provider: "brave",
+        outcome: "ok",
+        calls: 90,
+        cost_micros: 450_000,
+        revenue_micros: 900_000,
+      },
+      { ...row, day: day(0), provider: "brave", outcome: "timeout", calls: 10 },
+      { ...row, day: day(1), provider: "exa", outcome: "ok", calls: 1, cost_micros: 17_000, revenue_micros: 10_000 },
+      { ...row, day: day(1), provider: "exa", outcome: "aborted", calls: 1 },
+      { ...row, day: day(40), provider: "brave", outcome: "ok", calls: 5 },
+    ]),
+  ]);
+  const { exitCode, stdout } = await runAdmin(environment, "margin", "--days", "30");
+  assert.equal(exitCode, 0);
+  const lines = stdout.split("\n").map((line) => line.trim().replaceAll(/ +/g, " "));
+  assert.deepEqual(lines.slice(0, 6), [
+    "day upstream calls failed revenue cost margin why it failed",
+    `${day(0)} brave 100 10.0 % 0.90 0.45 0.45 timeout 10`,
+    `${day(1)} exa 2 0.0 % 0.01 0.017 -0.007 aborted 1`,
+    "total brave 100 10.0 % 0.90 0.45 0.45 timeout 10",
+    "total exa 2 0.0 % 0.01 0.017 -0.007 aborted 1",
+    "total all 102 9.9 % 0.91 0.467 0.443 timeout 10, aborted 1",
+  ]);
+  const json = JSON.parse((await runAdmin(environment, "margin", "--json")).stdout) as { rows: unknown[] };
+  assert.deepEqual(json.rows[1], {
+    day: day(1),
+    provider: "exa",
+    calls: 2,
+    failures: { aborted: 1 },
+    cost: "0.017",
+    revenue: "0.01",
+    margin: "-0.007",
+  });
+});

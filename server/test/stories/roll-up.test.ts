@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { randomInt, randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import fc from "fast-check";
+import pg from "pg";
+import { createPool } from "../../src/db/pool.ts";
+import { recountUsage, rollUpUsage } from "../../src/usage/roll-up.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { uuidOf } from "../uuid-of.ts";
+
+let db: TestDatabase;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+// Midnight, two days ago.
+const start = Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs;
+const wallets = [randomUUIDv7(), randomUUIDv7()];
+const keys = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()];
+
+before(async () => {
+  db = await createTestDatabase();
+  // Hours and days are UTC's wherever the database thinks it is: here, a quarter of an hour off everybody's.
+  const client = new pg.Client({ connectionString: db.ownerUrl });
+  await client.connect();
+  await client.query(`alter database ${db.name} set timezone = 'Asia/Kathmandu'`);
+  await client.end();
+  // Ids may be a day older than their holds.
+  await db.owner.query("select pb.make_partitions(pb.utc_day(now()) - 3, pb.utc_day(now()))");
+});
+
+after(() => db.drop());
+
+interface Search {
+  heldAt: number;
+  /** How far the server's clock, which made the id, was off. */
+  skewMs: number;
+  wallet: number;
+  key: number;
+  mode: "live" | "test";
+  category: string | null;
+  state: "captured" | "released" | "expired";
+  outcome: string | null;
+}
+
+async function insert(searches: readonly (Omit<Search, "state"> & { state: string })[]): Promise<void> {
+  await db.owner.query(
+    `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, category, outcome)
+     select (s->>'id')::uuid, (s->>'wallet')::uuid, (s->>'key')::uuid, (s->>'mode')::pb.key_mode,
+       case s->>'mode' when 'live' then 10000 else 0 end, (s->>'state')::pb.search_state, held_at,
+       held_at + interval '1 minute', case when s->>'state' <> 'pending' then held_at end, s->>'category', s->>'outcome'
+     from jsonb_array_elements($1) s, lateral (select to_timestamp((s->>'heldAt')::float8 / 1000) as held_at) t`,
+    [
+      JSON.stringify(
+        searches.map((search) => ({
+          ...search,
+          id: uuidOf(search.heldAt + search.skewMs),
+          wallet: wallets[search.wallet],
+          key: keys[search.key],
+        })),
+      ),
+    ],
+  );
+}
+
+/** Nothing searched, nothing counted, everything before `start` known. */
+async function beginAnew(): Promise<void> {
+  await db.owner.query("truncate pb.searches, pb.usage_hours, pb.usage_days");
+  await db.owner.query("update pb.usage_watermark set counted_before = to_timestamp($1)", [start / 1_000 - 1]);
+}
+
+async function settleBefore(moment: number): Promise<void> {
+  await db.owner.query("update pb.sweep_watermark set settled_before = to_timestamp($1::float8 / 1000)", [moment]);
+}
+
+type By = "hour" | "day";
+
+/** As anybody would count, without SQL. */
+function plainCount(searches: readonly Search[], by: By, before = Number.POSITIVE_INFINITY): string[] {
+  const counts = new Map<string, { searches: number; charged: number }>();
+  for (const search of searches) {
+    if (search.heldAt >= before) continue;
+    const at = new Date(search.heldAt).toISOString();
+    const outcome = search.state === "released" ? (search.outcome ?? "released") : search.state;
+    const name = [
+      wallets[search.wallet],
+      by === "hour" ? at.slice(0, 13) : at.slice(0, 10),
+      keys[search.key],
+      search.mode,
+      search.category ?? "",
+      outcome === "captured" ? "ok" : outcome,
+    ].join(" ");
+    const count = counts.get(name) ?? { searches: 0, charged: 0 };
+    count.searches += 1;
+    if (outcome === "captured" && search.mode === "live") count.charged += 10_000;
+    counts.set(name, count);
+  }
+  return [...counts].map(([name, { searches: times, charged }]) => `${name} ${times} ${charged}`).toSorted();
+}
+
+async function counted(by: By): Promise<string[]> {
+  const { rows } = await db.owner.query<{ line: string }>(
+    `select concat_ws(' ', wallet_id, ${by === "hour" ? `to_char(hour at time zone 'utc', 'YYYY-MM-DD"T"HH24')` : "day"},
+       key_id, mode, category, outcome, searches, charged_micros) as line
+     from pb.usage_${by}s where was_held and searches > 0`,
+  );
+  // Two spaces where there is no category, as above.
+  return rows.map(({ line }) => line).toSorted();
+}
+
+async function assertCounted(searches: readonly Search[], before?: number): Promise<void> {
+  for (const by of ["hour", "day"] as const) assert.deepEqual(await counted(by), plainCount(searches, by, before));
+}
+
+const anyMoment = fc.oneof(
+  fc.integer({ min: 0, max: 2 * dayMs - 1 }),
+  // At the edges of hours and days, and a millisecond off them.
+  fc.tuple(fc.integer({ min: 1, max: 47 }), fc.constantFrom(-1, 0, 1)).map(([hour, off]) => hour * hourMs + off),
+  fc.constantFrom(dayMs - 1, dayMs, dayMs + 1),
+);
+
+const anySearch: fc.Arbitrary<Search> = fc.record({
+  heldAt: anyMoment.map((offset) => start + offset),
+  skewMs: fc.constantFrom(0, 0, 0, -5, 5_000, -hourMs, hourMs, dayMs - 1_000),
+  wallet: fc.nat(1),
+  key: fc.nat(2),
+  mode: fc.constantFrom("live", "live", "test"),
+  category: fc.constantFrom(null, "gov", "research"),
+  state: fc.constantFrom("captured", "captured", "released", "expired"),
+  outcome: fc.constantFrom(null, "upstream_error", "caller_left"),
+});
+
+const signal = new AbortController().signal;
+
+test("usage is a plain count of the searches, wherever the roll-up paused", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anySearch, { minLength: 1, maxLength: 60 }),
+      fc.array(anyMoment, { maxLength: 6 }),
+      fc.constantFrom("7 minutes", "1 hour", "5 hours", "3 days"),
+      async (searches, cuts, longest) => {
+        await beginAnew();
+        await insert(searches);
+        for (const cut of [...cuts.toSorted((a, b) => a - b), 2 * dayMs]) {
+          await settleBefore(start + cut);
+          for (let isDone = false; !isDone; ) {
+            const { rows } = await db.owner.query<{ is_done: boolean }>("select * from pb.roll_up_usage($1)", [
+              longest,
+            ]);
+            isDone = rows[0]?.is_done ?? true;
+          }
+          await assertCounted(searches, start + cut);
+        }
+        assert.equal(await rollUpUsage(db.owner, signal), 0, "there is nothing left to count");
+        assert.equal(await recountUsage(db.owner, signal), 0, "and a recount agrees");
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+test("what appears behind the watermark, or changes there, is put right by the recount, and only once", async () => {
+  const anyTwo = fc.array(anySearch, { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(anyTwo, anyTwo, anyTwo, async (onTime, late, pending) => {
+      await beginAnew();
+      await insert(onTime);
+      await insert(pending.map((search) => ({ ...search, state: "pending" })));
+      await settleBefore(start + 2 * dayMs);
+      await rollUpUsage(db.owner, signal);
+      await assertCounted(onTime);
+      await insert(late);
+      await db.owner.query(
+        "update pb.searches set state = 'expired', outcome = null, settled_at = now() where state = 'pending'",
+      );
+      const all = [...onTime, ...late, ...pending.map((search): Search => ({ ...search, state: "expired" }))];
+      assert.ok((await recountUsage(db.owner, signal)) > 0);
+      await assertCounted(all);
+      assert.equal(await recountUsage(db.owner, signal), 0);
+    }),
+    { numRuns: 10 },
+  );
+});
+
+async function isCounted(): Promise<boolean> {
+  const { rows } = await db.owner.query<{ yes: boolean }>(
+    "select u.counted_before = s.settled_before as yes from pb.usage_watermark u, pb.sweep_watermark s",
+  );
+  return rows[0]?.yes ?? false;
+}
+
+function manySearches(count: number): Search[] {
+  return fc.sample(anySearch, count);
+}
+
+test("roll-ups and recounts at once double nothing and lose nothing", async () => {
+  const searches = manySearches(3_000);
+  await beginAnew();
+  await insert(searches);
+  await settleBefore(start + 2 * dayMs);
+  const roll = async (): Promise<number> => {
+    let sum = 0;
+    // One that finds the watermark locked has nothing to do and leaves.
+    while (!(await isCounted())) sum += await rollUpUsage(db.owner, signal);
+    return sum;
+  };
+  const [corrected, ...sums] = await Promise.all([recountUsage(db.owner, signal), roll(), roll(), roll(), roll()]);
+  assert.equal(
+    sums.reduce((all, sum) => all + sum, 0),
+    3_000,
+  );
+  assert.equal(corrected, 0);
+  await assertCounted(searches);
+});
+
+test("a roll-up whose connection is cut in the middle of a statement doubles nothing and loses nothing", async () => {
+  const searches = manySearches(5_000);
+  await beginAnew();
+  await insert(searches);
+  await settleBefore(start + 2 * dayMs);
+  const pool = createPool({ url: db.ownerUrl, name: "doomed", connections: 1, onIdleError: () => undefined });
+  let cuts = 0;
+  const done = new AbortController();
+  const cutAll = async (): Promise<void> => {
+    while (!done.signal.aborted) {
+      await wait(randomInt(2, 30));
+      const { rowCount } = await db.owner.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where application_name = 'doomed' and datname = current_database() and state = 'active'`,
+      );
+      cuts += rowCount ?? 0;
+    }
+  };
+  const cutting = cutAll();
+  // One that finds the watermark still locked by a connection that is being cut has nothing to do, and ends well.
+  while (!(await isCounted())) await rollUpUsage(pool, signal).catch(() => undefined);
+  done.abort();
+  await cutting;
+  await pool.end();
+  assert.ok(cuts > 3, `${cuts} cuts`);
+  await assertCounted(searches);
+});

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { rollUpUsage } from "../../src/usage/roll-up.ts";
+import { createTestDatabase } from "../database.ts";
+import { startHostileUpstream } from "../hostile-upstream.ts";
+import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { until } from "../until.ts";
+
+// What an owner is told about searches afterwards: how many, by whom, what for, how they ended and what they cost.
+
+const db = await createTestDatabase();
+const upstream = await startHostileUpstream();
+const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
+const wallet = await createTestWallet(db, "0.06");
+const other = await createTestWallet(db, "1.00");
+let slowKey: { id: string; key: string };
+
+async function usage(parameters: Record<string, string>, key = wallet.management): Promise<Reply> {
+  return server.request(`/v1/usage?${new URLSearchParams(parameters).toString()}`, { headers: { "x-api-key": key } });
+}
+
+interface Line {
+  start: string;
+  mode: string;
+  key_id?: string;
+  category?: string | null;
+  outcome?: string;
+  searches: number;
+  charged: string;
+}
+
+async function lines(parameters: Record<string, string>, key?: string): Promise<Line[]> {
+  const { status, body } = await usage(parameters, key);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.usage;
+}
+
+/** Without the moment, which is when the test ran. */
+function tell({ mode, category, outcome, searches, charged }: Line): string {
+  return [mode, category, outcome, searches, charged].filter((part) => part !== undefined).join(" ");
+}
+
+before(async () => {
+  slowKey = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "slow", searchesPerSecond: 1 });
+  await server.search(other.live, { query: "cats", category: "gov" });
+  await server.search(wallet.live, { query: "cats" });
+  await server.search(wallet.live, { query: "cats", category: "gov" });
+  await server.search(wallet.live, { query: "cats", category: "gov" });
+  for (let time = 0; time < 3; time += 1) {
+    await server.search(wallet.live, { query: "cats" }, { "idempotency-key": "once" });
+  }
+  await server.search(wallet.test, { query: "cats" });
+  await server.search(wallet.test, { query: "test:upstream_503" });
+  await server.search(wallet.live, "{");
+  const hasty = await Promise.all([1, 2, 3].map(() => server.search(slowKey.key, { query: "cats" })));
+  assert.deepEqual(hasty.map(({ status }) => String(status)).toSorted(), ["200", "429", "429"]);
+  await upstream.behave("status_503");
+  await server.search(wallet.live, { query: "cats", category: "gov" });
+  await upstream.behave("ok");
+  await server.search(wallet.live, { query: "cats" });
+  for (let time = 0; time < 2; time += 1) {
+    assert.equal((await server.search(wallet.live, { query: "cats" })).status, 402);
+  }
+  // The owner plays time: what is settled is known to be, and the worker comes by.
+  await db.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
+  await rollUpUsage(db.owner, AbortSignal.timeout(10_000));
+  await until("the server has written what it refused", async () =>
+    (await lines({ group: "outcome" })).some(({ outcome }) => outcome === "insufficient_balance"),
+  );
+});
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await db.drop();
+});
+
+test("searches are counted by mode, and what they cost is what the wallet paid", async () => {
+  assert.deepEqual((await lines({})).map(tell), ["live 14 0.06", "test 2 0.00"]);
+  assert.equal((await server.readMoney(wallet.management)).balance, "0.00");
+  const [hour] = await lines({ by: "hour" });
+  assert.match(hour?.start ?? "", /^\d{4}-\d\d-\d\dT\d\d:00:00Z$/);
+});
+
+test("and by how they ended, what for, and with which key; refusals cost nothing", async () => {
+  assert.deepEqual((await lines({ group: "outcome,category" })).map(tell), [
+    "live  insufficient_balance 2 0.00",
+    "live  malformed_json 1 0.00",
+    "live  ok 4 0.04",
+    "live  rate_limited 2 0.00",
+    "live  replayed 2 0.00",
+    "live gov ok 2 0.02",
+    "live gov upstream_error 1 0.00",
+    "test  ok 1 0.00",
+    "test  upstream_error 1 0.00",
+  ]);
+  const byKey = await lines({ group: "key" });
+  assert.equal(byKey.length, 3);
+  assert.deepEqual(byKey.filter(({ key_id }) => key_id === slowKey.id).map(tell), ["live 3 0.01"]);
+  assert.ok(byKey.every((line) => !("category" in line) && !("outcome" in line)));
+});
+
+test("the answer says how far it is counted and what it covers", async () => {
+  const { body } = await usage({ by: "hour", from: "2026-01-31T10:59:59.9+02:00", to: "2026-01-31T11:00:00.1+02:00" });
+  assert.deepEqual([body.from, body.to], ["2026-01-31T08:00:00.000Z", "2026-01-31T10:00:00.000Z"]);
+  assert.deepEqual([body.by, body.currency, body.usage, body.next_cursor], ["hour", "usd", [], null]);
+  const ageMs = Date.now() - Date.parse(body.as_of);
+  assert.ok(ageMs > 0 && ageMs < 60_000);
+});
+
+test("pages join to the whole", async () => {
+  const whole = await lines({ group: "key,category,outcome", by: "hour" });
+  assert.ok(whole.length >= 9);
+  for (const limit of ["1", "4"]) {
+    const joined: Line[] = [];
+    let cursor: string | undefined;
+    do {
+      const { body } = await usage({ group: "key,category,outcome", by: "hour", limit, ...(cursor && { cursor }) });
+      assert.ok(body.usage.length <= Number(limit));
+      joined.push(...body.usage);
+      cursor = body.next_cursor;
+    } while (cursor);
+    assert.deepEqual(joined, whole);
+  }
+});
+
+test("nobody sees another's usage, and search keys see none", async () => {
+  assert.deepEqual((await lines({ group: "outcome" }, other.management)).map(tell), ["live ok 1 0.01"]);
+  const page = await usage({ group: "key,outcome", limit: "1" });
+  const foreign = await lines({ group: "key,outcome", cursor: page.body.next_cursor }, other.management);
+  assert.ok(
+    foreign.every(({ key_id }) => key_id === other.liveKeyId),
+    "another's cursor is a place, not a way in",
+  );
+  assert.equal((await usage({}, wallet.live)).body.code, "insufficient_scope");
+});
+
+test("what cannot be meant is refused with its place", async () => {
+  const tooLong = Buffer.from(JSON.stringify(["2026-01-01T00:00:00Z", "live", "x\u0000"])).toString("base64url");
+  for (const [parameters, name] of [
+    [{ by: "week" }, "by"],
+    [{ group: "wallet" }, "group"],
+    [{ group: "key,key" }, "group"],
+    [{ group: "" }, "group"],
+    [{ from: "yesterday" }, "from"],
+    [{ from: "2026-01-01T00:00:00" }, "from"],
+    [{ to: "2026-13-01" }, "to"],
+    [{ to: "9999-12-31" }, "to"],
+    [{ from: "2026-02-01", to: "2026-01-31" }, "from"],
+    [{ from: "2026-01-01", to: "2026-03-01", by: "hour" }, "from"],
+    [{ from: "2025-01-01", to: "2026-03-01" }, "from"],
+    [{ limit: "2001" }, "limit"],
+    [{ cursor: "nonsense" }, "cursor"],
+    [{ cursor: tooLong, group: "outcome" }, "cursor"],
+    [{ cursor: Buffer.from('["2026-01-01T00:00:00Z","live"]').toString("base64url"), group: "key" }, "cursor"],
+    [{ groups: "key" }, "groups"],
+  ] as [Record<string, string>, string][]) {
+    const { status, body } = await usage(parameters);
+    assert.deepEqual([status, body.errors?.[0]?.pointer], [400, `#/${name}`], JSON.stringify(parameters));
+  }
+});
+
+test("the operator sees what upstreams cost and brought", async () => {
+  const { rows } = await db.owner.query(
+    "select provider, outcome, calls::int, revenue_micros::int as revenue from pb.upstream_days order by outcome",
+  );
+  // The other wallet's search is one of them.
+  assert.deepEqual(rows, [
+    { provider: "searxng", outcome: "ok", calls: 7, revenue: 70_000 },
+    { provider: "searxng", outcome: "status", calls: 1, revenue: 0 },
+  ]);
+});
