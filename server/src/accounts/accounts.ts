@@ -6,9 +6,9 @@ import { createWallet, giveTrial, topUpBatch } from "../wallet/wallet.ts";
 import { mailboxOf } from "./email.ts";
 
 export { readEmail } from "./email.ts";
-export { acceptInvitation, type Invitation, invite } from "./invitations.ts";
+export { acceptInvitation, invite } from "./invitations.ts";
 export { type AccountView, listAccounts } from "./list-accounts.ts";
-export { changeRole, listMembers, type Member, type Role, removeMember, roles } from "./members.ts";
+export { changeRole, listMembers, type Role, removeMember, roles } from "./members.ts";
 
 // Accounts, the people in them and what begins and ends them. An e-mail address that arrives here has been read by
 // readEmail, and whoever calls has seen to it that the person can read mail there.

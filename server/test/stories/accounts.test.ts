@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
-import { until } from "../../test/until.ts";
-import { createKeys } from "../keys/keys.ts";
-import { captureBatch, holdBatch } from "../wallet/statements.ts";
-import { findWalletAccount, formatReport, readWallet, reconcile } from "../wallet/wallet.ts";
 import {
   acceptInvitation,
   changeRole,
@@ -19,7 +13,13 @@ import {
   signUp,
   type TrialOutcome,
   type TrialTerms,
-} from "./accounts.ts";
+} from "../../src/accounts/accounts.ts";
+import { createKeys } from "../../src/keys/keys.ts";
+import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
+import { findWalletAccount, formatReport, readWallet, reconcile } from "../../src/wallet/wallet.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { seedWallet } from "../seed-wallet.ts";
+import { until } from "../until.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
 const secret = randomBytes(32);
@@ -143,6 +143,7 @@ test("the last owner can neither leave nor step down, and of two who leave at on
   const leave = async (personId: string) => {
     const client = await db.owner.connect();
     await client.query("begin");
+    await client.query("set local lock_timeout = '60s'");
     await client.query("delete from pb.members where account_id = $1 and person_id = $2", [accountId, personId]);
     return client;
   };
@@ -151,14 +152,14 @@ test("the last owner can neither leave nor step down, and of two who leave at on
   await one.query("set constraints all immediate");
   const { rows: pids } = await other.query<{ pid: number }>("select pg_backend_pid() as pid");
   const refused = assert.rejects(other.query("set constraints all immediate"), { constraint: "an_owner_remains" });
-  await until(
-    "the second waits for the first",
-    async () => {
+  try {
+    await until("the second waits for the first", async () => {
       const waiting = await db.owner.query("select from pg_locks where pid = $1 and not granted", [pids[0]?.pid]);
       return waiting.rowCount === 1;
-    },
-    1_900,
-  ).finally(() => one.query("commit"));
+    });
+  } finally {
+    await one.query("commit");
+  }
   await refused;
   for (const client of [one, other]) client.release(true);
   assert.deepEqual(
