@@ -28,8 +28,11 @@ import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
+import { alertRoutes } from "./wallet/alert-routes.ts";
 import { createLedger, type Ledger, ledgerConnections, type ReleaseRequest } from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
+import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
+import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
 
@@ -68,9 +71,14 @@ export function createApp(config: ServerConfig, log: Log): App {
   metrics.watchUpstreams(() =>
     router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
   );
+  const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
+  const webhooks = { ...management, ...webhookParts(config, log) };
   const routes: Route[] = [
     ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router })),
-    ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
+    ...walletRoutes(management),
+    ...alertRoutes(management),
+    ...webhookRoutes(webhooks),
+    ...deliveryRoutes(webhooks),
   ];
   let openapi: string | undefined;
   routes.push(
@@ -142,6 +150,13 @@ function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
     reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
     return principal;
   };
+}
+
+function webhookParts(config: ServerConfig, log: Log): Pick<WebhookRouteParts, "secret" | "allowPrivate"> {
+  const allowPrivate = config.webhooksAllowPrivate;
+  if (allowPrivate)
+    log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks may name private addresses. Never in production");
+  return { secret: createSecretKey(config.secret), allowPrivate };
 }
 
 interface SearchWiring {

@@ -12,8 +12,30 @@ import { refuseRole, roles } from "./roles.ts";
 // server's roles until someone writes it down here.
 
 const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "release"];
+const tenantMayCall = [
+  "change_webhook",
+  "create_webhook",
+  "delete_webhook",
+  "own_wallet",
+  "replay_delivery",
+  "rotate_webhook_secret",
+  "set_alerts",
+  "test_webhook",
+];
 const tenantMayRead: Record<string, string[]> = {
-  wallets: ["id", "name", "credited_micros", "debited_micros", "held_micros", "suspended_at", "created_at"],
+  wallets: [
+    ...["id", "name", "credited_micros", "debited_micros", "held_micros", "suspended_at", "created_at"],
+    ...["low_balance_micros", "alert_email"],
+  ],
+  events: ["id", "wallet_id", "type", "data", "created_at"],
+  webhook_endpoints: [
+    ...["id", "wallet_id", "url", "description", "events", "created_at"],
+    ...["previous_until", "failing_since", "disabled_at", "disabled_reason"],
+  ],
+  webhook_deliveries: [
+    ...["id", "wallet_id", "endpoint_id", "event_id", "state", "attempts", "due_at", "created_at"],
+    ...["last_attempt_at", "response_status", "last_error"],
+  ],
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
 };
 
@@ -27,9 +49,25 @@ before(async () => {
     const items = [{ searchId: randomUUIDv7(), ...seed }];
     await holdBatch(database.ledger, items);
     await captureBatch(database.ledger, items);
+    await seedWebhooks(seed.walletId);
     walletIds.push(seed.walletId);
   }
 });
+
+/** Two endpoints, and a delivery to each. */
+async function seedWebhooks(walletId: string): Promise<void> {
+  await database.owner.query(
+    `with endpoints as (
+       insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret)
+       select gen_random_uuid(), $1, 'https://hooks.example', '', '{key.created}', '' from generate_series(1, 2)
+       returning id
+     )
+     insert into pb.webhook_deliveries (id, wallet_id, endpoint_id, event_id, due_at, created_at)
+     select gen_random_uuid(), $1, w.id, (select id from pb.events where wallet_id = $1 limit 1), now(), now()
+     from endpoints w`,
+    [walletId],
+  );
+}
 
 after(() => database.drop());
 
@@ -74,6 +112,7 @@ test("the server's roles, and everybody else, hold exactly the grants that are w
     sorted(granted),
     sorted([
       ...ledgerMayCall.map((name) => `${roles.ledger} execute ${name}`),
+      ...tenantMayCall.map((name) => `${roles.tenant} execute ${name}`),
       ...Object.entries(tenantMayRead).flatMap(([table, columns]) =>
         columns.map((column) => `${roles.tenant} select ${table}.${column}`),
       ),
@@ -133,7 +172,7 @@ test("no role of the server can write to a table or partition, however it tries"
         assert.equal(await attempt(db, sql, walletIds[0]), denied, sql);
 });
 
-test("the ledger's role reads no table, and the tenant's no partition and nothing but its two tables", async () => {
+test("the ledger's role reads no table, and the tenant's no partition and nothing but its own tables", async () => {
   for (const { name, column } of await tables()) {
     const sql = `select ${column} from pb.${name}`;
     assert.equal(await attempt(database.ledger, sql, walletIds[0]), denied, sql);

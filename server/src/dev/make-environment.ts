@@ -15,6 +15,7 @@ export function makeEnvironment(
     PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
     PENNYBLACK_PUBLIC_URL: addresses.url,
     PENNYBLACK_DRAIN_MS: "0",
+    PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
     ...Object.fromEntries(settings),
     HOST: addresses.host,
     PORT: String(addresses.port),
