@@ -169,7 +169,7 @@ begin
     perform pb.queue_delivery(w.wallet_id, w.id, e.id)
     from (
       select id, wallet_id from pb.webhook_endpoints
-      where wallet_id = e.wallet_id and disabled_at is null and e.type = any (events)
+      where wallet_id = e.wallet_id and disabled_at is null and e.type = any (events) and created_at <= e.created_at
       for key share
     ) w;
   end loop;

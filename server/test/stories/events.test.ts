@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
-import { inTransaction } from "../db/in-transaction.ts";
-import type { Queryable } from "../db/pool.ts";
-import { formatUsd, priceMicros } from "../lib/money.ts";
-import { captureBatch, holdBatch, releaseBatch, topUpBatch } from "../wallet/statements.ts";
-import { forgetEvents } from "./webhooks.ts";
+import { inTransaction } from "../../src/db/in-transaction.ts";
+import type { Queryable } from "../../src/db/pool.ts";
+import { formatUsd, priceMicros } from "../../src/lib/money.ts";
+import { captureBatch, holdBatch, releaseBatch, topUpBatch } from "../../src/wallet/statements.ts";
+import { forgetEvents } from "../../src/webhooks/webhooks.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { seedBudget, seedKey, seedWallet } from "../seed-wallet.ts";
 
 let db: TestDatabase;
 
