@@ -118,7 +118,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   d pb.webhook_deliveries;
 begin
-  select * into d from pb.webhook_deliveries f where f.id = the_id and f.wallet_id = pb.own_wallet() for key share;
+  -- The endpoint is locked first, as whoever deletes it does.
+  select f.* into d from pb.webhook_deliveries f join pb.webhook_endpoints e on e.id = f.endpoint_id
+  where f.id = the_id and f.wallet_id = pb.own_wallet() for key share of e;
   if not found then
     return null;
   end if;
@@ -213,7 +215,8 @@ begin
       select f.id, f.due_at from pb.webhook_deliveries f
       where f.endpoint_id = w.endpoint_id and f.state = 'pending' and f.due_at <= now_at
         and (f.claimed_until is null or f.claimed_until <= now_at)
-      order by f.due_at limit greatest(free.places, 0)
+      -- Skipped, not waited for: whoever never waits for a lock cannot be part of a deadlock.
+      order by f.due_at limit greatest(free.places, 0) for update skip locked
     ) d
     order by d.due_at limit most
   ), taken as (

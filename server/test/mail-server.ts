@@ -51,6 +51,9 @@ export async function startMailServer(): Promise<MailServer> {
     url: `smtp://alerts:pass%20word@127.0.0.1:${port}`,
     letters,
     refuse: (wanted) => void (isRefusing = wanted),
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+      }),
   };
 }

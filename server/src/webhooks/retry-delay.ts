@@ -3,7 +3,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 /** After the first failure, the second, and so on: ten attempts within about three days. */
-export const retryDelaysMs = [
+const retryDelaysMs = [
   5 * second,
   5 * minute,
   30 * minute,

@@ -67,7 +67,7 @@ test("killed in the middle of two hundred deliveries, again and again: each even
 
   for (const [path, secret] of secrets) {
     const calls = receiver.received.filter((call) => call.path === path);
-    assert.deepEqual([...new Set(calls.map(({ headers }) => headers["webhook-id"]))].toSorted(), eventIds.toSorted());
+    assert.deepEqual(new Set(calls.map(({ headers }) => headers["webhook-id"])), new Set(eventIds));
     for (const { headers, body, event } of calls) {
       assert.equal(event.id, headers["webhook-id"]);
       assert.doesNotThrow(() => new Webhook(secret).verify(body, headers));

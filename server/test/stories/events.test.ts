@@ -99,9 +99,9 @@ test("one batch that crosses both thresholds tells of both, with the balance aft
   await setThreshold(seed.walletId, 2n * priceMicros);
   await search(db.ledger, seed, 4);
   const told = await toldOf(seed.walletId);
-  assert.deepEqual(told.map(({ type, data }) => [type, data["balance"]]).toSorted(), [
-    ["wallet.depleted", "0.00"],
-    ["wallet.low_balance", "0.00"],
+  assert.deepEqual(told.map(({ type, data }) => `${type} ${String(data["balance"])}`).toSorted(), [
+    "wallet.depleted 0.00",
+    "wallet.low_balance 0.00",
   ]);
 });
 

@@ -283,8 +283,7 @@ test("a worker that stood still cannot end what another took over, and one that 
   const receiver = await receive();
   const { id } = await world.subscribe(wallet, receiver.url);
   await world.note(wallet, "key.created");
-  let release = (): void => undefined;
-  const standing = new Promise<void>((resolve) => (release = resolve));
+  const { promise: standing, resolve: release } = Promise.withResolvers<void>();
   // Stands still between the receiver's answer and writing it down.
   const stuck = world.send({
     send: async () => {
