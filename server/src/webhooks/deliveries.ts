@@ -24,11 +24,15 @@ export function listDeliveries(
   { endpointId, before, most }: { endpointId: string; before: string | undefined; most: number },
 ): Promise<DeliveryView[] | undefined> {
   return asTenant(pool, walletId, async (db) => {
-    const { rowCount } = await db.query("select id from pb.webhook_endpoints where id = $1", [endpointId]);
+    const { rowCount } = await db.query("select id from pb.webhook_endpoints where wallet_id = $1 and id = $2", [
+      walletId,
+      endpointId,
+    ]);
     if (rowCount === 0) return undefined;
     const { rows } = await db.query<DeliveryView>(
-      `${selectDeliveries} where d.endpoint_id = $1 and ($2::uuid is null or d.id < $2) order by d.id desc limit $3`,
-      [endpointId, before ?? null, most],
+      `${selectDeliveries} where d.wallet_id = $1 and d.endpoint_id = $2 and ($3::uuid is null or d.id < $3)
+       order by d.id desc limit $4`,
+      [walletId, endpointId, before ?? null, most],
     );
     return rows;
   });
@@ -48,7 +52,10 @@ function queue(pool: Pool, walletId: string, call: string, id: string): Promise<
   return writeAsTenant(pool, walletId, async (db: Queryable) => {
     const queued = await callFunction<string>(db, call, [id]);
     if (queued === null) return undefined;
-    const { rows } = await db.query<DeliveryView>(`${selectDeliveries} where d.id = $1`, [queued]);
+    const { rows } = await db.query<DeliveryView>(`${selectDeliveries} where d.wallet_id = $1 and d.id = $2`, [
+      walletId,
+      queued,
+    ]);
     return rows[0];
   });
 }
@@ -57,4 +64,4 @@ const selectDeliveries = `
   select d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", e.type as "eventType",
     e.created_at as "eventAt", d.state, d.attempts, d.response_status as "responseStatus", d.last_error as error,
     d.last_attempt_at as "lastAttemptAt", d.due_at as "dueAt", d.created_at as "createdAt"
-  from pb.webhook_deliveries d join pb.events e on e.id = d.event_id`;
+  from pb.webhook_deliveries d join pb.events e on e.id = d.event_id and e.wallet_id = d.wallet_id`;

@@ -2,7 +2,8 @@ import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { EventType } from "./event-types.ts";
 
-// What a wallet's owner sees and changes. Every statement runs as one wallet: another's endpoints do not exist.
+// What a wallet's owner sees and changes. Every statement runs as one wallet, and names it too: another's endpoints do
+// not exist.
 
 export interface Endpoint {
   id: string;
@@ -37,20 +38,20 @@ export function createEndpoint(pool: Pool, walletId: string, wanted: NewEndpoint
       sealedSecret,
       mostEndpoints,
     ]);
-    return made ? findEndpoint(db, id) : undefined;
+    return made ? findEndpoint(db, walletId, id) : undefined;
   });
 }
 
 /** Oldest first. */
 export function listEndpoints(pool: Pool, walletId: string): Promise<Endpoint[]> {
   return asTenant(pool, walletId, async (db) => {
-    const { rows } = await db.query<Endpoint>(`${selectEndpoints} order by id`);
+    const { rows } = await db.query<Endpoint>(`${selectEndpoints} where wallet_id = $1 order by id`, [walletId]);
     return rows;
   });
 }
 
 export function readEndpoint(pool: Pool, walletId: string, id: string): Promise<Endpoint | undefined> {
-  return asTenant(pool, walletId, (db) => findEndpoint(db, id));
+  return asTenant(pool, walletId, (db) => findEndpoint(db, walletId, id));
 }
 
 export interface EndpointChange {
@@ -70,7 +71,7 @@ export function changeEndpoint(
   return writeAsTenant(pool, walletId, async (db) => {
     const values = [id, url, description, events, isEnabled];
     return (await callFunction<boolean>(db, "pb.change_webhook($1, $2, $3, $4, $5)", values))
-      ? findEndpoint(db, id)
+      ? findEndpoint(db, walletId, id)
       : undefined;
   });
 }
@@ -94,8 +95,8 @@ const selectEndpoints = `
     disabled_reason as "disabledReason", created_at as "createdAt"
   from pb.webhook_endpoints`;
 
-async function findEndpoint(db: Queryable, id: string): Promise<Endpoint | undefined> {
-  const { rows } = await db.query<Endpoint>(`${selectEndpoints} where id = $1`, [id]);
+async function findEndpoint(db: Queryable, walletId: string, id: string): Promise<Endpoint | undefined> {
+  const { rows } = await db.query<Endpoint>(`${selectEndpoints} where wallet_id = $1 and id = $2`, [walletId, id]);
   return rows[0];
 }
 

@@ -8,6 +8,7 @@ import { after, before, test } from "node:test";
 import { revokeKey } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch, topUpBatch } from "../../src/wallet/statements.ts";
 import { eventTypes } from "../../src/webhooks/event-types.ts";
+import { signMessage } from "../../src/webhooks/sign.ts";
 import { seedBudget } from "../seed-wallet.ts";
 import { createTestKey, type TestWallet } from "../server.ts";
 import { type Received, type Receiver, startReceiver } from "../webhook-receiver.ts";
@@ -125,12 +126,15 @@ function callsToJudge(): [secret: string, call: Pick<Received, "headers" | "body
   const secret = secrets.get(call.path) ?? assert.fail();
   const changed = (name: string, value: string) => ({ ...call, headers: { ...call.headers, [name]: value } });
   const signature = call.headers["webhook-signature"] ?? "";
+  const tenMinutesAgo = new Date(Date.now() - 600_000);
   return [
     [secret, call, true],
     [secret, changed("webhook-signature", `v1,${Buffer.alloc(32).toString("base64")} ${signature}`), true],
     [secret, { ...call, body: call.body.replace("20.00", "99.00") }, false],
     [secret, changed("webhook-id", randomUUIDv7()), false],
     [secret, changed("webhook-timestamp", String(Number(call.headers["webhook-timestamp"]) - 600)), false],
+    // Signed by us, but kept for ten minutes by someone else.
+    [secret, { ...call, headers: signMessage([secret], { id: "1", at: tenMinutesAgo, body: call.body }) }, false],
     [secret, changed("webhook-signature", ""), false],
     [secret, changed("webhook-signature", signature.replace("v1,", "v2,")), false],
     [`whsec_${Buffer.alloc(32).toString("base64")}`, call, false],
