@@ -129,10 +129,21 @@ module.exports = {
     },
     {
       name: "one-file-talks-to-upstreams",
-      comment: "Limits, deadlines and redirects are set once, in call-provider.ts. (The global fetch is a lint rule.)",
+      comment:
+        "Limits, deadlines and redirects are set once for each outside party: upstreams in call-provider.ts, receivers of webhooks in deliver.ts. (The global fetch is a lint rule.)",
       severity: "error",
-      from: { path: "^server/src/", pathNot: [tests, "^server/src/providers/call-provider\\.ts$"] },
+      from: {
+        path: "^server/src/",
+        pathNot: [tests, "^server/src/(?:providers/call-provider|webhooks/deliver)\\.ts$"],
+      },
       to: { path: "(?:^|/)node_modules/undici/|^undici(?:/|$)" },
+    },
+    {
+      name: "one-file-signs-webhooks",
+      comment: "What is signed, and how, is read in one place.",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [tests, "^server/src/webhooks/sign\\.ts$"] },
+      to: { path: "(?:^|/)node_modules/standardwebhooks/|^standardwebhooks(?:/|$)" },
     },
     {
       name: "no-raw-sockets-in-slices",

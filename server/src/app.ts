@@ -33,6 +33,7 @@ import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createTally, type Tally } from "./usage/usage.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
+import { alertRoutes } from "./wallet/alert-routes.ts";
 import {
   createLedger,
   findEntries,
@@ -42,6 +43,8 @@ import {
   readReconciliation,
 } from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
+import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
+import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
 
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
 
@@ -93,9 +96,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const routes: Route[] = [
     ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally })),
     ...lensRoutes(lenses, config.publicUrl),
-    ...walletRoutes(management),
-    ...keyRoutes({ ...management, pepper: newestPepper(config) }),
-    ...usageRoutes(management),
+    ...managementRoutes(config, log, management),
   ];
 
   const http = createHttpServer({
@@ -136,6 +137,19 @@ export function createApp(config: ServerConfig, log: Log): App {
   };
 }
 
+/** What the owner of a wallet does with a management key. */
+function managementRoutes(config: ServerConfig, log: Log, management: { tenant: Pool; enter: Enter }): Route[] {
+  const webhooks = { ...management, ...webhookParts(config, log) };
+  return [
+    ...walletRoutes(management),
+    ...keyRoutes({ ...management, pepper: newestPepper(config) }),
+    ...usageRoutes(management),
+    ...alertRoutes(management),
+    ...webhookRoutes(webhooks),
+    ...deliveryRoutes(webhooks),
+  ];
+}
+
 /** What describes the other routes, and itself. */
 function descriptions(routes: readonly Route[], config: ServerConfig): Route[] {
   let openapi: string | undefined;
@@ -173,6 +187,13 @@ function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
     reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
     return principal;
   };
+}
+
+function webhookParts(config: ServerConfig, log: Log): Pick<WebhookRouteParts, "secret" | "allowPrivate"> {
+  const allowPrivate = config.webhooksAllowPrivate;
+  if (allowPrivate)
+    log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks may name private addresses. Never in production");
+  return { secret: createSecretKey(config.secret), allowPrivate };
 }
 
 interface SearchWiring {

@@ -164,3 +164,24 @@ test("the security contact is a mailto: or https: address", () => {
   const [fault] = faultsOf({ ...whole, PENNYBLACK_SECURITY_CONTACT: "security@search.test" });
   assert.equal(fault, "PENNYBLACK_SECURITY_CONTACT must be a URL that begins with mailto: or https:");
 });
+
+test("mail needs a server and a sender, and their faults do not repeat a password", () => {
+  const worker = { ...whole, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" };
+  const [url, from] = ["smtps://alerts:hunter2@mail.example", "Pennyblack <alerts@example.com>"];
+  const read = (environment: Record<string, string>) => readConfig(workerSettings, { ...worker, ...environment });
+  assert.equal(read({ PENNYBLACK_SMTP_URL: url, PENNYBLACK_MAIL_FROM: from }).smtpUrl, url);
+  assert.equal(read({}).webhooksAllowPrivate, false);
+  for (const [environment, fault] of [
+    [{ PENNYBLACK_SMTP_URL: url }, /^.*\n {2}- PENNYBLACK_SMTP_URL does nothing without PENNYBLACK_MAIL_FROM$/],
+    [{ PENNYBLACK_MAIL_FROM: from }, /PENNYBLACK_MAIL_FROM does nothing without PENNYBLACK_SMTP_URL$/],
+    [{ PENNYBLACK_SMTP_URL: "mail:hunter2", PENNYBLACK_MAIL_FROM: from }, /must be a URL that begins with smtp: or/],
+    [{ PENNYBLACK_SMTP_URL: url, PENNYBLACK_MAIL_FROM: "alerts" }, /PENNYBLACK_MAIL_FROM must look like/],
+    [{ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "yes" }, /must be one of true, false$/],
+  ] as const) {
+    assert.throws(() => read(environment), fault);
+    assert.throws(
+      () => read(environment),
+      (error: Error) => !error.message.includes("hunter2"),
+    );
+  }
+});

@@ -61,10 +61,22 @@ export const serverSettings = [
   "trustedProxies",
   "servers",
   "drainMs",
+  "webhooksAllowPrivate",
   "logLevel",
 ] as const;
 
-export const workerSettings = ["directDatabaseUrl", "opsHost", "opsPort", "logLevel"] as const;
+export const workerSettings = [
+  "directDatabaseUrl",
+  "opsHost",
+  "opsPort",
+  "publicUrl",
+  "topUpUrl",
+  "secret",
+  "webhooksAllowPrivate",
+  "smtpUrl",
+  "mailFrom",
+  "logLevel",
+] as const;
 
 /** For `npm run dev`, which hands its own environment on to the processes it starts. */
 export function readEnvironment(): NodeJS.ProcessEnv {
@@ -93,7 +105,10 @@ const settings = {
   opsPort: { variable: "PENNYBLACK_OPS_PORT", read: withDefault(9090, integer(0, 65_535)) },
   /** Where callers reach us; the `type` of every error is a page below it. */
   publicUrl: { variable: "PENNYBLACK_PUBLIC_URL", read: withDefault("http://localhost:8080", httpUrl) },
-  /** Protects stored answers and Idempotency-Keys. After a change, retries of the day before are new searches and pay. */
+  /**
+   * Protects stored answers, Idempotency-Keys and the secrets of webhooks. After a change, retries of the day before are
+   * new searches and pay, and every webhook endpoint needs its secret rotated.
+   */
   secret: { variable: "PENNYBLACK_SECRET", read: required(secretBytes) },
   /** "1:<base64>,2:<base64>": new keys use the highest version, older ones stay valid while listed. */
   keyPeppers: { variable: "PENNYBLACK_KEY_PEPPERS", read: required(peppers) },
@@ -119,6 +134,14 @@ const settings = {
   servers: { variable: "PENNYBLACK_SERVERS", read: withDefault(1, integer(1, 10_000)) },
   /** How long a stopping server keeps serving, so that balancers can look away. */
   drainMs: { variable: "PENNYBLACK_DRAIN_MS", read: withDefault(5_000, integer(0, 300_000)) },
+  /** For development and tests: webhooks over plain HTTP and to addresses of our own network. */
+  webhooksAllowPrivate: {
+    variable: "PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE",
+    read: withDefault(false, (text) => oneOf("true", "false")(text) === "true"),
+  },
+  /** "smtps://user:password@mail.example": without it, nobody is told by e-mail. */
+  smtpUrl: { variable: "PENNYBLACK_SMTP_URL", read: together("PENNYBLACK_MAIL_FROM", urlOf("smtp:", "smtps:")) },
+  mailFrom: { variable: "PENNYBLACK_MAIL_FROM", read: together("PENNYBLACK_SMTP_URL", mailAddress) },
   logLevel: {
     variable: "PENNYBLACK_LOG_LEVEL",
     read: withDefault("info", oneOf("debug", "info", "warn", "error", "silent")),
@@ -142,6 +165,20 @@ function optional<Value>(parse: Parse<Value>) {
 
 function withDefault<Value>(value: Value, parse: Parse<Value>) {
   return (text: string | undefined): Value => (text === undefined ? value : parse(text));
+}
+
+/** Two settings that mean something only together. */
+function together<Value>(other: string, parse: Parse<Value>) {
+  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value | undefined => {
+    if (text === undefined) return undefined;
+    if (!environment[other]?.trim()) throw new Fault(`does nothing without ${other}`);
+    return parse(text);
+  };
+}
+
+function mailAddress(text: string): string {
+  if (!/^[^@\r\n]+@[^@\r\n]+$/.test(text)) throw new Fault('must look like "Pennyblack <alerts@example.com>"');
+  return text;
 }
 
 function integer(least: number, most: number): Parse<number> {

@@ -10,7 +10,10 @@ import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import { type UsageRouteParts, usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
+import { alertRoutes } from "./wallet/alert-routes.ts";
 import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
+import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
+import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
 
 // `npm run generate` writes openapi.json and docs/problems/*.md from the routes and the table of problems.
 // With --check it writes nothing and fails if they are stale.
@@ -24,13 +27,21 @@ else write();
 
 function openapi(): string {
   // Described, never called: the parts behind the routes are not needed.
-  const nothing = {} as LensFolder & SearchParts & WalletRouteParts & KeyRouteParts & UsageRouteParts;
+  const nothing = {} as LensFolder &
+    SearchParts &
+    WalletRouteParts &
+    KeyRouteParts &
+    UsageRouteParts &
+    WebhookRouteParts;
   const routes: Route[] = [
     ...searchRoutes(nothing),
     ...lensRoutes(nothing, ""),
     ...walletRoutes(nothing),
     ...keyRoutes(nothing),
     ...usageRoutes(nothing),
+    ...alertRoutes(nothing),
+    ...webhookRoutes(nothing),
+    ...deliveryRoutes(nothing),
     ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { choosePort } from "../src/dev/choose-port.ts";
 import type { TestDatabase } from "./database.ts";
+import { testEnvironment } from "./server.ts";
 import { until } from "./until.ts";
 
 export interface WorkerProcess {
@@ -22,7 +23,12 @@ export async function startWorkerProcess(
   const port = await choosePort({ host: "127.0.0.1" });
   const opsUrl = `http://127.0.0.1:${port}`;
   const child = spawn(process.execPath, [new URL("../src/jobs/main.ts", import.meta.url).pathname], {
-    env: { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl, PENNYBLACK_OPS_PORT: String(port), ...settings },
+    env: {
+      ...testEnvironment(db),
+      PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,
+      PENNYBLACK_OPS_PORT: String(port),
+      ...settings,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

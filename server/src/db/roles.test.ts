@@ -15,17 +15,60 @@ import { refuseRole, roles } from "./roles.ts";
 const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "note_key_uses", "release", "write_tally"];
 const tenantMayCall = [
   "change_own_key",
+  "change_webhook",
   "create_own_key",
+  "create_webhook",
+  "delete_webhook",
   "own_wallet",
+  "replay_delivery",
   "revoke_own_key",
   "rotate_own_key",
+  "rotate_webhook_secret",
+  "set_alerts",
+  "test_webhook",
   "usage_as_of",
   "utc_day",
   "utc_month",
 ];
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
 const tenantMayRead: Record<string, string[]> = {
-  wallets: ["id", "name", "credited_micros", "debited_micros", "held_micros", "suspended_at", "created_at"],
+  wallets: [
+    "id",
+    "name",
+    "credited_micros",
+    "debited_micros",
+    "held_micros",
+    "suspended_at",
+    "created_at",
+    "low_balance_micros",
+    "alert_email",
+  ],
+  events: ["id", "wallet_id", "type", "data", "created_at"],
+  webhook_endpoints: [
+    "id",
+    "wallet_id",
+    "url",
+    "description",
+    "events",
+    "created_at",
+    "previous_until",
+    "failing_since",
+    "disabled_at",
+    "disabled_reason",
+  ],
+  webhook_deliveries: [
+    "id",
+    "wallet_id",
+    "endpoint_id",
+    "event_id",
+    "state",
+    "attempts",
+    "due_at",
+    "created_at",
+    "last_attempt_at",
+    "response_status",
+    "last_error",
+  ],
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
   keys: words(
     "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight budget_id expires_at",
@@ -68,12 +111,28 @@ before(async () => {
     await holdBatch(database.ledger, items);
     await captureBatch(database.ledger, items);
     await seedBudget(database.owner, seed.walletId, { day: 1n });
+    await seedWebhooks(seed.walletId);
     walletIds.push(seed.walletId);
   }
   // The owner plays time, so that usage has rows too.
   await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   await rollUpUsage(database.owner, AbortSignal.timeout(10_000));
 });
+
+/** Two endpoints, and a delivery to each. */
+async function seedWebhooks(walletId: string): Promise<void> {
+  await database.owner.query(
+    `with endpoints as (
+       insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret)
+       select gen_random_uuid(), $1, 'https://hooks.example', '', '{key.created}', '' from generate_series(1, 2)
+       returning id
+     )
+     insert into pb.webhook_deliveries (id, wallet_id, endpoint_id, event_id, due_at, created_at)
+     select gen_random_uuid(), $1, w.id, (select id from pb.events where wallet_id = $1 limit 1), now(), now()
+     from endpoints w`,
+    [walletId],
+  );
+}
 
 after(() => database.drop());
 

@@ -16,6 +16,7 @@ export function makeEnvironment(
     PENNYBLACK_OPERATORS: `dev:${randomBytes(24).toString("hex")}`,
     PENNYBLACK_PUBLIC_URL: addresses.url,
     PENNYBLACK_DRAIN_MS: "0",
+    PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
     ...Object.fromEntries(settings),
     HOST: addresses.host,
     PORT: String(addresses.port),

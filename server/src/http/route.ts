@@ -4,7 +4,7 @@ import type { ProblemCode } from "../problems.ts";
 
 /** One address of the API: what serves it, and all that openapi.json says of it. */
 export interface Route {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   /** The scope a key needs, or "any" if every key will do; a route without one is public. */
   scope?: string;
@@ -19,6 +19,14 @@ export interface Route {
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
+
+/** What every address that reads a JSON body can refuse with. */
+export const bodyProblems: readonly ProblemCode[] = [
+  "malformed_json",
+  "invalid_request",
+  "payload_too_large",
+  "unsupported_media_type",
+];
 
 /** What every address behind a management key can refuse with. */
 export const managementProblems: readonly ProblemCode[] = [

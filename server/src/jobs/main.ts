@@ -1,3 +1,4 @@
+import { createSecretKey } from "node:crypto";
 import { ConfigFaults, readConfig, workerSettings } from "../config.ts";
 import { findMigrationFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
@@ -10,6 +11,9 @@ import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
 import { keepReport } from "../wallet/keep-report.ts";
 import { reconcile } from "../wallet/reconcile.ts";
 import { expireHolds } from "../wallet/statements.ts";
+import { createSender } from "../webhooks/deliver.ts";
+import { createMailer, sendMail } from "../webhooks/mail.ts";
+import { forgetEvents, sendWebhooks, type WebhookParts } from "../webhooks/webhooks.ts";
 import { startWorker } from "./start-worker.ts";
 import { createTasks, crontab } from "./tasks.ts";
 
@@ -35,6 +39,23 @@ const ops = createOpsServer({
   whyNotReady: async () =>
     isStopping ? "stopping" : ((await findMigrationFault(pool, "running")) ?? (await findClockFault())),
 });
+const sender = createSender({ allowPrivate: config.webhooksAllowPrivate });
+const { smtpUrl, mailFrom } = config;
+const mailer = smtpUrl && mailFrom ? createMailer({ smtpUrl, from: mailFrom }) : undefined;
+const webhooks: WebhookParts = {
+  pool,
+  secret: createSecretKey(config.secret),
+  send: sender.send,
+  hasMail: mailer !== undefined,
+  onAttempt: ({ sent, disabled, ...ids }) => {
+    log.info({ ...ids, ...sent }, sent.ok ? "delivered a webhook" : "a webhook was not delivered");
+    if (disabled) log.warn({ ...ids, disabled }, "disabled a webhook endpoint");
+  },
+  onFault: (err, deliveryId) => log.error({ err, deliveryId }, "a webhook could not be tried"),
+};
+if (config.webhooksAllowPrivate) {
+  log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks may reach private addresses. Never in production");
+}
 const worker = await startWorker({
   databaseUrl: config.directDatabaseUrl,
   tasks: createTasks({
@@ -44,6 +65,9 @@ const worker = await startWorker({
     expireForgottenHolds: (most) => expireHolds(pool, most, true),
     forgetAnswers: (most) => forgetAnswers(pool, most),
     forgetRuns: (most) => forgetRuns(pool, most),
+    forgetEvents: (most) => forgetEvents(pool, most),
+    sendWebhooks: (signal) => sendWebhooks(webhooks, signal),
+    sendMail: trySendMail,
     makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
     partitionDaysAhead: () => partitionDaysAhead(pool),
     rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
@@ -51,7 +75,7 @@ const worker = await startWorker({
     findDifferences,
   }),
   crontab,
-  first: { sweep: 0, partitions: 0, reconcile: 60_000 },
+  first: { sweep: 0, partitions: 0, webhooks: 0, mail: 0, reconcile: 60_000 },
   log,
 });
 
@@ -72,6 +96,7 @@ async function stop(signal: string): Promise<void> {
   // Without a database a job cannot be given back. Its lock runs out, and the next worker takes it.
   setTimeout(() => process.exit(1), 10_000).unref();
   await worker.stop();
+  await sender.close();
   await Promise.all([pool.end(), patientPool.end()]);
   await ops.close();
   log.info("stopped");
@@ -82,6 +107,13 @@ async function stop(signal: string): Promise<void> {
 function fail(err: unknown): void {
   log.fatal({ err }, "failed");
   log.flush(() => process.exit(1));
+}
+
+async function trySendMail(most: number): Promise<number> {
+  if (!mailer) return 0;
+  const topUpUrl = config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`;
+  const onFailure = (failure: object): void => log.warn(failure, "mail could not be sent");
+  return sendMail({ pool, mailer, topUpUrl, onFailure }, most);
 }
 
 async function findDifferences(): Promise<{ count: number; examples: string[] }> {

@@ -11,16 +11,23 @@ export interface TaskParts {
   expireForgottenHolds: (most: number) => Promise<number>;
   forgetAnswers: (most: number) => Promise<number>;
   forgetRuns: (most: number) => Promise<number>;
+  forgetEvents: (most: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
   partitionDaysAhead: () => Promise<number>;
   rollUpUsage: (signal: AbortSignal) => Promise<number>;
   recountUsage: (signal: AbortSignal) => Promise<number>;
+  /** Sends events to those who asked for them, until none is due. */
+  sendWebhooks: (signal: AbortSignal) => Promise<void>;
+  /** Mail that is due, at most as many. Says how many it tried. */
+  sendMail: (most: number) => Promise<number>;
   /** How often the books say something else than the searches, with a few examples. */
   findDifferences: () => Promise<{ count: number; examples: string[] }>;
 }
 
 const batchSize = 1_000;
 const sweepEveryMs = 5_000;
+const webhooksEveryMs = 1_000;
+const mailEveryMs = 5_000;
 const partitionDays = 14;
 const fewestPartitionDays = 7;
 
@@ -29,8 +36,10 @@ const fewestPartitionDays = 7;
  * one job at once are harmless by their SQL, and the job's key keeps at most one waiting.
  */
 export const crontab = [
-  // It reschedules itself every few seconds; this line revives it.
+  // These reschedule themselves every few seconds; the lines revive them.
   "* * * * * sweep ?jobKey=sweep",
+  "* * * * * webhooks ?jobKey=webhooks",
+  "* * * * * mail ?jobKey=mail",
   "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
   "17 * * * * reconcile ?jobKey=reconcile",
   "23 3 * * * partitions ?jobKey=partitions",
@@ -86,8 +95,36 @@ export function createTasks(parts: TaskParts): Tasks {
     async forget({ signal }) {
       const answers = await untilNone(parts.forgetAnswers, signal);
       const runs = await untilNone(parts.forgetRuns, signal);
-      if (answers + runs > 0) log.info({ answers, runs }, "forgot what is no longer promised");
+      const events = await untilNone(parts.forgetEvents, signal);
+      if (answers + runs + events > 0) log.info({ answers, runs, events }, "forgot what is no longer promised");
     },
+
+    webhooks: alone(async ({ schedule, signal }) => {
+      await parts.sendWebhooks(signal);
+      await schedule("webhooks", webhooksEveryMs);
+    }),
+
+    mail: alone(async ({ schedule, signal }) => {
+      await untilNone(() => parts.sendMail(10), signal);
+      await schedule("mail", mailEveryMs);
+    }),
+  };
+}
+
+/**
+ * What waits for strangers can take longer than the minute after which it is revived. Run twice at once, and three
+ * times a minute later, it would take the places of all other jobs.
+ */
+function alone(task: Tasks[string]): Tasks[string] {
+  let isRunning = false;
+  return async (context) => {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      await task(context);
+    } finally {
+      isRunning = false;
+    }
   };
 }
 

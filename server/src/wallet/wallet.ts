@@ -12,6 +12,7 @@ import {
   type Settlement,
 } from "./statements.ts";
 
+export { readAlerts } from "./alerts.ts";
 export { keepReport, readReconciliation } from "./keep-report.ts";
 export {
   createKeyBudget,

@@ -1,0 +1,27 @@
+import { writeAsTenant } from "../db/as-tenant.ts";
+import type { Pool, Queryable } from "../db/pool.ts";
+import type { Micros } from "../lib/money.ts";
+
+/** When a wallet's owner is warned, and where. */
+export interface Alerts {
+  name: string;
+  email: string | null;
+  lowBalance: Micros | null;
+}
+
+/** As the owner, or as the tenant itself. */
+export async function readAlerts(db: Queryable, walletId: string): Promise<Alerts | undefined> {
+  const { rows } = await db.query<Alerts>(
+    `select name, alert_email as email, low_balance_micros as "lowBalance" from pb.wallets where id = $1`,
+    [walletId],
+  );
+  return rows[0];
+}
+
+/** False if there is no such wallet. A balance that is below already is told of at once. */
+export async function setAlerts(pool: Pool, walletId: string, alerts: Omit<Alerts, "name">): Promise<boolean> {
+  const { rows } = await writeAsTenant(pool, walletId, (db) =>
+    db.query<{ found: boolean }>("select pb.set_alerts($1, $2) as found", [alerts.email, alerts.lowBalance]),
+  );
+  return rows[0]?.found ?? false;
+}

@@ -1,0 +1,107 @@
+import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
+import type { Pool, Queryable } from "../db/pool.ts";
+import type { EventType } from "./event-types.ts";
+
+// What a wallet's owner sees and changes. Every statement runs as one wallet, and names it too: another's endpoints do
+// not exist.
+
+export interface Endpoint {
+  id: string;
+  url: string;
+  description: string;
+  events: EventType[];
+  previousUntil: Date | null;
+  failingSince: Date | null;
+  disabledReason: "owner" | "gone" | "failing" | null;
+  createdAt: Date;
+}
+
+export const mostEndpoints = 10;
+
+export interface NewEndpoint {
+  id: string;
+  url: string;
+  description: string;
+  events: readonly EventType[];
+  sealedSecret: Buffer;
+}
+
+/** Nothing if the wallet has as many as it may. */
+export function createEndpoint(pool: Pool, walletId: string, wanted: NewEndpoint): Promise<Endpoint | undefined> {
+  const { id, url, description, events, sealedSecret } = wanted;
+  return writeAsTenant(pool, walletId, async (db) => {
+    const made = await callFunction<boolean>(db, "pb.create_webhook($1, $2, $3, $4, $5, $6)", [
+      id,
+      url,
+      description,
+      events,
+      sealedSecret,
+      mostEndpoints,
+    ]);
+    return made ? findEndpoint(db, walletId, id) : undefined;
+  });
+}
+
+/** Oldest first. */
+export function listEndpoints(pool: Pool, walletId: string): Promise<Endpoint[]> {
+  return asTenant(pool, walletId, async (db) => {
+    const { rows } = await db.query<Endpoint>(`${selectEndpoints} where wallet_id = $1 order by id`, [walletId]);
+    return rows;
+  });
+}
+
+export function readEndpoint(pool: Pool, walletId: string, id: string): Promise<Endpoint | undefined> {
+  return asTenant(pool, walletId, (db) => findEndpoint(db, walletId, id));
+}
+
+export interface EndpointChange {
+  url?: string | undefined;
+  description?: string | undefined;
+  events?: readonly EventType[] | undefined;
+  isEnabled?: boolean | undefined;
+}
+
+export function changeEndpoint(
+  pool: Pool,
+  walletId: string,
+  id: string,
+  change: EndpointChange,
+): Promise<Endpoint | undefined> {
+  const { url = null, description = null, events = null, isEnabled = null } = change;
+  return writeAsTenant(pool, walletId, async (db) => {
+    const values = [id, url, description, events, isEnabled];
+    return (await callFunction<boolean>(db, "pb.change_webhook($1, $2, $3, $4, $5)", values))
+      ? findEndpoint(db, walletId, id)
+      : undefined;
+  });
+}
+
+export async function deleteEndpoint(pool: Pool, walletId: string, id: string): Promise<boolean> {
+  const wasThere = await writeAsTenant(pool, walletId, (db) =>
+    callFunction<boolean>(db, "pb.delete_webhook($1)", [id]),
+  );
+  return wasThere ?? false;
+}
+
+/** Until when the old secret signs too. */
+export function rotateSecret(pool: Pool, walletId: string, id: string, sealed: Buffer): Promise<Date | null> {
+  return writeAsTenant(pool, walletId, (db) =>
+    callFunction<Date>(db, "pb.rotate_webhook_secret($1, $2)", [id, sealed]),
+  );
+}
+
+const selectEndpoints = `
+  select id, url, description, events, previous_until as "previousUntil", failing_since as "failingSince",
+    disabled_reason as "disabledReason", created_at as "createdAt"
+  from pb.webhook_endpoints`;
+
+async function findEndpoint(db: Queryable, walletId: string, id: string): Promise<Endpoint | undefined> {
+  const { rows } = await db.query<Endpoint>(`${selectEndpoints} where wallet_id = $1 and id = $2`, [walletId, id]);
+  return rows[0];
+}
+
+/** The value of one function of the database. */
+export async function callFunction<Value>(db: Queryable, call: string, values: unknown[]): Promise<Value | null> {
+  const { rows } = await db.query<{ value: Value | null }>(`select ${call} as value`, values);
+  return rows[0]?.value ?? null;
+}

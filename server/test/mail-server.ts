@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+
+export interface Letter {
+  from: string;
+  to: string[];
+  /** Headers and text as they came over the wire, with soft line breaks taken out. */
+  raw: string;
+}
+
+export interface MailServer {
+  url: string;
+  letters: Letter[];
+  /** While true, every letter is refused for the moment. */
+  refuse: (isRefusing: boolean) => void;
+  close(): Promise<void>;
+}
+
+/** A real mail server on loopback that wants a login and keeps what it gets. */
+export async function startMailServer(): Promise<MailServer> {
+  const letters: Letter[] = [];
+  let isRefusing = false;
+  const server = new SMTPServer({
+    // Plain text on loopback.
+    hideSTARTTLS: true,
+    allowInsecureAuth: true,
+    onAuth({ username, password }, _session, done) {
+      if (username === "alerts" && password === "pass word") done(null, { user: username });
+      else done(new Error("wrong password"));
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", () => {
+        if (isRefusing) return done(Object.assign(new Error("try again later"), { responseCode: 451 }));
+        const { mailFrom, rcptTo } = session.envelope;
+        letters.push({
+          from: mailFrom ? mailFrom.address : "",
+          to: rcptTo.map(({ address }) => address),
+          raw: Buffer.concat(chunks).toString().replaceAll("=\r\n", "").replaceAll("\r\n", "\n"),
+        });
+        return done();
+      });
+    },
+  });
+  const listening = server.listen(0, "127.0.0.1");
+  await once(listening, "listening");
+  const { port } = listening.address() as AddressInfo;
+  return {
+    url: `smtp://alerts:pass%20word@127.0.0.1:${port}`,
+    letters,
+    refuse: (wanted) => void (isRefusing = wanted),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+      }),
+  };
+}

@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { inTransaction } from "../../src/db/in-transaction.ts";
+import type { Queryable } from "../../src/db/pool.ts";
+import { formatUsd, priceMicros } from "../../src/lib/money.ts";
+import { captureBatch, holdBatch, releaseBatch, topUpBatch } from "../../src/wallet/statements.ts";
+import { forgetEvents } from "../../src/webhooks/webhooks.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { seedBudget, seedKey, seedWallet } from "../seed-wallet.ts";
+
+let db: TestDatabase;
+
+before(async () => {
+  db = await createTestDatabase();
+});
+
+after(() => db.drop());
+
+interface Event {
+  type: string;
+  data: Record<string, unknown>;
+  isLate: boolean;
+}
+
+async function eventsOf(walletId: string): Promise<Event[]> {
+  const { rows } = await db.owner.query<Event>(
+    `select type, data, due_at > created_at as "isLate" from pb.events where wallet_id = $1 order by created_at, id`,
+    [walletId],
+  );
+  return rows;
+}
+
+/** Without those that making a wallet brings about. */
+async function toldOf(walletId: string): Promise<Event[]> {
+  return (await eventsOf(walletId)).filter(({ type }) => type !== "key.created" && type !== "top_up.succeeded");
+}
+
+const typesOf = async (walletId: string): Promise<string[]> => (await toldOf(walletId)).map(({ type }) => type);
+
+interface Seed {
+  walletId: string;
+  keyId: string;
+}
+
+async function search(ledger: Queryable, seed: Seed, count = 1): Promise<void> {
+  const items = Array.from({ length: count }, () => ({ searchId: randomUUIDv7(), ...seed }));
+  const held = await holdBatch(ledger, items);
+  assert.ok(held.every(({ outcome }) => outcome === "held"));
+  await captureBatch(ledger, items);
+}
+
+const topUp = (walletId: string, amount: bigint, paymentId: string = randomUUIDv7()) =>
+  topUpBatch(db.owner, "top_up", [{ paymentId, walletId, amount }]);
+
+const setThreshold = (walletId: string, micros: bigint | null) =>
+  db.owner.query("update pb.wallets set low_balance_micros = $2 where id = $1", [walletId, micros]);
+
+/** Lets time go by for a wallet or a budget. */
+async function letAnHourPass(subjectId: string, walletId = subjectId): Promise<void> {
+  await db.owner.query("update pb.event_pauses set told_at = told_at - interval '1 hour' where subject_id = $1", [
+    subjectId,
+  ]);
+  await db.owner.query(
+    `update pb.events set created_at = created_at - interval '1 hour', due_at = due_at - interval '1 hour'
+     where wallet_id = $1 and dispatched_at is null`,
+    [walletId],
+  );
+}
+
+const dispatch = () => db.owner.query("select pb.dispatch_events(1000, false)");
+
+test("a balance that falls below the threshold is told once, and below the price once more", async () => {
+  const seed = await seedWallet(db.owner, { credit: 5n * priceMicros });
+  await setThreshold(seed.walletId, 3n * priceMicros);
+  await search(db.ledger, seed, 2);
+  assert.deepEqual(await typesOf(seed.walletId), [], "0.03 is not below 0.03");
+  await search(db.ledger, seed);
+  await search(db.ledger, seed);
+  const wallet_id = seed.walletId;
+  const low = { wallet_id, currency: "usd", balance: "0.02", low_balance: "0.03" };
+  assert.deepEqual(await toldOf(seed.walletId), [{ type: "wallet.low_balance", data: low, isLate: false }]);
+  await search(db.ledger, seed);
+  const depleted = { wallet_id, currency: "usd", balance: "0.00", price: "0.01" };
+  assert.deepEqual((await toldOf(seed.walletId))[1], { type: "wallet.depleted", data: depleted, isLate: false });
+});
+
+test("a hold that is given back is no fall of the balance", async () => {
+  const seed = await seedWallet(db.owner, { credit: priceMicros });
+  await setThreshold(seed.walletId, priceMicros);
+  const item = { searchId: randomUUIDv7(), ...seed };
+  await holdBatch(db.ledger, [item]);
+  await releaseBatch(db.ledger, [item]);
+  assert.deepEqual(await typesOf(seed.walletId), []);
+});
+
+test("one batch that crosses both thresholds tells of both, with the balance after it", async () => {
+  const seed = await seedWallet(db.owner, { credit: 4n * priceMicros });
+  await setThreshold(seed.walletId, 2n * priceMicros);
+  await search(db.ledger, seed, 4);
+  const told = await toldOf(seed.walletId);
+  assert.deepEqual(told.map(({ type, data }) => `${type} ${String(data["balance"])}`).toSorted(), [
+    "wallet.depleted 0.00",
+    "wallet.low_balance 0.00",
+  ]);
+});
+
+test("a threshold set above the balance is told of at once, and one that is lifted while low is not told again", async () => {
+  const seed = await seedWallet(db.owner, { credit: 4n * priceMicros });
+  await setThreshold(seed.walletId, 5n * priceMicros);
+  assert.deepEqual(await typesOf(seed.walletId), ["wallet.low_balance"]);
+  await setThreshold(seed.walletId, 6n * priceMicros);
+  await search(db.ledger, seed);
+  assert.deepEqual(await typesOf(seed.walletId), ["wallet.low_balance"]);
+});
+
+test("a wallet that swings around its threshold is told of twice in two hours, not a hundred times", async () => {
+  const seed = await seedWallet(db.owner, { credit: 3n * priceMicros });
+  await setThreshold(seed.walletId, 3n * priceMicros);
+  const swing = async (): Promise<void> => {
+    await search(db.ledger, seed);
+    await topUp(seed.walletId, priceMicros);
+  };
+  for (let times = 0; times < 100; times += 1) await swing();
+  const told = await toldOf(seed.walletId);
+  assert.deepEqual(
+    told.map(({ type, isLate }) => [type, isLate]),
+    [
+      ["wallet.low_balance", false],
+      ["wallet.low_balance", true],
+    ],
+    "one at once, one that waits for its hour",
+  );
+  await letAnHourPass(seed.walletId);
+  for (let times = 0; times < 10; times += 1) await swing();
+  assert.equal((await toldOf(seed.walletId)).length, 3);
+});
+
+test("what waited for its hour is told as it is then, or not at all if it is over", async () => {
+  const [better, worse] = await Promise.all([
+    seedWallet(db.owner, { credit: 5n * priceMicros }),
+    seedWallet(db.owner, { credit: 5n * priceMicros }),
+  ]);
+  for (const seed of [better, worse]) {
+    await setThreshold(seed.walletId, 5n * priceMicros);
+    await search(db.ledger, seed);
+    await topUp(seed.walletId, priceMicros);
+    await search(db.ledger, seed);
+    await dispatch();
+    assert.equal((await toldOf(seed.walletId)).length, 2, "the second waits");
+  }
+  await topUp(better.walletId, priceMicros);
+  await search(db.ledger, worse);
+  for (const seed of [better, worse]) await letAnHourPass(seed.walletId);
+  await dispatch();
+  assert.deepEqual(
+    (await toldOf(better.walletId)).map(({ data }) => data["balance"]),
+    ["0.04"],
+  );
+  assert.deepEqual(
+    (await toldOf(worse.walletId)).map(({ data }) => data["balance"]),
+    ["0.04", "0.03"],
+  );
+});
+
+test("an event is there if and only if its transaction commits", async () => {
+  const seed = await seedWallet(db.owner, { credit: 2n * priceMicros });
+  await setThreshold(seed.walletId, 2n * priceMicros);
+  const before = (await eventsOf(seed.walletId)).length;
+  const causes = async (owner: Queryable): Promise<void> => {
+    await search(owner, seed, 2);
+    await seedKey(owner, seed.walletId);
+    await owner.query("select pb.revoke_key($1, $2)", [seed.walletId, seed.keyId]);
+    await topUpBatch(owner, "top_up", [
+      { paymentId: `both ways ${seed.walletId}`, walletId: seed.walletId, amount: 1n },
+    ]);
+    await owner.query("select pb.note_event($1, 'top_up.failed', '{}')", [seed.walletId]);
+  };
+  const rolledBack = inTransaction(db.owner, async (owner) => {
+    await causes(owner);
+    const { rows } = await owner.query<{ seen: bigint }>(
+      "select count(*) as seen from pb.events where wallet_id = $1",
+      [seed.walletId],
+    );
+    assert.equal(rows[0]?.seen, BigInt(before + 6), "they were written");
+    throw new Error("planted");
+  });
+  await assert.rejects(rolledBack, /planted/);
+  assert.equal((await eventsOf(seed.walletId)).length, before);
+  await inTransaction(db.owner, causes);
+  const types = (await eventsOf(seed.walletId)).slice(before).map(({ type }) => type);
+  assert.deepEqual(types.toSorted(), [
+    "key.created",
+    "key.revoked",
+    "top_up.failed",
+    "top_up.succeeded",
+    "wallet.depleted",
+    "wallet.low_balance",
+  ]);
+});
+
+test("a payment is told once, however often it is announced", async () => {
+  const { walletId } = await seedWallet(db.owner);
+  await Promise.all(Array.from({ length: 5 }, () => topUp(walletId, 5_000_000n, `five ${walletId}`)));
+  const told = (await eventsOf(walletId)).filter(({ type }) => type === "top_up.succeeded");
+  assert.equal(told.length, 1);
+  const { amount, balance, payment_id } = told[0]?.data ?? {};
+  assert.deepEqual(
+    { amount, balance, payment_id },
+    { amount: "5.00", balance: "5.00", payment_id: `five ${walletId}` },
+  );
+});
+
+test("keys: created, revoked once, and rotated where a key says which one it replaces", async () => {
+  const { walletId, keyId } = await seedWallet(db.owner);
+  await db.owner.query("select pb.revoke_key($1, $2)", [walletId, keyId]);
+  await db.owner.query("select pb.revoke_key($1, $2)", [walletId, keyId]);
+  const about = { wallet_id: walletId, key: { id: keyId, name: "A key", mode: "live", start: "pb_" } };
+  assert.deepEqual(await eventsOf(walletId), [
+    { type: "key.created", data: about, isLate: false },
+    { type: "key.revoked", data: about, isLate: false },
+  ]);
+  // The column may or may not exist; the trigger copes with both.
+  await inTransaction(db.owner, async (owner) => {
+    await owner.query("alter table pb.keys add column if not exists rotated_from uuid");
+    await owner.query(
+      `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, rotated_from)
+       select gen_random_uuid(), wallet_id, mode, name, start, 1, sha256(digest), scopes, id from pb.keys where id = $1`,
+      [keyId],
+    );
+    const { rows } = await owner.query<Event>("select type, data from pb.events where type = 'key.rotated'");
+    assert.deepEqual(rows.length, 1);
+    assert.equal(rows[0]?.data["rotated_from"], keyId);
+    await owner.query("alter table pb.keys drop column rotated_from");
+  });
+});
+
+test("a key's budget is told of when it cannot pay for one more search, once an hour", async () => {
+  const { walletId } = await seedWallet(db.owner, { credit: 100n * priceMicros });
+  for (const period of ["total", "day", "month"] as const) {
+    const budgetId = await seedBudget(db.owner, walletId, { [period]: 25_000n });
+    const keyId = await seedKey(db.owner, walletId, { budgetId });
+    const ofBudget = async (): Promise<Event[]> =>
+      (await toldOf(walletId)).filter(({ data }) => data["budget_id"] === budgetId);
+    await search(db.ledger, { walletId, keyId });
+    assert.deepEqual(await ofBudget(), []);
+    await search(db.ledger, { walletId, keyId });
+    const [told, ...others] = await ofBudget();
+    assert.deepEqual(others, []);
+    assert.equal(told?.type, "key.budget_spent");
+    const { period: said, limit, spent, resets_at, key } = told?.data ?? {};
+    assert.deepEqual({ said, limit, spent }, { said: period, limit: "0.025", spent: "0.02" });
+    assert.deepEqual(key, { id: keyId, name: "A key", mode: "live", start: "pb_" });
+    assert.match(String(resets_at), period === "total" ? /^null$/ : /^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
+
+    // Holds that are given back bring it below and above again.
+    for (let times = 0; times < 5; times += 1) {
+      await db.owner.query(
+        `update pb.key_budgets set total_spent_micros = 10000, day_spent_micros = 10000, month_spent_micros = 10000
+         where id = $1`,
+        [budgetId],
+      );
+      await search(db.ledger, { walletId, keyId });
+    }
+    assert.deepEqual(
+      (await ofBudget()).map(({ isLate }) => isLate),
+      [false, true],
+    );
+  }
+});
+
+test("money in an event is written as everywhere else", async () => {
+  for (const micros of [0n, 1n, 10n, 10_000n, 999_999n, 1_000_000n, 1_234_500n, 5_000_000n, 123_456_789_010n]) {
+    const { rows } = await db.owner.query<{ usd: string }>("select pb.usd($1) as usd", [micros]);
+    assert.equal(rows[0]?.usd, formatUsd(micros));
+  }
+});
+
+test("events of another month are forgotten, younger ones are not", async () => {
+  const { walletId } = await seedWallet(db.owner);
+  await db.owner.query(
+    `insert into pb.events (id, wallet_id, type, data, created_at, due_at)
+     select (left(pb.uuid_floor(clock_timestamp() - age)::text, 14) || '7000-8000-000000000000')::uuid,
+       $1, 'key.created', '{}', clock_timestamp() - age, clock_timestamp() - age
+     from unnest(array[interval '29 days', interval '31 days', interval '60 days']) age`,
+    [walletId],
+  );
+  assert.equal(await forgetEvents(db.owner, 1), 1);
+  assert.equal(await forgetEvents(db.owner, 100), 1);
+  assert.equal((await eventsOf(walletId)).length, 2);
+});

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { randomUUIDv7 } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { revokeKey } from "../../src/keys/keys.ts";
+import { captureBatch, holdBatch, topUpBatch } from "../../src/wallet/statements.ts";
+import { eventTypes } from "../../src/webhooks/event-types.ts";
+import { signMessage } from "../../src/webhooks/sign.ts";
+import { seedBudget } from "../seed-wallet.ts";
+import { createTestKey, type TestWallet } from "../server.ts";
+import { type Received, type Receiver, startReceiver } from "../webhook-receiver.ts";
+import { createWebhookWorld, type WebhookWorld } from "../webhook-world.ts";
+
+// What docs/webhooks.md shows is what is sent, and the code it gives to receivers runs.
+
+const page = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8");
+let world: WebhookWorld;
+let receiver: Receiver;
+const secrets = new Map<string, string>();
+
+before(async () => {
+  world = await createWebhookWorld();
+  receiver = await startReceiver();
+  await bringAboutEveryEvent();
+  await world.send();
+});
+
+after(async () => {
+  await receiver.close();
+  await world.close();
+});
+
+async function createToldWallet(): Promise<TestWallet> {
+  const wallet = await world.createWallet();
+  const { secret } = await world.subscribe(wallet, `${receiver.url}/${wallet.walletId}`);
+  secrets.set(`/${wallet.walletId}`, secret);
+  return wallet;
+}
+
+const topUp = ({ walletId }: TestWallet, amount: bigint, paymentId: string = randomUUIDv7()) =>
+  topUpBatch(world.db.owner, "top_up", [{ walletId, amount, paymentId }]);
+
+async function search({ walletId }: TestWallet, keyId: string): Promise<void> {
+  const items = [{ searchId: randomUUIDv7(), walletId, keyId }];
+  await holdBatch(world.db.ledger, items);
+  await captureBatch(world.db.ledger, items);
+}
+
+async function bringAboutEveryEvent(): Promise<void> {
+  const { owner } = world.db;
+  const invoiced = await createToldWallet();
+  await topUp(invoiced, 20_000_000n, "invoice-2026-117");
+  await world.note(invoiced, "top_up.failed", { currency: "usd", amount: "20.00", reason: "card_declined" });
+
+  const low = await createToldWallet();
+  await topUp(low, 5_000_000n);
+  await world.manage(low, "PUT", "/v1/wallet/alerts", { email: null, low_balance: "5.00" });
+  await search(low, low.liveKeyId);
+
+  const last = await createToldWallet();
+  await topUp(last, 10_000n);
+  await search(last, last.liveKeyId);
+
+  const keyed = await createToldWallet();
+  await topUp(keyed, 1_000_000n);
+  const budgetId = await seedBudget(owner, keyed.walletId, { day: 500_000n });
+  const { walletId } = keyed;
+  const { id: keyId } = await createTestKey(world.db, { walletId, mode: "live", name: "crawler", budgetId });
+  await search(keyed, keyId);
+  await owner.query("update pb.key_budgets set day_spent_micros = 490000 where id = $1", [budgetId]);
+  await search(keyed, keyId);
+  // As a rotation does; the column may be there already.
+  await owner.query("alter table pb.keys add column if not exists rotated_from uuid");
+  await owner.query(
+    `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, rotated_from)
+     select gen_random_uuid(), wallet_id, mode, name, start, pepper_version, sha256(digest), scopes, id
+     from pb.keys where id = $1`,
+    [keyId],
+  );
+  await revokeKey(owner, { walletId, keyId });
+}
+
+/** The one example below the heading of an event. */
+function exampleOf(type: string): unknown {
+  const [, section = ""] = page.split(`### \`${type}\`\n`);
+  const [, json] = /^```json\n(.*?)^```$/ms.exec(section.split("\n### ")[0] ?? "") ?? [];
+  return JSON.parse(json ?? assert.fail(`${type} has no example`));
+}
+
+/** Ids, times and keys are never the same twice; everything else must be. */
+function withoutChance(event: unknown): string {
+  const text = JSON.stringify(event, (_name, value: unknown) =>
+    value !== null && typeof value === "object" && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return text
+    .replaceAll(/"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"/g, '"id"')
+    .replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"time"')
+    .replaceAll(/"pb_live_\w{4}"/g, '"start"');
+}
+
+for (const type of eventTypes) {
+  test(`${type} is sent as the page shows it`, () => {
+    const sent = receiver.received.filter(({ event }) => event.type === type).map(({ event }) => withoutChance(event));
+    const shown = withoutChance(exampleOf(type));
+    assert.ok(sent.includes(shown), `shown: ${shown}\nsent:  ${sent.join("\n       ")}`);
+  });
+}
+
+test("the page shows every event and no other", () => {
+  const shown = [...page.matchAll(/^### `([\w.]+)`$/gm)].map(([, type]) => type);
+  assert.deepEqual(shown, [...eventTypes]);
+});
+
+function codeIn(language: string): string {
+  return new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "ms").exec(page)?.[1] ?? assert.fail(`no ${language}`);
+}
+
+/** Real calls, and what an attacker would make of one. Each with whether it is to be believed. */
+function callsToJudge(): [secret: string, call: Pick<Received, "headers" | "body">, isOurs: boolean][] {
+  const call = receiver.received[0] ?? assert.fail();
+  const secret = secrets.get(call.path) ?? assert.fail();
+  const changed = (name: string, value: string) => ({ ...call, headers: { ...call.headers, [name]: value } });
+  const signature = call.headers["webhook-signature"] ?? "";
+  const tenMinutesAgo = new Date(Date.now() - 600_000);
+  return [
+    [secret, call, true],
+    [secret, changed("webhook-signature", `v1,${Buffer.alloc(32).toString("base64")} ${signature}`), true],
+    [secret, { ...call, body: call.body.replace("20.00", "99.00") }, false],
+    [secret, changed("webhook-id", randomUUIDv7()), false],
+    [secret, changed("webhook-timestamp", String(Number(call.headers["webhook-timestamp"]) - 600)), false],
+    // Signed by us, but kept for ten minutes by someone else.
+    [secret, { ...call, headers: signMessage([secret], { id: "1", at: tenMinutesAgo, body: call.body }) }, false],
+    [secret, changed("webhook-signature", ""), false],
+    [secret, changed("webhook-signature", signature.replace("v1,", "v2,")), false],
+    [`whsec_${Buffer.alloc(32).toString("base64")}`, call, false],
+  ];
+}
+
+test("the TypeScript of the page believes our calls and no others", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "pennyblack-verify-"));
+  try {
+    writeFileSync(join(folder, "verify.ts"), codeIn("ts"));
+    const { verify } = (await import(join(folder, "verify.ts"))) as {
+      verify: (secret: string, headers: Record<string, string>, body: string) => void;
+    };
+    for (const [secret, { headers, body }, isOurs] of callsToJudge()) {
+      if (isOurs) verify(secret, headers, body);
+      else assert.throws(() => verify(secret, headers, body), /not a call of Pennyblack/);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status === 0;
+
+test("the Python of the page believes our calls and no others", { skip: !hasPython && "needs Python 3.9" }, () => {
+  for (const [secret, { headers, body }, isOurs] of callsToJudge()) {
+    const run =
+      "import json, sys\nsecret, headers, body = json.load(sys.stdin)\nverify(secret, headers, body.encode())";
+    const input = JSON.stringify([secret, headers, body]);
+    const { status, stderr } = spawnSync("python3", ["-c", `${codeIn("python")}\n${run}`], { input, encoding: "utf8" });
+    if (isOurs) assert.equal(status, 0, stderr);
+    else assert.match(stderr, /ValueError: not a call of Pennyblack/);
+  }
+});

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import type { ProblemCode } from "../../src/problems.ts";
+import { assertProblem } from "../assert-answer.ts";
+import { createTestKey, type Reply, type TestWallet } from "../server.ts";
+import { type Receiver, startReceiver } from "../webhook-receiver.ts";
+import { createWebhookWorld, type WebhookWorld } from "../webhook-world.ts";
+
+// What an owner can do to webhooks and alerts, and that nobody else can.
+
+let world: WebhookWorld;
+let receiver: Receiver;
+let wallet: TestWallet;
+let stranger: TestWallet;
+
+before(async () => {
+  world = await createWebhookWorld();
+  receiver = await startReceiver();
+  wallet = await world.createWallet("1.00");
+  stranger = await world.createWallet("1.00");
+});
+
+after(async () => {
+  await receiver.close();
+  await world.close();
+});
+
+const create = (body: unknown) => world.manage(wallet, "POST", "/v1/webhooks", body);
+
+/** Of whichever address it is. */
+const assertRefused = (reply: Reply, code: ProblemCode): Record<string, unknown> =>
+  assertProblem(reply, code, reply.body.instance);
+
+test("an endpoint is made, listed, changed and deleted", async () => {
+  const owner = await world.createWallet();
+  const made = await world.manage(owner, "POST", "/v1/webhooks", { url: receiver.url, description: "Ours" });
+  const { secret, ...endpoint } = made.body;
+  assert.match(secret, /^whsec_/);
+  assert.equal(endpoint.events.length, 8, "told of all, unless it says of what");
+  assert.deepEqual((await world.manage(owner, "GET", "/v1/webhooks")).body, { endpoints: [endpoint] });
+  const path = `/v1/webhooks/${endpoint.id}`;
+  assert.deepEqual((await world.manage(owner, "GET", path)).body, endpoint);
+
+  const change = { url: `${receiver.url}/new`, events: ["wallet.depleted"] };
+  const changed = await world.manage(owner, "PATCH", path, change);
+  assert.deepEqual(changed.body, { ...endpoint, ...change });
+  const disabled = await world.manage(owner, "PATCH", path, { enabled: false });
+  assert.deepEqual(disabled.body, { ...changed.body, enabled: false, disabled_reason: "owner" });
+
+  assert.deepEqual((await world.manage(owner, "DELETE", path)).body, { id: endpoint.id, deleted: true });
+  assertRefused(await world.manage(owner, "GET", path), "not_found");
+  assertRefused(await world.manage(owner, "DELETE", path), "not_found");
+});
+
+test("a body that breaks a rule is refused with its place", async () => {
+  const url = "https://hooks.example.com/";
+  const faults: [body: unknown, pointer: string][] = [
+    [{}, "#"],
+    [{ url: "hooks.example.com" }, "#/url"],
+    [{ url: `https://hooks.example.com/${"x".repeat(2048)}` }, "#/url"],
+    [{ url, events: [] }, "#/events"],
+    [{ url, events: ["wallet.exploded"] }, "#/events/0"],
+    [{ url, events: ["webhook.disabled"] }, "#/events/0"],
+    [{ url, description: "x".repeat(201) }, "#/description"],
+    [{ url, secret: "mine" }, "#/secret"],
+  ];
+  for (const [body, pointer] of faults) {
+    const problem = assertRefused(await create(body), "invalid_request");
+    const [first] = problem["errors"] as { pointer: string }[];
+    assert.equal(first?.pointer, pointer, JSON.stringify(body));
+  }
+});
+
+test("without the setting for development, only https on the public internet is taken", async () => {
+  const strict = await createWebhookWorld({ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "false" });
+  try {
+    const owner = await strict.createWallet();
+    for (const url of [
+      "http://hooks.example.com/",
+      "https://127.0.0.1/",
+      "https://[::1]/",
+      "https://169.254.169.254/",
+    ]) {
+      assertRefused(await strict.manage(owner, "POST", "/v1/webhooks", { url }), "invalid_request");
+    }
+    const taken = await strict.manage(owner, "POST", "/v1/webhooks", { url: "https://hooks.example.com/" });
+    assert.equal(taken.status, 200);
+    const { id } = taken.body;
+    const changed = await strict.manage(owner, "PATCH", `/v1/webhooks/${id}`, { url: "https://10.0.0.1/" });
+    assertRefused(changed, "invalid_request");
+    assert.ok(!strict.server.logged().includes("ALLOW_PRIVATE"));
+  } finally {
+    await strict.close();
+  }
+  assert.match(world.server.logged(), /PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on/);
+});
+
+test("a wallet has at most ten endpoints, also when they are made at once", async () => {
+  const owner = await world.createWallet();
+  const replies = await Promise.all(
+    Array.from({ length: 14 }, () => world.manage(owner, "POST", "/v1/webhooks", { url: receiver.url })),
+  );
+  assert.equal(replies.filter(({ status }) => status === 200).length, 10);
+  for (const reply of replies.filter(({ status }) => status !== 200)) assertRefused(reply, "invalid_request");
+});
+
+test("deliveries come in pages, newest first, each once", async () => {
+  const owner = await world.createWallet();
+  const { id } = await world.subscribe(owner, receiver.url);
+  for (let count = 0; count < 5; count += 1) await world.note(owner, "key.created");
+  await world.send();
+  const seen: string[] = [];
+  let cursor = "";
+  do {
+    const { body } = await world.manage(owner, "GET", `/v1/webhooks/${id}/deliveries?limit=2${cursor}`);
+    seen.push(...body.deliveries.map((delivery: { id: string }) => delivery.id));
+    cursor = body.next_cursor ? `&cursor=${body.next_cursor}` : "";
+  } while (cursor);
+  assert.equal(seen.length, 5);
+  assert.deepEqual(seen, [...new Set(seen)].toSorted().toReversed());
+  for (const query of ["?limit=0", "?limit=101", "?cursor=x", "?state=failed"]) {
+    assertRefused(await world.manage(owner, "GET", `/v1/webhooks/${id}/deliveries${query}`), "invalid_request");
+  }
+});
+
+test("on every address another tenant's endpoints and deliveries are not found, and nothing becomes of them", async () => {
+  const { id } = await world.subscribe(wallet, receiver.url);
+  await world.note(wallet, "key.created");
+  await world.send();
+  const [delivery] = await world.deliveriesOf(wallet, id);
+  const before = await world.db.owner.query("select * from pb.webhook_endpoints where id = $1", [id]);
+  const deliveries = "select count(*) from pb.webhook_deliveries";
+  const countBefore = (await world.db.owner.query(deliveries)).rows;
+
+  const document = JSON.parse(readFileSync(new URL("../../../openapi.json", import.meta.url), "utf8"));
+  const tried: string[] = [];
+  for (const [path, operations] of Object.entries<object>(document.paths)) {
+    if (!path.startsWith("/v1/webhooks/")) continue;
+    const foreign = path.replace("{id}", path.includes("/deliveries/{id}") ? delivery.id : id);
+    for (const method of Object.keys(operations).map((name) => name.toUpperCase())) {
+      const body = method === "PATCH" ? { enabled: false } : undefined;
+      assertRefused(await world.manage(stranger, method, foreign, body), "not_found");
+      assertRefused(await world.manage(stranger, method, path.replace("{id}", randomUUIDv7()), body), "not_found");
+      assertRefused(await world.manage(stranger, method, path.replace("{id}", "1"), body), "not_found");
+      tried.push(`${method} ${path}`);
+    }
+  }
+  assert.equal(tried.length, 7, tried.join("\n"));
+  const { body: mine } = await world.manage(stranger, "GET", "/v1/webhooks");
+  assert.deepEqual(mine, { endpoints: [] });
+  assert.deepEqual(
+    (await world.db.owner.query("select * from pb.webhook_endpoints where id = $1", [id])).rows,
+    before.rows,
+  );
+  assert.deepEqual((await world.db.owner.query(deliveries)).rows, countBefore);
+});
+
+test("webhooks need webhooks:write, alerts wallet:read and wallet:write", async () => {
+  const keyWith = async (scope: "wallet:read" | "wallet:write" | "webhooks:write"): Promise<TestWallet> => {
+    const { key } = await createTestKey(world.db, {
+      walletId: wallet.walletId,
+      mode: "mgmt",
+      name: scope,
+      scopes: [scope],
+    });
+    return { ...wallet, management: key };
+  };
+  const [reader, writer, hooks] = [
+    await keyWith("wallet:read"),
+    await keyWith("wallet:write"),
+    await keyWith("webhooks:write"),
+  ];
+  const alerts = { email: null, low_balance: null };
+  assert.equal((await world.manage(hooks, "GET", "/v1/webhooks")).status, 200);
+  assert.equal((await world.manage(reader, "GET", "/v1/wallet/alerts")).status, 200);
+  assert.equal((await world.manage(writer, "PUT", "/v1/wallet/alerts", alerts)).status, 200);
+  assertRefused(await world.manage(reader, "GET", "/v1/webhooks"), "insufficient_scope");
+  assertRefused(await world.manage(writer, "POST", "/v1/webhooks", { url: receiver.url }), "insufficient_scope");
+  assertRefused(await world.manage(reader, "PUT", "/v1/wallet/alerts", alerts), "insufficient_scope");
+  assertRefused(await world.manage(hooks, "GET", "/v1/wallet/alerts"), "insufficient_scope");
+});
+
+test("alerts are set as a whole, for the own wallet alone", async () => {
+  const none = { email: null, low_balance: null };
+  assert.deepEqual((await world.manage(stranger, "GET", "/v1/wallet/alerts")).body, none);
+  const set = await world.manage(wallet, "PUT", "/v1/wallet/alerts", { email: "owner@example.com", low_balance: "5" });
+  assert.deepEqual(set.body, { email: "owner@example.com", low_balance: "5.00" });
+  assert.deepEqual((await world.manage(wallet, "GET", "/v1/wallet/alerts")).body, set.body);
+  assert.deepEqual((await world.manage(stranger, "GET", "/v1/wallet/alerts")).body, none);
+  for (const body of [
+    { email: "owner@example.com" },
+    { email: "a@example.com, b@example.com", low_balance: null },
+    { email: "Owner <owner@example.com>", low_balance: null },
+    { email: "owner@example.com\r\nBcc: all@example.com", low_balance: null },
+    { email: "owner", low_balance: null },
+    { email: null, low_balance: "0" },
+    { email: null, low_balance: "-1" },
+    { email: null, low_balance: 5 },
+    { email: null, low_balance: "1e3" },
+    { ...none, wallet_id: stranger.walletId },
+  ]) {
+    assertRefused(await world.manage(wallet, "PUT", "/v1/wallet/alerts", body), "invalid_request");
+  }
+  assert.deepEqual((await world.manage(wallet, "GET", "/v1/wallet/alerts")).body, set.body);
+  assert.deepEqual((await world.manage(wallet, "PUT", "/v1/wallet/alerts", none)).body, none);
+});
