@@ -36,7 +36,35 @@ export const tenantRequests: Record<string, MakeRequest> = {
   "PATCH /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { searches_per_second: 5 } }),
   "DELETE /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) } }),
   "POST /v1/keys/{id}/rotate": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { grace_seconds: 0 } }),
+  "PUT /v1/wallet/alerts": async ({ mark }) => ({ body: { email: `${mark}@example.org`, low_balance: "1.00" } }),
+  "POST /v1/webhooks": async ({ mark }) => ({ body: { url: `https://hooks.example/${mark}` } }),
+  "GET /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) } }),
+  "PATCH /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) }, body: { enabled: true } }),
+  "DELETE /v1/webhooks/{id}": async (tenant) => ({ path: { id: await makeHook(tenant) } }),
+  "POST /v1/webhooks/{id}/rotate-secret": async (tenant) => ({ path: { id: await findHook(tenant) } }),
+  "POST /v1/webhooks/{id}/test": async (tenant) => ({ path: { id: await findHook(tenant) } }),
+  "GET /v1/webhooks/{id}/deliveries": async (tenant) => {
+    const id = await findHook(tenant);
+    for (let count = 0; count < 2; count += 1) await tenant.manage("POST", `/v1/webhooks/${id}/test`);
+    return { path: { id } };
+  },
+  "POST /v1/webhooks/deliveries/{id}/replay": async (tenant) => {
+    const id = await findHook(tenant);
+    await tenant.manage("POST", `/v1/webhooks/${id}/test`);
+    const { body } = await tenant.manage("GET", `/v1/webhooks/${id}/deliveries`);
+    return { path: { id: body.deliveries[0].id } };
+  },
 };
+
+async function findHook(tenant: Tenant): Promise<string> {
+  const { body } = await tenant.manage("GET", "/v1/webhooks");
+  return body.endpoints[0]?.id ?? (await makeHook(tenant));
+}
+
+async function makeHook({ manage, mark }: Tenant): Promise<string> {
+  const { body } = await manage("POST", "/v1/webhooks", { url: `https://hooks.example/${mark}` });
+  return body.id;
+}
 
 async function makeKey({ manage, mark }: Tenant): Promise<string> {
   const { body } = await manage("POST", "/v1/keys", { mode: "live", name: `${mark} key`, budget: { total: "1.00" } });
