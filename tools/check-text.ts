@@ -18,6 +18,11 @@ const moneyTables = [
   "refunds",
   "key_budgets",
   "run_budgets",
+  "top_ups",
+  "auto_top_ups",
+  "reversals",
+  "receivables",
+  "manual_credits",
 ];
 
 export function findFaults(files: Files): string[] {

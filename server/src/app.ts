@@ -14,6 +14,10 @@ import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
 import { createKeys, type Enter, type Keys } from "./keys/keys.ts";
+import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
+import { createStripe } from "./payments/stripe.ts";
+import { topUpRoutes } from "./payments/top-up-routes.ts";
+import { webhookRoute } from "./payments/webhook-route.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
@@ -71,6 +75,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const routes: Route[] = [
     ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router })),
     ...walletRoutes({ tenant: tenantPool, enter: enterManagement(keys, enterLimits) }),
+    ...paymentRoutes(config, tenantPool, enterManagement(keys, enterLimits)),
   ];
   let openapi: string | undefined;
   routes.push(
@@ -144,6 +149,25 @@ function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
   };
 }
 
+function paymentRoutes(config: ServerConfig, tenant: Pool, enter: Enter): Route[] {
+  const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
+  const processor = secretKey === undefined ? undefined : createStripe({ secretKey, webhookSecrets, url });
+  const parts = {
+    tenant,
+    enter,
+    processor,
+    secret: createSecretKey(config.secret),
+    least: config.topUpMin,
+    most: config.topUpMax,
+    returnUrl: config.topUpUrl ?? config.publicUrl,
+  };
+  return [
+    ...topUpRoutes(parts),
+    ...autoTopUpRoutes(parts),
+    webhookRoute({ tenant, processor: webhookSecrets.length > 0 ? processor : undefined }),
+  ];
+}
+
 interface SearchWiring {
   config: ServerConfig;
   log: Log;
@@ -197,6 +221,10 @@ function searchParts({ config, log, metrics, keys, ledger, enterLimits, router }
     },
     secret: createSecretKey(config.secret),
     topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,
+    topUpApi:
+      config.stripeSecretKey === undefined
+        ? undefined
+        : { url: `${config.publicUrl}/v1/wallet/top-ups`, minimum: config.topUpMin },
   };
 }
 

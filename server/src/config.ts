@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { Operator } from "./http/operators.ts";
 import type { Pepper } from "./keys/keys.ts";
+import { type Micros, parseUsd } from "./lib/money.ts";
 import type { Adapter, FieldNames, Provider } from "./providers/provider.ts";
 import { adapters } from "./providers/providers.ts";
 
@@ -53,6 +54,11 @@ export const serverSettings = [
   "upstreams",
   "operators",
   "topUpUrl",
+  "stripeSecretKey",
+  "stripeWebhookSecrets",
+  "stripeUrl",
+  "topUpMin",
+  "topUpMax",
   "securityContact",
   "trustedProxies",
   "servers",
@@ -60,7 +66,14 @@ export const serverSettings = [
   "logLevel",
 ] as const;
 
-export const workerSettings = ["directDatabaseUrl", "opsHost", "opsPort", "logLevel"] as const;
+export const workerSettings = [
+  "directDatabaseUrl",
+  "opsHost",
+  "opsPort",
+  "stripeSecretKey",
+  "stripeUrl",
+  "logLevel",
+] as const;
 
 /** For `npm run dev`, which hands its own environment on to the processes it starts. */
 export function readEnvironment(): NodeJS.ProcessEnv {
@@ -95,6 +108,18 @@ const settings = {
   upstreams: { variable: "PENNYBLACK_UPSTREAMS", read: upstreams },
   /** Where a wallet's owner adds money; the 402 leads there. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
+  /** Payments are on where it is set, for the server and the worker. */
+  stripeSecretKey: { variable: "PENNYBLACK_STRIPE_SECRET_KEY", read: optional(secretWord) },
+  /** What Stripe signs its webhooks with. While it is replaced: both, separated by a comma. */
+  stripeWebhookSecrets: {
+    variable: "PENNYBLACK_STRIPE_WEBHOOK_SECRET",
+    read: withDefault<string[]>([], (text) => text.split(",").map((part) => secretWord(part.trim()))),
+  },
+  /** Elsewhere than at Stripe: a proxy, or a stand-in for tests. */
+  stripeUrl: { variable: "PENNYBLACK_STRIPE_URL", read: optional(httpUrl) },
+  /** What one top-up may be, in USD. */
+  topUpMin: { variable: "PENNYBLACK_TOP_UP_MIN", read: withDefault(5_000_000n, topUpAmount) },
+  topUpMax: { variable: "PENNYBLACK_TOP_UP_MAX", read: withDefault(1_000_000_000n, topUpAmount) },
   /** Where a vulnerability is reported, for /.well-known/security.txt. */
   securityContact: { variable: "PENNYBLACK_SECURITY_CONTACT", read: optional(urlOf("mailto:", "https:")) },
   /** "alice:<token>,bob:<token>": who may read /operator/* on the internal listener. */
@@ -164,6 +189,20 @@ function httpUrl(text: string): string {
   if (url.username || url.password || url.search || url.hash)
     throw new Fault("must not have credentials, a query or a fragment");
   return url.href.replace(/\/$/, "");
+}
+
+function secretWord(text: string): string {
+  if (!/^[\x21-\x7e]{8,}$/.test(text)) throw new Fault("must be 8 or more printable characters without spaces");
+  return text;
+}
+
+/** Half a dollar is the least that a card is charged: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts */
+function topUpAmount(text: string): Micros {
+  const amount = parseUsd(text);
+  if (amount === undefined || amount < 500_000n || amount > 999_999_000_000n || amount % 10_000n !== 0n) {
+    throw new Fault("must be an amount in whole cents from 0.50 to 999999.00");
+  }
+  return amount;
 }
 
 function secretBytes(text: string): Buffer {

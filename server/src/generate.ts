@@ -2,6 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
+import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
+import { type TopUpRouteParts, topUpRoutes } from "./payments/top-up-routes.ts";
+import { webhookRoute } from "./payments/webhook-route.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
@@ -20,10 +23,13 @@ else write();
 
 function openapi(): string {
   // Described, never called: the parts behind the routes are not needed.
-  const nothing = {} as SearchParts & WalletRouteParts;
+  const nothing = {} as SearchParts & WalletRouteParts & TopUpRouteParts;
   const routes: Route[] = [
     ...searchRoutes(nothing),
     ...walletRoutes(nothing),
+    ...topUpRoutes(nothing),
+    ...autoTopUpRoutes(nothing),
+    webhookRoute(nothing),
     ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;

@@ -1,6 +1,7 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
+import type { PaymentSource } from "../payments/payments.ts";
 
 /** The values a command was given. parseArgs has checked that they are options of the command. */
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
@@ -11,6 +12,8 @@ export interface CommandContext {
   pool: Pool;
   /** New keys are made under it. */
   pepper: () => Pepper;
+  /** Where a payment can be looked up: our own papers, and the processor if one is configured. */
+  paymentSources: () => PaymentSource[];
   print: (text: string) => void;
 }
 

@@ -1,11 +1,15 @@
 import { parseArgs } from "node:util";
 import { ConfigFaults, readConfig } from "../config.ts";
-import { createPool } from "../db/pool.ts";
+import { createPool, type Pool } from "../db/pool.ts";
+import { createManualSource } from "../payments/manual.ts";
+import type { PaymentSource } from "../payments/payments.ts";
+import { createStripe } from "../payments/stripe.ts";
 import { type Command, CommandFailed, UsageError } from "./command.ts";
 import { databaseCommands } from "./database-commands.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { keyCommands } from "./key-commands.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
+import { creditCommand, paymentCommands } from "./payment-commands.ts";
 import { walletCommands } from "./wallet-commands.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit 0: done. 1: it could not be done. 2: it was written wrongly.
@@ -14,6 +18,8 @@ const nouns: Record<string, Command | Record<string, Command>> = {
   database: databaseCommands,
   wallet: walletCommands,
   key: keyCommands,
+  credit: creditCommand,
+  payments: paymentCommands,
   refund: refundCommand,
   reconcile: reconcileCommand,
 };
@@ -62,7 +68,13 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
     onIdleError: () => {},
   });
   try {
-    await command.run({ values, pool, pepper: readPepper, print });
+    await command.run({
+      values,
+      pool,
+      pepper: readPepper,
+      paymentSources: () => openPaymentSources(pool),
+      print,
+    });
   } finally {
     await pool.end();
   }
@@ -81,6 +93,12 @@ function readPepper(): { version: number; bytes: Buffer } {
   const [newest] = readConfig(["keyPeppers"]).keyPeppers;
   if (!newest) throw new CommandFailed("PENNYBLACK_KEY_PEPPERS is empty.");
   return newest;
+}
+
+function openPaymentSources(pool: Pool): PaymentSource[] {
+  const { stripeSecretKey: secretKey, stripeUrl: url } = readConfig(["stripeSecretKey", "stripeUrl"]);
+  const stripe = secretKey === undefined ? [] : [createStripe({ secretKey, webhookSecrets: [], url })];
+  return [createManualSource(pool), ...stripe];
 }
 
 function describe(names: string[]): string {

@@ -4,7 +4,7 @@ import type { ProblemCode } from "../problems.ts";
 
 /** One address of the API: what serves it, and all that openapi.json says of it. */
 export interface Route {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   /** The scope a key needs; a route without one is public. */
   scope?: string;
@@ -15,6 +15,8 @@ export interface Route {
   requestBody?: TSchema;
   /** The body of a 200, or its media type if that is not JSON. */
   answer: TSchema | string;
+  /** The status of that answer, if it is not 200. */
+  answerStatus?: 201;
   /** Every refusal this address can give. */
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;

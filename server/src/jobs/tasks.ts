@@ -15,9 +15,24 @@ export interface TaskParts {
   partitionDaysAhead: () => Promise<number>;
   /** How often the books say something else than the searches, with a few examples. */
   findDifferences: () => Promise<{ count: number; examples: string[] }>;
+  /** Nothing where no payment processor is configured. */
+  payments?: PaymentTasks | undefined;
+}
+
+export interface PaymentTasks {
+  /** Compares with the processor, both ways. */
+  comparePayments: () => Promise<{
+    creditedNow: number;
+    reversedNow: number;
+    notPaidThere: string[];
+    openNotices: number;
+  }>;
+  /** Charges the saved cards of wallets that are low. */
+  chargeCards: () => Promise<{ paid: number; declined: number; undecided: number }>;
 }
 
 const batchSize = 1_000;
+const chargeEveryMs = 5_000;
 const sweepEveryMs = 5_000;
 const partitionDays = 14;
 const fewestPartitionDays = 7;
@@ -33,6 +48,9 @@ export const crontab = [
   "17 * * * * reconcile ?jobKey=reconcile",
   "23 3 * * * partitions ?jobKey=partitions",
   "*/10 * * * * forget ?jobKey=forget",
+  "*/5 * * * * compare_payments ?jobKey=compare_payments",
+  // Like the sweep.
+  "* * * * * charge_cards ?jobKey=charge_cards",
 ].join("\n");
 
 export function createTasks(parts: TaskParts): Tasks {
@@ -70,6 +88,22 @@ export function createTasks(parts: TaskParts): Tasks {
       const answers = await untilNone(parts.forgetAnswers, signal);
       const runs = await untilNone(parts.forgetRuns, signal);
       if (answers + runs > 0) log.info({ answers, runs }, "forgot what is no longer promised");
+    },
+
+    async compare_payments() {
+      const found = await parts.payments?.comparePayments();
+      if (!found) return;
+      const { notPaidThere, openNotices, ...news } = found;
+      if (news.creditedNow + news.reversedNow > 0) log.warn(news, "the processor knew what we had not heard");
+      if (notPaidThere.length > 0) log.error({ payments: notPaidThere.slice(0, 20) }, "credited here, not paid there");
+      if (openNotices > 0) log.error({ openNotices }, "payments wait for a person: npm run admin -- payments list");
+    },
+
+    async charge_cards({ schedule }) {
+      if (!parts.payments) return;
+      const report = await parts.payments.chargeCards();
+      if (report.paid + report.declined + report.undecided > 0) log.info(report, "charged saved cards");
+      await schedule("charge_cards", chargeEveryMs);
     },
   };
 }

@@ -27,7 +27,7 @@ export async function readWallet(pool: Pool, walletId: string): Promise<WalletVi
 
 export interface Entry {
   id: string;
-  kind: "capture" | "refund" | "top_up" | "credit";
+  kind: "capture" | "refund" | "top_up" | "credit" | "reversal" | "reinstatement" | "settlement";
   /** Signed: what the wallet gained or lost. */
   amount: Micros;
   /** The search that was charged or refunded. */
@@ -51,6 +51,7 @@ export async function readEntries(pool: Pool, walletId: string, wanted: EntriesW
          case when to_account = 'wallet' then amount_micros else -amount_micros end as amount
        from pb.transfers
        where wallet_id = $1
+         and 'wallet' in (from_account, to_account)
          and ($2::uuid is null or id = $2 or (search_id = $2 and kind = 'refund'))
          and ($3::uuid is null or id < $3)
        order by id desc limit $4`,

@@ -31,7 +31,10 @@ const walletSchema = Type.Object(
 
 const entrySchema = Type.Object({
   id: Type.String({ format: "uuid" }),
-  kind: Type.Enum(["search", "refund", "top_up", "credit"]),
+  kind: Type.Enum(["search", "refund", "top_up", "credit", "reversal", "reinstatement", "settlement"], {
+    description:
+      "`reversal`: a payment was refunded or disputed. `reinstatement`: it came back. `settlement`: of a top-up, what was owed.",
+  }),
   amount: money("What the wallet gained, or lost if negative"),
   currency: Type.Literal("usd"),
   request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], { description: "The search it is about." }),

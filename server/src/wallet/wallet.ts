@@ -13,6 +13,15 @@ import {
 } from "./statements.ts";
 
 export {
+  type Attempt,
+  type AutoTopUpView,
+  beginAutoTopUps,
+  dropAutoTopUp,
+  listAttempts,
+  readAutoTopUp,
+  setAutoTopUp,
+} from "./auto-top-ups.ts";
+export {
   createKeyBudget,
   createWallet,
   findSearchWallet,
@@ -21,10 +30,32 @@ export {
   readKeyBudgets,
   suspendWallet,
 } from "./manage-wallets.ts";
+export { creditByHand, manualPaymentId, readManualCredit } from "./manual-credit.ts";
+export {
+  closeNotice,
+  listNotices,
+  noteUnpaid,
+  type PaymentNotice,
+  type Reversal,
+  reversePayment,
+} from "./money-back.ts";
 export { readEntries, readWallet } from "./read-wallet.ts";
 export { formatReport, reconcile } from "./reconcile.ts";
 export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
 export { refundBatch, topUpBatch } from "./statements.ts";
+export {
+  beginTopUp,
+  bookPayment,
+  type EventName,
+  endTopUp,
+  expireTopUps,
+  forgetPaymentEvents,
+  listBooked,
+  noteCheckout,
+  noteCustomer,
+  readTopUps,
+  type TopUpView,
+} from "./top-ups.ts";
 
 /** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */
 export interface Ledger {

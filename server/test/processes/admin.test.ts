@@ -134,7 +134,7 @@ test("a command written wrongly ends with 2 and says what is wrong; help ends wi
   const { walletId } = await createWallet("0");
   const key = ["key", "create", "--wallet", walletId, "--name", "k"];
   const wrong: [string[], RegExp][] = [
-    [["walet", "create"], /begins with one of: database, wallet, key, refund, reconcile/],
+    [["walet", "create"], /begins with one of: database, wallet, key, credit, payments, refund, reconcile/],
     [["wallet"], /followed by one of: create, top-up, show, suspend, resume/],
     [["wallet", "create"], /--name is missing/],
     [["wallet", "create", "--nmae", "x"], /--nmae/],
