@@ -65,7 +65,7 @@ export class FakeStripe {
   decline: string | undefined;
   /** Every request is answered 500 while it is set. */
   isDown = false;
-  /** Set, an answer is made and then not sent: the asker cannot know what became of its request. */
+  /** Set, a card is charged and the answer is not sent: the asker cannot know what became of its request. */
   isMute = false;
   /** How many payments its API made. Those asked for again with the same key are made once. */
   charges = 0;
@@ -177,7 +177,7 @@ export class FakeStripe {
     const isKnown = request.headers.authorization === `Bearer ${fakeKey}`;
     const reply = this.#refuse(isKnown) ?? this.#answered.get(name ?? "") ?? this.#answer(method, url.pathname, input);
     if (name !== undefined && reply.status < 500) this.#answered.set(name, reply);
-    if (this.isMute) return void response.destroy();
+    if (this.isMute && `${method} ${url.pathname}` === "POST /v1/payment_intents") return void response.destroy();
     response.writeHead(reply.status, { "content-type": "application/json" }).end(JSON.stringify(reply.body));
   }
 

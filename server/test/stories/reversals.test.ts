@@ -7,6 +7,7 @@ import { fakeKey } from "../fake-stripe.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
 import { openPaymentWorld } from "../payment-world.ts";
 import type { TestWallet } from "../server.ts";
+import { until } from "../until.ts";
 
 // The processor takes money back that may be spent already. A balance is never negative, and nothing is forgotten.
 
@@ -161,7 +162,7 @@ test("money held for searches in flight is not taken from under them", async () 
   await upstream.behave("slow_headers", { everyMs: 400 });
   const asked = upstream.requests.length;
   const search = server.search(wallet.live, { query: "cats" });
-  while (upstream.requests.length === asked) await new Promise((resolve) => setImmediate(resolve));
+  await until("the upstream is asked", () => upstream.requests.length > asked);
   stripe.refund(wallet.paymentId, 500);
   await world.deliverNews();
   assert.equal((await search).status, 200);
