@@ -113,13 +113,13 @@ const settings = {
   /** What Stripe signs its webhooks with. While it is replaced: both, separated by a comma. */
   stripeWebhookSecrets: {
     variable: "PENNYBLACK_STRIPE_WEBHOOK_SECRET",
-    read: withDefault<string[]>([], (text) => text.split(",").map((part) => secretWord(part.trim()))),
+    read: withStripe(withDefault<string[]>([], (text) => text.split(",").map((part) => secretWord(part.trim())))),
   },
   /** Elsewhere than at Stripe: a proxy, or a stand-in for tests. */
-  stripeUrl: { variable: "PENNYBLACK_STRIPE_URL", read: optional(httpUrl) },
+  stripeUrl: { variable: "PENNYBLACK_STRIPE_URL", read: withStripe(optional(httpUrl)) },
   /** What one top-up may be, in USD. */
   topUpMin: { variable: "PENNYBLACK_TOP_UP_MIN", read: withDefault(5_000_000n, topUpAmount) },
-  topUpMax: { variable: "PENNYBLACK_TOP_UP_MAX", read: withDefault(1_000_000_000n, topUpAmount) },
+  topUpMax: { variable: "PENNYBLACK_TOP_UP_MAX", read: topUpMost },
   /** Where a vulnerability is reported, for /.well-known/security.txt. */
   securityContact: { variable: "PENNYBLACK_SECURITY_CONTACT", read: optional(urlOf("mailto:", "https:")) },
   /** "alice:<token>,bob:<token>": who may read /operator/* on the internal listener. */
@@ -203,6 +203,23 @@ function topUpAmount(text: string): Micros {
     throw new Fault("must be an amount in whole cents from 0.50 to 999999.00");
   }
   return amount;
+}
+
+function topUpMost(text: string | undefined, environment: NodeJS.ProcessEnv): Micros {
+  const most = text === undefined ? 1_000_000_000n : topUpAmount(text);
+  const least = parseUsd(environment["PENNYBLACK_TOP_UP_MIN"]?.trim() || "5.00");
+  if (least !== undefined && most < least) throw new Fault("must not be less than PENNYBLACK_TOP_UP_MIN");
+  return most;
+}
+
+/** For what does nothing without the key: more likely the key was forgotten. */
+function withStripe<Value>(read: (text: string | undefined) => Value) {
+  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value => {
+    if (text !== undefined && !environment["PENNYBLACK_STRIPE_SECRET_KEY"]?.trim()) {
+      throw new Fault("does nothing without PENNYBLACK_STRIPE_SECRET_KEY");
+    }
+    return read(text);
+  };
 }
 
 function secretBytes(text: string): Buffer {
