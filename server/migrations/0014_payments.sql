@@ -326,7 +326,8 @@ begin
 end
 $$;
 
--- The card that was kept for it is of no more use to us either: a later standing order needs a new one.
+-- The card that was kept for it is of no more use to us either: a later standing order needs a new one. A charge that is
+-- under way is not made again; if it was made, the processor tells us, and the payment wins.
 create function pb.drop_auto_top_up() returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -335,6 +336,8 @@ begin
   delete from pb.auto_top_ups a where a.wallet_id = pb.own_wallet();
   was_set := found;
   update pb.top_ups t set saves_card = false where t.wallet_id = pb.own_wallet() and t.saves_card;
+  update pb.top_ups t set status = 'failed', failure = 'ended', settled_at = clock_timestamp()
+  where t.wallet_id = pb.own_wallet() and t.kind = 'automatic' and t.status = 'pending';
   return was_set;
 end
 $$;

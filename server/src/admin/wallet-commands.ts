@@ -87,6 +87,7 @@ async function show({ values, pool, print }: CommandContext): Promise<void> {
       ["name", found.name],
       ["balance", `${formatUsd(found.balance)} USD`],
       ["held", `${formatUsd(found.held)} USD`],
+      ...(found.owed > 0n ? [["owed", `${formatUsd(found.owed)} USD`]] : []),
       ["state", found.isSuspended ? "suspended" : "active"],
     ]),
   );

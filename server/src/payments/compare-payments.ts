@@ -1,7 +1,7 @@
 import type { Pool } from "../db/pool.ts";
 import { expireTopUps, forgetPaymentEvents, listBooked, listNotices, noteUnpaid } from "../wallet/wallet.ts";
 import { applyNews } from "./apply-news.ts";
-import type { PaymentProcessor } from "./payments.ts";
+import type { Payment, PaymentProcessor } from "./payments.ts";
 
 export interface Comparison {
   /** Payments at the processor. */
@@ -24,26 +24,33 @@ const windowMs = 3 * 24 * 3_600_000;
  */
 export async function comparePayments(pool: Pool, processor: PaymentProcessor, now = new Date()): Promise<Comparison> {
   const since = new Date(now.getTime() - windowMs);
+  const booked = new Map((await listBooked(pool, since)).map((each) => [each.paymentId, each]));
   const paid = new Set<string>();
   let [creditedNow, reversedNow] = [0, 0];
   for await (const news of processor.listNews(since)) {
-    if (news.about === "payment" && news.payment.status === "paid") paid.add(news.payment.id);
+    if (news.about === "payment" && news.payment.status === "paid") {
+      paid.add(news.payment.id);
+      if (isSame(booked.get(news.payment.id), news.payment)) continue;
+    }
     const outcome = await applyNews(pool, news);
     if (outcome === "credited") creditedNow += 1;
     if (outcome === "taken" || outcome === "returned" || outcome === "lost") reversedNow += 1;
   }
 
   const notPaidThere: string[] = [];
-  for (const booked of await listBooked(pool, since)) {
-    if (paid.has(booked.paymentId)) continue;
-    const found = await processor.readPayment(booked.paymentId);
-    const isSo = found?.status === "paid" && found.walletId === booked.walletId && found.amount === booked.amount;
-    if (isSo) continue;
-    notPaidThere.push(booked.paymentId);
-    await noteUnpaid(pool, booked);
+  for (const each of booked.values()) {
+    if (paid.has(each.paymentId)) continue;
+    const found = await processor.readPayment(each.paymentId);
+    if (found?.status === "paid" && isSame(each, found)) continue;
+    notPaidThere.push(each.paymentId);
+    await noteUnpaid(pool, each);
   }
   await expireTopUps(pool, 1_000);
   await forgetPaymentEvents(pool, 10_000);
   const openNotices = (await listNotices(pool)).length;
   return { paidThere: paid.size, creditedNow, reversedNow, notPaidThere, openNotices };
+}
+
+function isSame(booked: Awaited<ReturnType<typeof listBooked>>[number] | undefined, payment: Payment): boolean {
+  return booked?.walletId === payment.walletId && booked.amount === payment.amount;
 }

@@ -102,7 +102,8 @@ function openRoute(parts: TopUpRouteParts): Route {
       const { walletId } = await parts.enter(request, reply, "wallet:write");
       if (!parts.processor) throw new Problem("payments_not_configured");
       const key = readIdempotencyKey(request.raw.headers["idempotency-key"] as string | undefined);
-      if (key === undefined) throw invalidHeader("Idempotency-Key", "is required, so that a retry opens no second one");
+      if (key === undefined)
+        throw invalidHeader("Idempotency-Key", "it is required, so that a retry opens no second one");
       const wish = await readWish(request.raw);
       const amount = readAmount(wish.amount, parts);
       const successUrl = readPage(wish.success_url, "success_url") ?? parts.returnUrl;

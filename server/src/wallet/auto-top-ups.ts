@@ -83,12 +83,14 @@ export async function beginAutoTopUps(db: Queryable, most: number): Promise<numb
   return rowCount ?? 0;
 }
 
-/** What is under way and nobody has looked at for a while: just begun, or left by a worker that died. As the owner. */
+/** What is under way: just begun, or left by a worker that died. As the owner. */
 export async function listAttempts(db: Queryable): Promise<Attempt[]> {
   const { rows } = await db.query<Attempt>(
     `select t.id as "topUpId", t.wallet_id as "walletId", t.amount_micros as amount, c.customer_id as "customerId",
        t.created_at as "createdAt"
-     from pb.top_ups t join pb.payment_customers c on c.wallet_id = t.wallet_id
+     from pb.top_ups t
+     join pb.payment_customers c on c.wallet_id = t.wallet_id
+     join pb.wallets w on w.id = t.wallet_id and w.suspended_at is null
      where t.kind = 'automatic' and t.status = 'pending' order by t.created_at limit 1000`,
   );
   return rows;

@@ -9,20 +9,25 @@ export interface WalletView {
   balance: Micros;
   /** The part of the balance set aside for searches in flight. */
   held: Micros;
+  /** What refunds and disputes of payments left owing. The next top-up settles it first. */
+  owed: Micros;
   isSuspended: boolean;
 }
 
 export async function readWallet(pool: Pool, walletId: string): Promise<WalletView | undefined> {
   const { rows } = await asTenant(pool, walletId, (db) =>
-    db.query<{ id: string; name: string; balance: Micros; held: Micros; suspended: boolean }>(
+    db.query<{ id: string; name: string; balance: Micros; held: Micros; owed: Micros; suspended: boolean }>(
       `select id, name, credited_micros - debited_micros as balance, held_micros as held,
-         suspended_at is not null as suspended
+         suspended_at is not null as suspended,
+         coalesce((select owed_micros from pb.receivables where wallet_id = $1), 0)::bigint as owed
        from pb.wallets where id = $1`,
       [walletId],
     ),
   );
   const row = rows[0];
-  return row && { id: row.id, name: row.name, balance: row.balance, held: row.held, isSuspended: row.suspended };
+  if (!row) return undefined;
+  const { suspended: isSuspended, ...wallet } = row;
+  return { ...wallet, isSuspended };
 }
 
 export interface Entry {

@@ -23,6 +23,7 @@ const walletSchema = Type.Object(
     balance: money("What was paid in less what was charged"),
     held: money("The part of the balance set aside for searches in flight"),
     available: money("What new searches can spend"),
+    owed: money("What refunds and disputes of payments left owing; the next top-up settles it first"),
     price: money("What one search costs"),
     suspended: Type.Boolean(),
   },
@@ -70,6 +71,7 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
           balance: formatUsd(wallet.balance),
           held: formatUsd(wallet.held),
           available: formatUsd(wallet.balance - wallet.held),
+          owed: formatUsd(wallet.owed),
           price: formatUsd(priceMicros),
           suspended: wallet.isSuspended,
         };

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { chargeCards } from "../../src/payments/charge-cards.ts";
 import { createStripe } from "../../src/payments/stripe.ts";
 import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
+import { createTestDatabase } from "../database.ts";
 import { fakeKey } from "../fake-stripe.ts";
 import { openPaymentWorld, stripeSettings } from "../payment-world.ts";
 import { createTestWallet, type TestWallet } from "../server.ts";
@@ -213,19 +214,20 @@ test("the worker does all of it by itself: credits what it finds and charges wha
 });
 
 test("looking for what is due takes milliseconds among ten thousand standing orders", async () => {
-  await db.owner.query(`
-    with made as (
-      insert into pb.wallets (id, name, credited_micros)
-      select pb.new_uuid(), 'many', 0 from generate_series(1, 10000) returning id
-    )
-    insert into pb.auto_top_ups select id, 1, 10000000, 10000000, 10000000 from made`);
-  await db.owner.query("update pb.wallets set credited_micros = 1000000 where name = 'many'");
-  await db.owner.query("analyze pb.auto_top_ups, pb.wallets, pb.top_ups");
+  const many = await createTestDatabase();
+  for (let made = 0; made < 10; made += 1)
+    await many.owner.query(`
+      with made as (
+        insert into pb.wallets (id, name, credited_micros)
+        select pb.new_uuid(), 'many', 1000000 from generate_series(1, 1000) returning id
+      )
+      insert into pb.auto_top_ups select id, 1, 10000000, 10000000, 10000000 from made`);
+  await many.owner.query("analyze pb.auto_top_ups, pb.wallets");
   const began = performance.now();
-  assert.equal((await charge()).begun, 0);
+  const { begun } = await chargeCards(many.owner, processor, () => undefined);
   const tookMs = performance.now() - began;
+  await many.drop();
   console.log(`looking at 10,000 standing orders took ${tookMs.toFixed(1)} ms`);
+  assert.equal(begun, 0);
   assert.ok(tookMs < 2_000);
-  await db.owner.query("delete from pb.auto_top_ups using pb.wallets w where w.id = wallet_id and w.name = 'many'");
-  await db.owner.query("delete from pb.wallets where name = 'many'");
 });

@@ -59,6 +59,7 @@ test("a refund takes what is there and leaves the rest owing; the next top-up se
   stripe.refund(wallet.paymentId, 500);
   assert.deepEqual(await world.deliverNews(), ["taken", "ignored"]);
   assert.deepEqual(await standingOf(wallet), standing("0.00", "0.10", false, "refunded"));
+  assert.equal((await world.manage(wallet, "GET", "/v1/wallet")).body.owed, "0.10");
   assert.equal((await server.search(wallet.live, { query: "cats" })).status, 402);
 
   stripe.payCheckout((await world.openTopUp(wallet, "5.00")).checkout_url);
@@ -102,6 +103,24 @@ test("a dispute that is lost keeps the wallet frozen until an operator says othe
   stripe.closeDispute(stripe.dispute(wallet.paymentId, 500), "lost");
   assert.deepEqual(await world.deliverNews(), ["taken", "repeated", "lost"]);
   assert.deepEqual(await standingOf(wallet), standing("0.00", "0.00", true, "disputed"));
+});
+
+test("an inquiry takes no money and freezes nobody, and a refund that waits for the owner's bank takes none yet", async () => {
+  const wallet = await world.createPaidWallet("5.00");
+  const object = { id: "dp_inquiry", payment_intent: wallet.paymentId, amount: 500, currency: "usd" };
+  assert.deepEqual(
+    await world.deliver([
+      {
+        id: "evt_a",
+        type: "charge.dispute.created",
+        data: { object: { ...object, status: "warning_needs_response" } },
+      },
+      { id: "evt_b", type: "charge.dispute.closed", data: { object: { ...object, status: "warning_closed" } } },
+      { id: "evt_c", type: "refund.created", data: { object: { ...object, id: "re_1", status: "requires_action" } } },
+    ]),
+    ["ignored", "ignored", "ignored"],
+  );
+  assert.deepEqual(await standingOf(wallet), standing("5.00", "0.00", false, "succeeded"));
 });
 
 test("told in the wrong order, a dispute that was won takes nothing and freezes nobody", async () => {
