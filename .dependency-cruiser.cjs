@@ -146,6 +146,13 @@ module.exports = {
       to: { path: "(?:^|/)node_modules/standardwebhooks/|^standardwebhooks(?:/|$)" },
     },
     {
+      name: "one-file-talks-to-stripe",
+      comment: "Whatever is asked of Stripe bears our idempotency keys and comes back in our words. Types are fine.",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [tests, "^server/src/payments/stripe\\.ts$"] },
+      to: { path: "(?:^|/)node_modules/stripe/|^stripe(?:/|$)", dependencyTypesNot: ["type-only"] },
+    },
+    {
       name: "no-raw-sockets-in-slices",
       comment: "node:http and friends would walk around call-provider.ts. Their types are fine.",
       severity: "error",

@@ -20,6 +20,11 @@ const moneyTables = [
   "run_budgets",
   "trials",
   "trial_days",
+  "top_ups",
+  "auto_top_ups",
+  "reversals",
+  "receivables",
+  "manual_credits",
 ];
 
 export function findFaults(files: Files): string[] {

@@ -17,6 +17,10 @@ import { noteKeyUses } from "./keys/note-uses.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
 import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
+import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
+import { createStripe } from "./payments/stripe.ts";
+import { topUpRoutes } from "./payments/top-up-routes.ts";
+import { webhookRoute } from "./payments/webhook-route.ts";
 import { Problem } from "./problems.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
@@ -30,7 +34,7 @@ import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
-import { createTally, type Tally } from "./usage/usage.ts";
+import { createTally, readMargin, type Tally } from "./usage/usage.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { alertRoutes } from "./wallet/alert-routes.ts";
@@ -147,6 +151,7 @@ function managementRoutes(config: ServerConfig, log: Log, management: { tenant: 
     ...alertRoutes(management),
     ...webhookRoutes(webhooks),
     ...deliveryRoutes(webhooks),
+    ...paymentRoutes(config, management),
   ];
 }
 
@@ -170,6 +175,7 @@ function operatorParts(db: Pool): OperatorParts {
     listWallets: (wanted) => listWallets(db, wanted),
     findEntries: (requestId) => findEntries(db, requestId),
     readReconciliation: () => readReconciliation(db),
+    readMargin: (days) => readMargin(db, days),
   };
 }
 
@@ -194,6 +200,25 @@ function webhookParts(config: ServerConfig, log: Log): Pick<WebhookRouteParts, "
   if (allowPrivate)
     log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks may name private addresses. Never in production");
   return { secret: createSecretKey(config.secret), allowPrivate };
+}
+
+function paymentRoutes(config: ServerConfig, { tenant, enter }: { tenant: Pool; enter: Enter }): Route[] {
+  const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
+  const processor = secretKey === undefined ? undefined : createStripe({ secretKey, webhookSecrets, url });
+  const parts = {
+    tenant,
+    enter,
+    processor,
+    secret: createSecretKey(config.secret),
+    least: config.topUpMin,
+    most: config.topUpMax,
+    returnUrl: config.topUpUrl ?? config.publicUrl,
+  };
+  return [
+    ...topUpRoutes(parts),
+    ...autoTopUpRoutes(parts),
+    webhookRoute({ tenant, processor: webhookSecrets.length > 0 ? processor : undefined }),
+  ];
 }
 
 interface SearchWiring {
@@ -255,6 +280,10 @@ function searchParts(wiring: SearchWiring): SearchParts {
     },
     secret: createSecretKey(config.secret),
     topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,
+    topUpApi:
+      config.stripeSecretKey === undefined
+        ? undefined
+        : { url: `${config.publicUrl}/v1/wallet/top-ups`, minimum: config.topUpMin },
   };
 }
 

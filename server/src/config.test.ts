@@ -47,6 +47,31 @@ test("a value that is out of bounds is refused, whatever Number would make of it
   assert.deepEqual(faultsOf({ ...whole, PORT: " 9000 " }), []);
 });
 
+test("payments are off, or on with a key, and what top-ups may be is checked", () => {
+  const off = readConfig(serverSettings, whole);
+  assert.deepEqual([off.stripeSecretKey, off.stripeWebhookSecrets], [undefined, []]);
+  assert.deepEqual([off.topUpMin, off.topUpMax], [5_000_000n, 1_000_000_000n]);
+  const key = { ...whole, PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_12345678" };
+  const on = readConfig(serverSettings, { ...key, PENNYBLACK_STRIPE_WEBHOOK_SECRET: "whsec_first, whsec_second" });
+  assert.deepEqual(on.stripeWebhookSecrets, ["whsec_first", "whsec_second"]);
+  for (const [name, value] of [
+    ["PENNYBLACK_STRIPE_SECRET_KEY", "a b c d e f g"],
+    ["PENNYBLACK_STRIPE_WEBHOOK_SECRET", "whsec_first,,"],
+    ["PENNYBLACK_STRIPE_URL", "ftp://stripe"],
+    ["PENNYBLACK_TOP_UP_MIN", "0.49"],
+    ["PENNYBLACK_TOP_UP_MIN", "1000.01"],
+    ["PENNYBLACK_TOP_UP_MAX", "4.99"],
+    ["PENNYBLACK_TOP_UP_MAX", "5.001"],
+  ] as const) {
+    const faults = faultsOf({ ...key, [name]: value });
+    assert.equal(faults.length, 1, `${name} ${value}`);
+    assert.ok(!faults[0]?.includes(value), "a fault never repeats a value");
+  }
+  for (const name of ["PENNYBLACK_STRIPE_WEBHOOK_SECRET", "PENNYBLACK_STRIPE_URL"]) {
+    assert.match(faultsOf({ ...whole, [name]: "https://stripe.test" })[0] ?? "none", /does nothing without/);
+  }
+});
+
 test("an unknown setting of ours is refused, and foreign variables are left alone", () => {
   assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_SERCET: "x" }), ["PENNYBLACK_SERCET is not a setting"]);
   assert.deepEqual(faultsOf({ ...whole, PATH: "/bin", POSTGRES_URL: "x", PENNYBLACK_TEST_REDIS_URL: "x" }), []);

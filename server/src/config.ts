@@ -57,6 +57,11 @@ export const serverSettings = [
   "operators",
   "lenses",
   "topUpUrl",
+  "stripeSecretKey",
+  "stripeWebhookSecrets",
+  "stripeUrl",
+  "topUpMin",
+  "topUpMax",
   "securityContact",
   "trustedProxies",
   "servers",
@@ -75,6 +80,8 @@ export const workerSettings = [
   "webhooksAllowPrivate",
   "smtpUrl",
   "mailFrom",
+  "stripeSecretKey",
+  "stripeUrl",
   "logLevel",
 ] as const;
 
@@ -124,6 +131,18 @@ const settings = {
   /** What a new account gets from us to try it, in USD, and how many accounts a day (UTC) at most. */
   trialCredit: { variable: "PENNYBLACK_TRIAL_CREDIT", read: withDefault<Micros>(0n, usd) },
   trialsPerDay: { variable: "PENNYBLACK_TRIALS_PER_DAY", read: withDefault(100, integer(0, 1_000_000)) },
+  /** Payments are on where it is set, for the server and the worker. */
+  stripeSecretKey: { variable: "PENNYBLACK_STRIPE_SECRET_KEY", read: optional(secretWord) },
+  /** What Stripe signs its webhooks with. While it is replaced: both, separated by a comma. */
+  stripeWebhookSecrets: {
+    variable: "PENNYBLACK_STRIPE_WEBHOOK_SECRET",
+    read: withStripe(withDefault<string[]>([], (text) => text.split(",").map((part) => secretWord(part.trim())))),
+  },
+  /** Elsewhere than at Stripe: a proxy, or a stand-in for tests. */
+  stripeUrl: { variable: "PENNYBLACK_STRIPE_URL", read: withStripe(optional(httpUrl)) },
+  /** What one top-up may be, in USD. */
+  topUpMin: { variable: "PENNYBLACK_TOP_UP_MIN", read: withDefault(5_000_000n, topUpAmount) },
+  topUpMax: { variable: "PENNYBLACK_TOP_UP_MAX", read: topUpMost },
   /** Where a vulnerability is reported, for /.well-known/security.txt. */
   securityContact: { variable: "PENNYBLACK_SECURITY_CONTACT", read: optional(urlOf("mailto:", "https:")) },
   /** "alice:<token>,bob:<token>": who may read /operator/* on the internal listener. */
@@ -221,6 +240,37 @@ function httpUrl(text: string): string {
   if (url.username || url.password || url.search || url.hash)
     throw new Fault("must not have credentials, a query or a fragment");
   return url.href.replace(/\/$/, "");
+}
+
+function secretWord(text: string): string {
+  if (!/^[\x21-\x7e]{8,}$/.test(text)) throw new Fault("must be 8 or more printable characters without spaces");
+  return text;
+}
+
+/** Half a dollar is the least that a card is charged: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts */
+function topUpAmount(text: string): Micros {
+  const amount = parseUsd(text);
+  if (amount === undefined || amount < 500_000n || amount > 999_999_000_000n || amount % 10_000n !== 0n) {
+    throw new Fault("must be an amount in whole cents from 0.50 to 999999.00");
+  }
+  return amount;
+}
+
+function topUpMost(text: string | undefined, environment: NodeJS.ProcessEnv): Micros {
+  const most = text === undefined ? 1_000_000_000n : topUpAmount(text);
+  const least = parseUsd(environment["PENNYBLACK_TOP_UP_MIN"]?.trim() || "5.00");
+  if (least !== undefined && most < least) throw new Fault("must not be less than PENNYBLACK_TOP_UP_MIN");
+  return most;
+}
+
+/** For what does nothing without the key: more likely the key was forgotten. */
+function withStripe<Value>(read: (text: string | undefined) => Value) {
+  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value => {
+    if (text !== undefined && !environment["PENNYBLACK_STRIPE_SECRET_KEY"]?.trim()) {
+      throw new Fault("does nothing without PENNYBLACK_STRIPE_SECRET_KEY");
+    }
+    return read(text);
+  };
 }
 
 function secretBytes(text: string): Buffer {

@@ -5,6 +5,9 @@ import type { Route } from "./http/route.ts";
 import { type KeyRouteParts, keyRoutes } from "./keys/key-routes.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import type { LensFolder } from "./lenses/lenses.ts";
+import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
+import { type TopUpRouteParts, topUpRoutes } from "./payments/top-up-routes.ts";
+import { webhookRoute } from "./payments/webhook-route.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
@@ -32,7 +35,8 @@ function openapi(): string {
     WalletRouteParts &
     KeyRouteParts &
     UsageRouteParts &
-    WebhookRouteParts;
+    WebhookRouteParts &
+    TopUpRouteParts;
   const routes: Route[] = [
     ...searchRoutes(nothing),
     ...lensRoutes(nothing, ""),
@@ -42,6 +46,9 @@ function openapi(): string {
     ...alertRoutes(nothing),
     ...webhookRoutes(nothing),
     ...deliveryRoutes(nothing),
+    ...topUpRoutes(nothing),
+    ...autoTopUpRoutes(nothing),
+    webhookRoute(nothing),
     ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;

@@ -272,6 +272,15 @@ export const problems = {
     occurrenceHeaders: { "proxy-status": "search; error=destination_unavailable" },
     retryAfterSeconds: 2,
   },
+  payment_processor_unavailable: {
+    status: 502,
+    title: "The payment processor could not be asked",
+    retryable: true,
+    detail:
+      "The payment processor did not answer as it should. Nothing was charged. Send the same request with the same Idempotency-Key again.",
+    page: "We asked the payment processor and got no answer that we can use. A top-up that was begun stays pending: the same Idempotency-Key goes on with it and never opens a second one. Money that was paid meanwhile is credited once, when we hear of it.",
+    retryAfterSeconds: 5,
+  },
   overloaded: {
     status: 503,
     title: "The service is overloaded",
@@ -303,6 +312,15 @@ export const problems = {
     detail:
       "The operator has not connected a search provider yet. Nothing was charged. Test keys (pb_test_) work without one.",
     page: "For operators: give one provider its setting, such as PENNYBLACK_BRAVE_KEY, or PENNYBLACK_SEARXNG_URL with the address of a SearXNG that has its JSON format enabled. `npm run providers -- list` shows them all.",
+    retryAfterSeconds: 120,
+  },
+  payments_not_configured: {
+    status: 503,
+    title: "No payment processor is configured",
+    retryable: true,
+    detail:
+      "The operator has not set up payments yet. Nothing was charged. Ask the operator to add money to the wallet.",
+    page: "For operators: set PENNYBLACK_STRIPE_SECRET_KEY for the server and the worker, and PENNYBLACK_STRIPE_WEBHOOK_SECRET for the server, with Stripe's webhooks sent to /v1/payments/stripe/webhook. Until then, `npm run admin -- credit` books invoices and promotions by hand.",
     retryAfterSeconds: 120,
   },
   upstream_timeout: {

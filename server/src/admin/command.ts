@@ -2,6 +2,7 @@ import type { ParseArgsOptionsConfig } from "node:util";
 import type { TrialTerms } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
+import type { PaymentSource } from "../payments/payments.ts";
 
 /** The values a command was given. parseArgs has checked that they are options of the command. */
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
@@ -16,6 +17,8 @@ export interface CommandContext {
   peppers: () => Pepper[];
   /** What a new account may get from us. */
   trialTerms: () => TrialTerms;
+  /** Where a payment can be looked up: our own papers, and the processor if one is configured. */
+  paymentSources: () => PaymentSource[];
   print: (text: string) => void;
   /** For the audit log: the login of whoever runs the command. */
   operator: string;

@@ -2,8 +2,11 @@ import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import type { TrialTerms } from "../accounts/accounts.ts";
 import { ConfigFaults, readConfig } from "../config.ts";
-import { createPool } from "../db/pool.ts";
+import { createPool, type Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
+import { createManualSource } from "../payments/manual.ts";
+import type { PaymentSource } from "../payments/payments.ts";
+import { createStripe } from "../payments/stripe.ts";
 import { accountCommands } from "./account-commands.ts";
 import { type Command, CommandFailed, UsageError } from "./command.ts";
 import { databaseCommands } from "./database-commands.ts";
@@ -12,6 +15,7 @@ import { keyCommands } from "./key-commands.ts";
 import { leakedKeysCommands } from "./leaked-keys-command.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
 import { marginCommand } from "./margin-command.ts";
+import { creditCommand, paymentCommands } from "./payment-commands.ts";
 import { walletCommands } from "./wallet-commands.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit 0: done. 1: it could not be done. 2: it was written wrongly.
@@ -22,6 +26,8 @@ const nouns: Record<string, Command | Record<string, Command>> = {
   wallet: walletCommands,
   key: keyCommands,
   keys: leakedKeysCommands,
+  credit: creditCommand,
+  payments: paymentCommands,
   refund: refundCommand,
   reconcile: reconcileCommand,
   margin: marginCommand,
@@ -77,6 +83,7 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
       pepper: readPepper,
       peppers: readPeppers,
       trialTerms: readTrialTerms,
+      paymentSources: () => openPaymentSources(pool),
       print,
       operator: `admin:${userInfo().username}`.slice(0, 64),
     });
@@ -111,6 +118,12 @@ function readTrialTerms(): TrialTerms {
     secret,
   } = readConfig(["trialCredit", "trialsPerDay", "secret"]);
   return { amount, mostPerDay, secret };
+}
+
+function openPaymentSources(pool: Pool): PaymentSource[] {
+  const { stripeSecretKey: secretKey, stripeUrl: url } = readConfig(["stripeSecretKey", "stripeUrl"]);
+  const stripe = secretKey === undefined ? [] : [createStripe({ secretKey, webhookSecrets: [], url })];
+  return [createManualSource(pool), ...stripe];
 }
 
 function describe(names: string[]): string {

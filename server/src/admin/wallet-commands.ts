@@ -1,5 +1,5 @@
 import { formatUsd } from "../lib/money.ts";
-import { credit, setSuspended } from "../operator/operator.ts";
+import { bookPayment, setSuspended } from "../operator/operator.ts";
 import { readEntries, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { createAccount } from "./create-account.ts";
@@ -66,7 +66,7 @@ async function topUp({ values, pool, print, operator }: CommandContext): Promise
   if (amount === undefined || amount === 0n) throw new UsageError("--amount must be more than nothing, such as 5.00.");
   if (paymentId.length > 255) throw new UsageError("--payment must have at most 255 characters.");
   const act = { operator, reason: readReason(values) };
-  const { outcome } = await credit(pool, act, { walletId, amount, kind: "top_up", paymentId });
+  const outcome = await bookPayment(pool, act, { walletId, amount, paymentId });
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
   if (outcome === "conflicting") {
     throw new CommandFailed(
@@ -90,6 +90,7 @@ async function show({ values, pool, print }: CommandContext): Promise<void> {
       ["name", found.name],
       ["balance", `${formatUsd(found.balance)} USD`],
       ["held", `${formatUsd(found.held)} USD`],
+      ...(found.owed > 0n ? [["owed", `${formatUsd(found.owed)} USD`]] : []),
       ["state", found.isSuspended ? "suspended" : "active"],
     ]),
   );

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { seedPayments } from "../../test/seed-payments.ts";
 import { seedBudget, seedWallet } from "../../test/seed-wallet.ts";
 import { rollUpUsage } from "../usage/roll-up.ts";
 import { captureBatch, holdBatch } from "../wallet/statements.ts";
@@ -13,7 +14,16 @@ import { refuseRole, roles } from "./roles.ts";
 // server's roles until someone writes it down here.
 
 const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "note_key_uses", "release", "write_tally"];
+/** They take the wallet from pb.own_wallet(). */
 const tenantMayCall = [
+  "begin_top_up",
+  "book_payment",
+  "drop_auto_top_up",
+  "end_top_up",
+  "note_checkout",
+  "note_customer",
+  "reverse_payment",
+  "set_auto_top_up",
   "change_own_key",
   "change_webhook",
   "create_own_key",
@@ -80,6 +90,16 @@ const tenantMayRead: Record<string, string[]> = {
   ),
   usage_hours: [...usage, "hour"],
   usage_days: [...usage, "day"],
+  top_ups:
+    "id wallet_id kind status amount_micros refunded_micros saves_card checkout_url receipt_url failure created_at expires_at settled_at".split(
+      " ",
+    ),
+  payment_customers: ["wallet_id", "customer_id"],
+  auto_top_ups:
+    "wallet_id threshold_micros amount_micros day_cap_micros month_cap_micros declines next_attempt_at off_at".split(
+      " ",
+    ),
+  receivables: ["wallet_id", "owed_micros"],
 };
 
 const operatorMayCall = [
@@ -94,8 +114,9 @@ const operatorMayRead: Record<string, string[]> = {
   wallets: words("id name credited_micros debited_micros held_micros suspended_at created_at"),
   transfers: words("id wallet_id search_id kind from_account to_account amount_micros created_at"),
   keys: ["id", "wallet_id", "mode", "name", "start", "scopes", "expires_at", "revoked_at", "created_at"],
+  usage_days: ["day", "charged_micros"],
 };
-const operatorMayReadWhole = ["audit_log", "reconciliations"];
+const operatorMayReadWhole = ["audit_log", "reconciliations", "upstream_days"];
 
 function words(...lines: string[]): string[] {
   return lines.flatMap((line) => line.split(" "));
@@ -114,6 +135,7 @@ before(async () => {
     await seedBudget(database.owner, seed.walletId, { day: 1n });
     await seedWebhooks(seed.walletId);
     walletIds.push(seed.walletId);
+    await seedPayments(database.owner, seed.walletId);
   }
   // The owner plays time, so that usage has rows too.
   await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");

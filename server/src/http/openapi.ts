@@ -42,7 +42,7 @@ function describeOperation(route: Route): Json {
     ...(route.requestBody && {
       requestBody: { required: true, content: { "application/json": { schema: route.requestBody } } },
     }),
-    responses: { 200: describeAnswer(route), ...describeProblems(route.problems) },
+    responses: { [route.answerStatus ?? 200]: describeAnswer(route), ...describeProblems(route.problems) },
   };
 }
 

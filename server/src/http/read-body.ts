@@ -3,17 +3,17 @@ import { Problem } from "../problems.ts";
 
 export const mostBodyBytes = 16_384;
 
-/** Reads a JSON request's body: at most 16 KiB of it, and only of a type we take. */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
+/** Reads a JSON request's body: at most 16 KiB of it, if the address takes no more, and only of a type we take. */
+export async function readBody(request: IncomingMessage, mostBytes = mostBodyBytes): Promise<Buffer> {
   if (!isPlainJson(request.headers["content-type"], request.headers["content-encoding"])) {
     throw new Problem("unsupported_media_type", { headers: { accept: "application/json" } });
   }
-  if (Number(request.headers["content-length"] ?? 0) > mostBodyBytes) throw tooLarge();
+  if (Number(request.headers["content-length"] ?? 0) > mostBytes) throw tooLarge(mostBytes);
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > mostBodyBytes) throw tooLarge();
+    if (size > mostBytes) throw tooLarge(mostBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -25,9 +25,10 @@ function isPlainJson(contentType: string | undefined, contentEncoding: string | 
   return /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(contentType ?? "");
 }
 
-function tooLarge(): Problem {
+function tooLarge(mostBytes: number): Problem {
   return new Problem("payload_too_large", {
-    members: { max_bytes: mostBodyBytes },
+    ...(mostBytes > mostBodyBytes && { detail: `The body is larger than ${mostBytes} bytes. Nothing was changed.` }),
+    members: { max_bytes: mostBytes },
     // What is still on its way is not read, so the connection cannot carry another request.
     headers: { connection: "close" },
   });

@@ -15,6 +15,8 @@ export interface Route {
   requestBody?: TSchema;
   /** The body of a 200, or its media type if that is not JSON. */
   answer: TSchema | string;
+  /** The status of that answer, if it is not 200. */
+  answerStatus?: 201;
   /** Every refusal this address can give. */
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;

@@ -4,6 +4,9 @@ import { findMigrationFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { createOpsServer } from "../http/ops-server.ts";
+import { chargeCards } from "../payments/charge-cards.ts";
+import { comparePayments } from "../payments/compare-payments.ts";
+import { createStripe } from "../payments/stripe.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { recountUsage, rollUpUsage } from "../usage/usage.ts";
@@ -15,7 +18,7 @@ import { createSender } from "../webhooks/deliver.ts";
 import { createMailer, sendMail } from "../webhooks/mail.ts";
 import { forgetEvents, sendWebhooks, type WebhookParts } from "../webhooks/webhooks.ts";
 import { startWorker } from "./start-worker.ts";
-import { createTasks, crontab } from "./tasks.ts";
+import { createTasks, crontab, type PaymentTasks } from "./tasks.ts";
 
 // The worker: what nobody asks for and must happen all the same. Any number of them may run beside the servers.
 
@@ -73,9 +76,18 @@ const worker = await startWorker({
     rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
     recountUsage: (signal) => recountUsage(patientPool, signal),
     findDifferences,
+    payments: createPaymentTasks(),
   }),
   crontab,
-  first: { sweep: 0, partitions: 0, webhooks: 0, mail: 0, reconcile: 60_000 },
+  first: {
+    sweep: 0,
+    partitions: 0,
+    webhooks: 0,
+    mail: 0,
+    charge_cards: 0,
+    compare_payments: 10_000,
+    reconcile: 60_000,
+  },
   log,
 });
 
@@ -124,6 +136,17 @@ async function findDifferences(): Promise<{ count: number; examples: string[] }>
     sample.map(({ subject, expected, actual }) => `${name}: ${subject}: expected ${expected}, is ${actual}`),
   );
   return { count: checks.reduce((sum, check) => sum + check.differing, 0), examples };
+}
+
+function createPaymentTasks(): PaymentTasks | undefined {
+  const { stripeSecretKey: secretKey, stripeUrl: url } = config;
+  if (secretKey === undefined) return undefined;
+  const processor = createStripe({ secretKey, webhookSecrets: [], url });
+  return {
+    comparePayments: () => comparePayments(pool, processor),
+    chargeCards: () =>
+      chargeCards(pool, processor, (err, { topUpId }) => log.warn({ err, topUpId }, "a card was not charged yet")),
+  };
 }
 
 function openPool(name: string, statementTimeoutMs: number): Pool {

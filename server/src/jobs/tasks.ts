@@ -22,9 +22,24 @@ export interface TaskParts {
   sendMail: (most: number) => Promise<number>;
   /** How often the books say something else than the searches, with a few examples. */
   findDifferences: () => Promise<{ count: number; examples: string[] }>;
+  /** Nothing where no payment processor is configured. */
+  payments?: PaymentTasks | undefined;
+}
+
+export interface PaymentTasks {
+  /** Compares with the processor, both ways. */
+  comparePayments: () => Promise<{
+    creditedNow: number;
+    reversedNow: number;
+    notPaidThere: string[];
+    openNotices: number;
+  }>;
+  /** Charges the saved cards of wallets that are low. */
+  chargeCards: () => Promise<{ paid: number; declined: number; undecided: number }>;
 }
 
 const batchSize = 1_000;
+const chargeEveryMs = 5_000;
 const sweepEveryMs = 5_000;
 const webhooksEveryMs = 1_000;
 const mailEveryMs = 5_000;
@@ -46,6 +61,9 @@ export const crontab = [
   "*/10 * * * * forget ?jobKey=forget",
   "* * * * * roll_up_usage ?jobKey=roll_up_usage",
   "41 4 * * * recount_usage ?jobKey=recount_usage",
+  "*/5 * * * * compare_payments ?jobKey=compare_payments",
+  // Like the sweep.
+  "* * * * * charge_cards ?jobKey=charge_cards",
 ].join("\n");
 
 export function createTasks(parts: TaskParts): Tasks {
@@ -97,6 +115,22 @@ export function createTasks(parts: TaskParts): Tasks {
       const runs = await untilNone(parts.forgetRuns, signal);
       const events = await untilNone(parts.forgetEvents, signal);
       if (answers + runs + events > 0) log.info({ answers, runs, events }, "forgot what is no longer promised");
+    },
+
+    async compare_payments() {
+      const found = await parts.payments?.comparePayments();
+      if (!found) return;
+      const { notPaidThere, openNotices, ...news } = found;
+      if (news.creditedNow + news.reversedNow > 0) log.warn(news, "the processor knew what we had not heard");
+      if (notPaidThere.length > 0) log.error({ payments: notPaidThere.slice(0, 20) }, "credited here, not paid there");
+      if (openNotices > 0) log.error({ openNotices }, "payments wait for a person: npm run admin -- payments list");
+    },
+
+    async charge_cards({ schedule }) {
+      if (!parts.payments) return;
+      const report = await parts.payments.chargeCards();
+      if (report.paid + report.declined + report.undecided > 0) log.info(report, "charged saved cards");
+      await schedule("charge_cards", chargeEveryMs);
     },
 
     webhooks: alone(async ({ schedule, signal }) => {

@@ -6,14 +6,16 @@ import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCurs
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { formatUsd, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
-import type { EntryOfWallet, WalletSummary } from "../wallet/wallet.ts";
-import { type AuditLine, credit, readAudit, refund, revokeAnyKey, setSuspended } from "./operator.ts";
+import type { Margin } from "../usage/usage.ts";
+import { creditByHand, type EntryOfWallet, type WalletSummary } from "../wallet/wallet.ts";
+import { type AuditLine, readAudit, refund, revokeAnyKey, setSuspended } from "./operator.ts";
 
 export interface OperatorParts {
   db: Pool;
   listWallets(wanted: { id?: string; name?: string; before?: string; most: number }): Promise<WalletSummary[]>;
   findEntries(requestId: string): Promise<EntryOfWallet[]>;
   readReconciliation(): Promise<unknown>;
+  readMargin(days: { from: string; to: string }): Promise<Margin>;
 }
 
 const reason = Type.String({ minLength: 1, maxLength: 500 });
@@ -51,8 +53,8 @@ export function operatorRoutes(parts: OperatorParts): OperatorRoute[] {
         const { amount: text, kind, reference, reason } = await readCredit(request.raw);
         const amount = parseUsd(text);
         if (!amount) throw invalidInput([{ pointer: "#/amount", code: "invalid", detail: "must be like 5.00" }]);
-        const given = { walletId, amount, kind: kinds[kind], paymentId: `${kind}:${reference}` };
-        const { outcome, balance } = await credit(db, { operator, reason }, given);
+        const given = { walletId, amount, kind: kind === "invoice" ? kind : "promotion", reference } as const;
+        const { outcome, balance } = await creditByHand(db, { ...given, operator, reason });
         if (outcome === "unknown_wallet") notFound();
         return { outcome, balance: formatUsd(balance) };
       },
@@ -87,12 +89,11 @@ export function operatorRoutes(parts: OperatorParts): OperatorRoute[] {
       },
     },
     { method: "GET", path: "entries", handle: (request) => showEntries(parts, request) },
+    { method: "GET", path: "margin", handle: (request) => showMargin(parts, request) },
     { method: "GET", path: "reconciliation", handle: () => parts.readReconciliation() },
     { method: "GET", path: "audit", handle: (request) => showAudit(db, request) },
   ];
 }
-
-const kinds = { promotion: "credit", invoice: "top_up" } as const;
 
 async function showWallets(parts: OperatorParts, request: FastifyRequest) {
   const { name, cursor, limit } = readParameters(request.query, ["name", "cursor", "limit"]);
@@ -123,6 +124,32 @@ async function showEntries(parts: OperatorParts, request: FastifyRequest) {
       created_at: entry.createdAt.toISOString(),
     })),
   };
+}
+
+/** What each upstream cost and brought, by day: the last thirty days unless told otherwise. */
+async function showMargin(parts: OperatorParts, request: FastifyRequest) {
+  const { from = dayBefore(29), to = dayBefore(0) } = readParameters(request.query, ["from", "to"]);
+  for (const [name, day] of Object.entries({ from, to })) {
+    if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(day))) {
+      throw invalidParameter(name, "must be a day such as 2030-01-31");
+    }
+  }
+  const { rows, charged } = await parts.readMargin({ from, to });
+  return {
+    from,
+    to,
+    charged: formatUsd(charged),
+    days: rows.map(({ cost, revenue, ...row }) => ({
+      ...row,
+      cost: formatUsd(cost),
+      revenue: formatUsd(revenue),
+      margin: formatUsd(revenue - cost),
+    })),
+  };
+}
+
+function dayBefore(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 }
 
 async function showAudit(db: Pool, request: FastifyRequest) {

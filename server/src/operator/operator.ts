@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from "node:crypto";
-import type { Queryable } from "../db/pool.ts";
+import { inTransaction } from "../db/in-transaction.ts";
+import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
-import type { RefundOutcome, TopUpOutcome } from "../wallet/wallet.ts";
+import { type RefundOutcome, type TopUpOutcome, topUpBatch } from "../wallet/wallet.ts";
 
 export { type AuditLine, readAudit } from "./read-audit.ts";
 
@@ -14,25 +15,26 @@ export interface Act {
   reason: string;
 }
 
-export interface Credit {
-  walletId: string;
-  amount: Micros;
-  /** `credit` is ours to give; `top_up` was received some other way, as by invoice. */
-  kind: "credit" | "top_up";
-  /** Booked at most once. */
-  paymentId: string;
-}
-
-export async function credit(
-  db: Queryable,
+/** Books a payment that a processor named, once per its id. As the owner, and for what no webhook announced. */
+export function bookPayment(
+  pool: Pool,
   act: Act,
-  { walletId, amount, kind, paymentId }: Credit,
-): Promise<{ outcome: TopUpOutcome; balance: Micros }> {
-  const { rows } = await db.query<{ outcome: TopUpOutcome; balance: Micros }>(
-    "select outcome, balance_micros as balance from pb.operator_credit($1, $2, $3, $4, $5, $6, $7)",
-    [act.operator, act.reason, walletId, amount, kind, paymentId, randomUUIDv7()],
-  );
-  return only(rows);
+  payment: { walletId: string; amount: Micros; paymentId: string },
+): Promise<TopUpOutcome> {
+  const { walletId, paymentId, amount } = payment;
+  return inTransaction(pool, async (db) => {
+    const [outcome = "unknown_wallet"] = await topUpBatch(db, "top_up", [payment]);
+    const details = JSON.stringify({ amount_micros: Number(amount) });
+    await db.query("select pb.note_act($1, 'top_up', $2, $3, $4, $5, $6)", [
+      act.operator,
+      walletId,
+      paymentId,
+      act.reason,
+      outcome,
+      details,
+    ]);
+    return outcome;
+  });
 }
 
 /** Gives a captured search's price back, at most once. */

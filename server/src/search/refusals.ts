@@ -2,13 +2,19 @@ import { formatUsd, type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
 
+export interface TopUpApi {
+  url: string;
+  /** The smallest top-up it takes. */
+  minimum: Micros;
+}
+
 /** What the caller is told when the ledger did not hold the price. */
-export function refuseHold(held: HoldOutcome, topUpUrl: string): Problem {
+export function refuseHold(held: HoldOutcome, way: { topUpUrl: string; topUpApi?: TopUpApi | undefined }): Problem {
   switch (held.outcome) {
     case "insufficient_balance":
       return new Problem("insufficient_balance", {
-        members: { ...amounts(held.balance), top_up: topUp(topUpUrl) },
-        headers: { link: `<${topUpUrl}>; rel="payment"` },
+        members: { ...amounts(held.balance), top_up: topUp(way.topUpUrl, way.topUpApi) },
+        headers: { link: `<${way.topUpUrl}>; rel="payment"` },
       });
     case "balance_reserved":
       return new Problem("balance_reserved", { members: amounts(held.balance) });
@@ -44,10 +50,20 @@ function amounts(balance: Micros): Record<string, unknown> {
   return { balance: formatUsd(balance), price: formatUsd(priceMicros), currency: "usd" };
 }
 
-function topUp(url: string): Record<string, unknown> {
+function topUp(url: string, api: TopUpApi | undefined): Record<string, unknown> {
+  if (!api) {
+    return {
+      url,
+      minimum: formatUsd(priceMicros),
+      instructions: "Open this address; it says how the wallet's owner adds money. Searches work again at once.",
+    };
+  }
+  const amount = formatUsd(api.minimum);
   return {
     url,
-    minimum: formatUsd(priceMicros),
-    instructions: "Open this address; it says how the wallet's owner adds money. Searches work again at once.",
+    minimum: amount,
+    instructions:
+      "Send `create` with a management key and an Idempotency-Key of yours, then let the wallet's owner pay at the checkout_url of the answer. Searches work again at once.",
+    create: { method: "POST", url: api.url, required_scope: "wallet:write", body: { amount } },
   };
 }

@@ -1,5 +1,5 @@
+import { invalidHeader } from "../http/idempotency-key.ts";
 import { type Micros, parseUsd } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
 
 export interface Run {
   name: string;
@@ -9,15 +9,6 @@ export interface Run {
 
 const defaultTtlSeconds = 3_600;
 const mostTtlSeconds = 30 * 24 * 3_600;
-
-/** The caller's Idempotency-Key, raw or as a quoted string: both name the same key. */
-export function readIdempotencyKey(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
-  if (!/^[\x20-\x7e]{1,255}$/.test(key))
-    throw invalidHeader("Idempotency-Key", "must be 1 to 255 printable ASCII characters");
-  return key;
-}
 
 /** `Search-Run: <id>; max=0.50; ttl=3600`. The max is asked for every time, so that no run is open-ended by mistake. */
 export function readRun(header: string | undefined): Run | undefined {
@@ -59,11 +50,4 @@ export function timeLeftMs(waitSeconds: number | undefined, elapsedMs: number): 
 function readParameter(text: string): ["max" | "ttl" | "unknown", string] {
   const [, name, value = ""] = /^(max|ttl)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   return name === "max" || name === "ttl" ? [name, value] : ["unknown", text];
-}
-
-function invalidHeader(name: string, rule: string): Problem {
-  return new Problem("invalid_request", {
-    detail: `The header ${name} is not valid: ${rule}. Nothing was charged.`,
-    members: { errors: [{ pointer: "#", code: "invalid_header", detail: `${name}: ${rule}` }] },
-  });
 }

@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import { readIdempotencyKey } from "../http/idempotency-key.ts";
 import { NoAnswer } from "../http/no-answer.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
@@ -11,8 +12,8 @@ import type { FindHits } from "./find-hits.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
 import type { EnterLimits } from "./limits.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
-import { refuseHold } from "./refusals.ts";
-import { readIdempotencyKey, readRun, readWait, timeLeftMs } from "./search-headers.ts";
+import { refuseHold, type TopUpApi } from "./refusals.ts";
+import { readRun, readWait, timeLeftMs } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
 // One paid search, read from top to bottom. The order is published: it decides which refusal wins.
@@ -57,7 +58,7 @@ async function searchFor(
       parts.noteUnheld(caller, "replayed");
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
     }
-    if (held.outcome !== "held") throw refuseHold(held, parts.topUpUrl);
+    if (held.outcome !== "held") throw refuseHold(held, parts);
     progress.isHeld = true;
 
     const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
@@ -126,6 +127,8 @@ export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
   noteUnheld(caller: Principal, outcome: string): void;
   secret: KeyObject;
   topUpUrl: string;
+  /** Where a program can open a top-up, if payments are configured. */
+  topUpApi?: TopUpApi | undefined;
 }
 
 function outcomeOf(failure: unknown): string {

@@ -10,25 +10,30 @@ export interface WalletView {
   balance: Micros;
   /** The part of the balance set aside for searches in flight. */
   held: Micros;
+  /** What refunds and disputes of payments left owing. The next top-up settles it first. */
+  owed: Micros;
   isSuspended: boolean;
 }
 
 export async function readWallet(pool: Pool, walletId: string): Promise<WalletView | undefined> {
   const { rows } = await asTenant(pool, walletId, (db) =>
-    db.query<{ id: string; name: string; balance: Micros; held: Micros; suspended: boolean }>(
+    db.query<{ id: string; name: string; balance: Micros; held: Micros; owed: Micros; suspended: boolean }>(
       `select id, name, credited_micros - debited_micros as balance, held_micros as held,
-         suspended_at is not null as suspended
+         suspended_at is not null as suspended,
+         coalesce((select owed_micros from pb.receivables where wallet_id = $1), 0)::bigint as owed
        from pb.wallets where id = $1`,
       [walletId],
     ),
   );
   const row = rows[0];
-  return row && { id: row.id, name: row.name, balance: row.balance, held: row.held, isSuspended: row.suspended };
+  if (!row) return undefined;
+  const { suspended: isSuspended, ...wallet } = row;
+  return { ...wallet, isSuspended };
 }
 
 export interface Entry {
   id: string;
-  kind: "capture" | "refund" | "top_up" | "credit";
+  kind: "capture" | "refund" | "top_up" | "credit" | "reversal" | "reinstatement" | "settlement";
   /** Signed: what the wallet gained or lost. */
   amount: Micros;
   /** The search that was charged or refunded. */
@@ -61,6 +66,7 @@ export async function readEntries(pool: Pool, walletId: string, wanted: EntriesW
       `select ${entryColumns}
        from pb.transfers
        where wallet_id = $1
+         and 'wallet' in (from_account, to_account)
          and ($2::uuid is null or id = $2 or (search_id = $2 and kind = 'refund'))
          and ($3::uuid is null or id < $3)
          and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
@@ -92,7 +98,7 @@ export async function readEntriesForward(
   const { rows } = await asTenant(pool, walletId, (db) =>
     db.query<EntryRow>(
       `select ${entryColumns} from pb.transfers
-       where wallet_id = $1 and id > $2 and id < $3 order by id limit $4`,
+       where wallet_id = $1 and id > $2 and id < $3 and 'wallet' in (from_account, to_account) order by id limit $4`,
       [walletId, wanted.after, wanted.before, wanted.most],
     ),
   );
@@ -134,7 +140,9 @@ export async function readBalanceAt(pool: Pool, walletId: string, moment: Date):
   return balance;
 }
 
-const signedAmount = "case when to_account = 'wallet' then amount_micros else -amount_micros end";
+// What is owed beside the wallet moves between other accounts, and is nothing to the wallet itself.
+const signedAmount =
+  "case when to_account = 'wallet' then amount_micros when from_account = 'wallet' then -amount_micros else 0 end";
 const entryColumns = `id, kind, search_id, created_at, ${signedAmount} as amount`;
 
 interface EntryRow {

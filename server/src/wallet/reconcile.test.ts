@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createHash, randomInt, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { paymentFaults } from "../../test/payment-faults.ts";
+import { seedPayments } from "../../test/seed-payments.ts";
 import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
 import { priceMicros } from "../lib/money.ts";
 import { formatReport, reconcile } from "./reconcile.ts";
@@ -19,6 +21,8 @@ before(async () => {
     seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) });
     seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { mode: "test" }) });
   }
+  const { walletId } = await seedWallet(database.owner, { credit: priceMicros });
+  await seedPayments(database.owner, walletId);
 });
 
 after(() => database.drop());
@@ -113,6 +117,7 @@ const chargedUsage = `charged_micros > 0 and wallet_id = ${anyOf("wallets", "tru
 const firstBudget = `id = ${anyOf("key_budgets", "true")}`;
 
 const faults: Fault[] = [
+  ...paymentFaults,
   { ...cent("wallets", "held_micros", firstWallet), finds: ["held"] },
   { ...cent("wallets", "debited_micros", firstWallet), finds: ["debited", "books"] },
   { ...cent("wallets", "credited_micros", firstWallet), finds: ["credited", "books"] },

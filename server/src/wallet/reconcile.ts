@@ -1,4 +1,5 @@
 import type { Pool } from "../db/pool.ts";
+import { paymentChecks } from "./reconcile-payments.ts";
 
 // The books are proved, not believed. Every figure that the hot path keeps by adding and subtracting is counted
 // again from the rows it stands for. All checks read one snapshot, so they are exact while searches run.
@@ -34,7 +35,7 @@ export async function reconcile(ownerPool: Pool): Promise<ReconcileReport> {
     await client.query("begin isolation level repeatable read read only");
     const { rows } = await client.query<{ at: Date }>("select now() as at");
     const results: CheckResult[] = [];
-    for (const { name, sentence, sql } of checks) {
+    for (const { name, sentence, sql } of [...checks, ...paymentChecks]) {
       const found = await client.query<Found>(countDifferences(sql));
       const { compared = 0n, differing = 0n, sample = [] } = found.rows[0] ?? {};
       results.push({ name, sentence, compared: Number(compared), differing: Number(differing), sample });
@@ -128,7 +129,7 @@ const checks: Check[] = [
   },
   {
     name: "books",
-    sentence: "The balances of all wallets and of revenue, cash and promotions sum to zero.",
+    sentence: "The balances of all wallets and of revenue, cash, promotions and receivables sum to zero.",
     sql: `
       select 'all accounts', 0,
         (select coalesce(sum(credited_micros - debited_micros), 0) from pb.wallets)

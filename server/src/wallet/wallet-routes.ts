@@ -32,17 +32,21 @@ const walletSchema = Type.Object(
     balance: money("What was paid in less what was charged"),
     held: money("The part of the balance set aside for searches in flight"),
     available: money("What new searches can spend"),
+    owed: money("What refunds and disputes of payments left owing; the next top-up settles it first"),
     price: money("What one search costs"),
     suspended: Type.Boolean(),
   },
   { title: "Wallet" },
 );
 
-const entryKinds = ["search", "refund", "top_up", "credit"];
+const entryKinds = ["search", "refund", "top_up", "credit", "reversal", "reinstatement", "settlement"];
 
 const entrySchema = Type.Object({
   id: Type.String({ format: "uuid" }),
-  kind: Type.Enum(entryKinds),
+  kind: Type.Enum(entryKinds, {
+    description:
+      "`reversal`: a payment was refunded or disputed. `reinstatement`: it came back. `settlement`: of a top-up, what was owed.",
+  }),
   amount: money("What the wallet gained, or lost if negative"),
   currency: Type.Literal("usd"),
   request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], { description: "The search it is about." }),
@@ -78,6 +82,7 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
           balance: formatUsd(wallet.balance),
           held: formatUsd(wallet.held),
           available: formatUsd(wallet.balance - wallet.held),
+          owed: formatUsd(wallet.owed),
           price: formatUsd(priceMicros),
           suspended: wallet.isSuspended,
         };

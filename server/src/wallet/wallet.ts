@@ -13,6 +13,15 @@ import {
 } from "./statements.ts";
 
 export { readAlerts } from "./alerts.ts";
+export {
+  type Attempt,
+  type AutoTopUpView,
+  beginAutoTopUps,
+  dropAutoTopUp,
+  listAttempts,
+  readAutoTopUp,
+  setAutoTopUp,
+} from "./auto-top-ups.ts";
 export { keepReport, readReconciliation } from "./keep-report.ts";
 export {
   createKeyBudget,
@@ -26,11 +35,33 @@ export {
   suspendWallet,
   type WalletOfAccount,
 } from "./manage-wallets.ts";
+export { creditByHand, manualPaymentId, readManualCredit } from "./manual-credit.ts";
+export {
+  closeNotice,
+  listNotices,
+  noteUnpaid,
+  type PaymentNotice,
+  type Reversal,
+  reversePayment,
+} from "./money-back.ts";
 export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./read-all-wallets.ts";
 export { readEntries, readWallet } from "./read-wallet.ts";
 export { formatReport, reconcile } from "./reconcile.ts";
 export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
 export { type RefundOutcome, refundBatch, type TopUpOutcome, topUpBatch } from "./statements.ts";
+export {
+  beginTopUp,
+  bookPayment,
+  type EventName,
+  endTopUp,
+  expireTopUps,
+  forgetPaymentEvents,
+  listBooked,
+  noteCheckout,
+  noteCustomer,
+  readTopUps,
+  type TopUpView,
+} from "./top-ups.ts";
 export { giveTrial } from "./trials.ts";
 
 /** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */

@@ -6,7 +6,7 @@ import { retryDelayMs } from "./retry-delay.ts";
 import { signMessage } from "./sign.ts";
 import { openSecret } from "./webhook-secret.ts";
 
-// Events on their way out. The database has every step (server/migrations/0016_events.sql draws it); a worker that dies
+// Events on their way out. The database has every step (server/migrations/0013_events.sql draws it); a worker that dies
 // anywhere in between leaves a lease that runs out, and the delivery is made again: at least once, in no promised order.
 
 export interface WebhookParts {

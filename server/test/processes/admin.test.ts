@@ -78,6 +78,37 @@ test("a payment is booked once, and the same payment for another amount is refus
   assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +5\.00 USD/);
 });
 
+test("an invoice or a promotion is booked once per reference, with its reason and who", async () => {
+  const { walletId } = await createWallet("0");
+  const reference = `INV-${walletId}`;
+  const book = ["credit", "--wallet", walletId, "--reason", "paid by wire", "--reference", reference, "--by", "alice"];
+  const invoice = [...book, "--amount", "5.00", "--kind", "invoice"];
+  assert.match(await succeed(...invoice), /Booked 5\.00 USD .* by alice.* balance is 5\.00 USD/);
+  assert.match(await succeed(...invoice), /already booked; nothing changed.* balance is 5\.00 USD/);
+  for (const other of [
+    [...book, "--amount", "6.00", "--kind", "invoice"],
+    [...book, "--amount", "5.00", "--kind", "promotion"],
+  ])
+    assert.match((await admin(...other)).stderr, /already booked, for another wallet, amount or kind/);
+  assert.equal((await admin(...book, "--amount", "5.00", "--kind", "gift")).exitCode, 2);
+  assert.match(await succeed("payments", "show", "--payment", `manual:${reference}`), /manual[^]*paid[^]*5\.00 USD/);
+  assert.equal((await admin("payments", "show", "--payment", "manual:nothing")).exitCode, 1);
+  const gift = ["--amount", "1.00", "--kind", "promotion", "--reason", "sorry", "--reference", `GIFT-${walletId}`];
+  await succeed("credit", "--wallet", walletId, ...gift);
+  assert.match(await succeed("wallet", "show", "--wallet", walletId), /credit +1\.00[^]*top_up +5\.00/);
+  assert.match(await succeed("reconcile"), /Clean at/);
+});
+
+test("what waits for a person is listed until somebody closes it", async () => {
+  assert.match(await succeed("payments", "list"), /Nothing waits/);
+  await db.owner.query("select pb.note_for_a_person('wrong_amount', 'pi_1', null, 10000)");
+  const listed = await succeed("payments", "list");
+  const [, notice = ""] = /^ *([0-9a-f-]{36}) .*wrong_amount +pi_1 .*0\.01/m.exec(listed) ?? assert.fail(listed);
+  await succeed("payments", "close", "--notice", notice);
+  assert.match(await succeed("payments", "list"), /Nothing waits/);
+  assert.equal((await admin("payments", "close", "--notice", notice)).exitCode, 1);
+});
+
 test("a suspended wallet pays for nothing until it is resumed", async () => {
   const { walletId, liveKey } = await createWallet("1.00");
   const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");

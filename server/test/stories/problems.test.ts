@@ -7,7 +7,7 @@ import { createTestDatabase } from "../database.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
 import { openRaw, rawRequest } from "../raw-http.ts";
 import { seedBudget } from "../seed-wallet.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { createTestKey, createTestWallet, type Reply, startTestServer, type TestServer } from "../server.ts";
 import { until } from "../until.ts";
 
 // The Errors table of the contract: each code is brought about for real and must carry what its row promises.
@@ -56,11 +56,20 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   upstream_error: [503, true, ["upstream_status"], ["proxy-status", "retry-after"]],
   upstream_invalid_response: [502, true, ["upstream_status"], ["proxy-status", "retry-after"]],
   upstream_unreachable: [502, true, [], ["proxy-status", "retry-after"]],
+  payment_processor_unavailable: [502, true, [], ["retry-after"]],
   overloaded: [503, true, [], ["retry-after"]],
   shutting_down: [503, true, [], ["retry-after"]],
   ledger_unavailable: [503, true, [], ["retry-after"]],
   upstream_not_configured: [503, true, [], ["retry-after"]],
+  payments_not_configured: [503, true, [], ["retry-after"]],
   upstream_timeout: [504, true, [], ["proxy-status", "retry-after"]],
+};
+
+/** What is brought about elsewhere than at a search. */
+const instances: Partial<Record<ProblemCode, string>> = {
+  not_found: "/v1/search/",
+  payment_processor_unavailable: "/v1/wallet/top-ups",
+  payments_not_configured: "/v1/wallet/top-ups",
 };
 
 const question = { query: "cats" };
@@ -164,6 +173,14 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
   upstream_error: () => searchOf("status_503"),
   upstream_invalid_response: () => searchOf("truncated_json"),
   upstream_unreachable: () => searchOf("reset_before_headers"),
+  payment_processor_unavailable: async () => {
+    // Nobody listens on port 1.
+    const stripe = { PENNYBLACK_STRIPE_SECRET_KEY: "sk_test_12345678", PENNYBLACK_STRIPE_URL: "http://127.0.0.1:1" };
+    const paid = await startTestServer(db, { ...settings, ...stripe });
+    const reply = await topUp(paid);
+    await paid.close();
+    return reply;
+  },
   overloaded: () => overload(),
   shutting_down: async () => {
     const stopping = await startTestServer(db, settings);
@@ -186,9 +203,15 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
     await bare.close();
     return reply;
   },
+  payments_not_configured: () => topUp(server),
   // For real it takes 9 seconds; find-hits.test.ts has the same with a shorter deadline.
   upstream_timeout: () => server.search(wallet.test, { query: "test:upstream_timeout" }),
 };
+
+function topUp(at: TestServer): Promise<Reply> {
+  const headers = { "x-api-key": wallet.management, "content-type": "application/json", "idempotency-key": "top-up" };
+  return at.request("/v1/wallet/top-ups", { method: "POST", headers, body: JSON.stringify({ amount: "20.00" }) });
+}
 
 async function searchOf(behaviour: Parameters<typeof upstream.behave>[0]): Promise<Reply> {
   await upstream.behave(behaviour);
@@ -248,7 +271,7 @@ for (const code of problemCodes) {
     const reply = await bring[code]();
     produced.set(code, reply);
     const [status, retryable, members, headers] = table[code];
-    const body = assertProblem(reply, code, code === "not_found" ? "/v1/search/" : pathOf.get(reply));
+    const body = assertProblem(reply, code, instances[code] ?? pathOf.get(reply));
     assert.equal(reply.status, status);
     assert.equal(body["retryable"], retryable);
     for (const member of members) assert.ok(member in body, `no member ${member}`);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Reply, TestWallet } from "../server.ts";
 
 // One request for each route that takes more than a key. A new route with a path parameter, a body or an id among its
@@ -7,7 +8,7 @@ export interface Tenant extends TestWallet {
   /** Stands in the name of everything that is theirs, so that a stranger's answer can be searched for it. */
   mark: string;
   /** Sends a request with their management key. */
-  manage: (method: string, path: string, body?: unknown) => Promise<Reply>;
+  manage: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>;
   /** The Request-Id of a search they paid for. */
   paidSearch: string;
 }
@@ -25,9 +26,6 @@ export interface TenantRequest {
 /** A list should have two rows at least when its request is made: make them here if the tenant has none yet. */
 export type MakeRequest = (tenant: Tenant) => Promise<TenantRequest>;
 
-/** What the servers of the test need beside a database. */
-export const tenantSettings: Record<string, string> = {};
-
 export const tenantRequests: Record<string, MakeRequest> = {
   "POST /v1/search": async () => ({ body: { query: "cats" } }),
   "GET /v1/wallet/entries": async ({ paidSearch }) => ({ query: { request_id: paidSearch } }),
@@ -36,6 +34,18 @@ export const tenantRequests: Record<string, MakeRequest> = {
   "PATCH /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { searches_per_second: 5 } }),
   "DELETE /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) } }),
   "POST /v1/keys/{id}/rotate": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { grace_seconds: 0 } }),
+  "POST /v1/wallet/top-ups": async ({ mark }) => ({
+    headers: { "idempotency-key": `${mark} ${randomUUID()}` },
+    body: { amount: "20.00" },
+  }),
+  "GET /v1/wallet/top-ups": async (tenant) => {
+    for (let count = 0; count < 2; count += 1) await openTopUp(tenant);
+    return {};
+  },
+  "GET /v1/wallet/top-ups/{id}": async (tenant) => ({ path: { id: await openTopUp(tenant) } }),
+  "PUT /v1/wallet/auto-top-up": async () => ({
+    body: { threshold: "5.00", amount: "20.00", daily_cap: "40.00", monthly_cap: "100.00" },
+  }),
   "PUT /v1/wallet/alerts": async ({ mark }) => ({ body: { email: `${mark}@example.org`, low_balance: "1.00" } }),
   "POST /v1/webhooks": async ({ mark }) => ({ body: { url: `https://hooks.example/${mark}` } }),
   "GET /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) } }),
@@ -55,6 +65,12 @@ export const tenantRequests: Record<string, MakeRequest> = {
     return { path: { id: body.deliveries[0].id } };
   },
 };
+
+async function openTopUp({ manage, mark }: Tenant): Promise<string> {
+  const headers = { "idempotency-key": `${mark} ${randomUUID()}` };
+  const { body } = await manage("POST", "/v1/wallet/top-ups", { amount: "20.00" }, headers);
+  return body.id;
+}
 
 async function findHook(tenant: Tenant): Promise<string> {
   const { body } = await tenant.manage("GET", "/v1/webhooks");

@@ -3,10 +3,12 @@ import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import { revokeKey } from "../../src/keys/keys.ts";
 import { createTestDatabase } from "../database.ts";
+import { startFakeStripe } from "../fake-stripe.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
+import { stripeSettings } from "../payment-world.ts";
 import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
 import { findGaps, namesThing, type OpenapiDocument, type Operation, readOperations } from "./read-operations.ts";
-import { type Tenant, type TenantRequest, tenantRequests, tenantSettings } from "./tenant-requests.ts";
+import { type Tenant, type TenantRequest, tenantRequests } from "./tenant-requests.ts";
 
 // Every route of openapi.json, asked by a stranger for what is another tenant's: with its ids, its cursors and its
 // bodies. A stranger learns nothing and changes nothing, and the same request by its owner succeeds, so that a refusal
@@ -14,7 +16,8 @@ import { type Tenant, type TenantRequest, tenantRequests, tenantSettings } from 
 
 const db = await createTestDatabase();
 const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url, ...tenantSettings });
+const stripe = await startFakeStripe();
+const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url, ...stripeSettings(stripe.url) });
 const owner = await openTenant("of-amber");
 const stranger = await openTenant("of-cobalt");
 const operations = readOperations((await server.request("/openapi.json")).body as OpenapiDocument);
@@ -29,6 +32,7 @@ await revokeKey(db.owner, { walletId: owner.walletId, keyId: revokedId });
 after(async () => {
   await server.close();
   await upstream.close();
+  await stripe.close();
   await db.drop();
 });
 
@@ -44,10 +48,14 @@ async function openTenant(mark: string): Promise<Tenant> {
      select current_date - days, $1, $2, 'live', '', 'ok', true, 1, 10000 from generate_series(1, 2) days`,
     [wallet.walletId, wallet.liveKeyId],
   );
-  const manage = (method: string, path: string, body?: unknown) =>
+  const manage: Tenant["manage"] = (method, path, body, headers = {}) =>
     server.request(path, {
       method,
-      headers: { "x-api-key": wallet.management, ...(body !== undefined && { "content-type": "application/json" }) },
+      headers: {
+        "x-api-key": wallet.management,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   return { ...wallet, mark, manage, paidSearch: paid.headers.get("request-id") ?? "" };

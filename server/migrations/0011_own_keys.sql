@@ -244,7 +244,6 @@ alter table pb.keys enable row level security;
 alter table pb.key_budgets enable row level security;
 create policy own_keys on pb.keys for select to pennyblack_tenant using (wallet_id = pb.own_wallet());
 create policy own_key_budgets on pb.key_budgets for select to pennyblack_tenant using (wallet_id = pb.own_wallet());
-create policy every_key on pb.keys for select to pennyblack_operator using (true);
 
 -- Ends an account: its keys are revoked, its wallets suspended, and what is personal is gone. The books stay, and so does
 -- what a wallet still holds, as the record of what was forfeited. One statement, so that no lock waits for a client.
@@ -269,7 +268,12 @@ begin
     return next;
     return;
   end if;
-  update pb.wallets w set suspended_at = coalesce(w.suspended_at, clock_timestamp()), name = ''
+  -- Who was told of events and how a card is found is personal too. The tables come with later migrations.
+  delete from pb.webhook_endpoints e where e.wallet_id = any (own_wallets);
+  delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
+  delete from pb.payment_customers c where c.wallet_id = any (own_wallets);
+  update pb.wallets w
+  set suspended_at = coalesce(w.suspended_at, clock_timestamp()), name = '', alert_email = null, low_balance_micros = null
   where w.id = any (own_wallets);
   update pb.keys k set name = '', allowed_ips = null,
     revoked_at = coalesce(k.revoked_at, clock_timestamp()),

@@ -6,7 +6,7 @@ create table pb.audit_log (
   id uuid primary key default gen_random_uuid(),
   number bigint generated always as identity unique,
   at timestamptz not null default clock_timestamp(),
-  operator text not null check (length(operator) between 1 and 64),
+  operator text not null check (length(operator) between 1 and 255),
   act text not null check (act in ('credit', 'top_up', 'refund', 'suspend', 'resume', 'revoke_key')),
   wallet_id uuid,
   target text not null check (length(target) between 1 and 255),
@@ -46,19 +46,33 @@ begin atomic
   values (the_operator, the_act, the_wallet, the_target, the_reason, the_outcome, the_details);
 end;
 
--- Money into a wallet, once per payment id: 'credit' is ours to give, 'top_up' was received some other way.
+-- Money into a wallet, once per reference: an invoice that was paid some other way, or a gift of ours. The gate knows
+-- wallet and amount; that an invoice is not a promotion only the table of manual credits knows.
 create function pb.operator_credit(
-  the_operator text, the_reason text, the_wallet uuid, the_amount bigint, the_kind pb.transfer_kind,
-  the_payment text, the_transfer uuid
+  the_operator text, the_reason text, the_wallet uuid, the_amount bigint, the_kind text, the_reference text,
+  the_transfer uuid
 ) returns table (outcome text, balance_micros bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   select t.outcome, t.balance_micros into outcome, balance_micros
-  from pb.top_up(array[the_payment], array[the_wallet], array[the_amount], array[the_transfer], the_kind) t;
-  perform pb.note_act(
-    the_operator, the_kind::text, the_wallet, the_payment, the_reason, outcome,
-    jsonb_build_object('amount_micros', the_amount)
-  );
+  from pb.top_up(
+    array['manual:' || the_reference], array[the_wallet], array[the_amount], array[the_transfer],
+    case the_kind when 'invoice' then 'top_up' else 'credit' end::pb.transfer_kind
+  ) t;
+  if outcome = 'credited' then
+    insert into pb.manual_credits (reference, wallet_id, kind, amount_micros, reason, operator)
+    values (the_reference, the_wallet, the_kind, the_amount, the_reason, the_operator);
+  elsif outcome = 'repeated' and not exists (
+    select from pb.manual_credits m where m.reference = the_reference and m.kind = the_kind
+  ) then
+    outcome := 'conflicting';
+  end if;
+  if outcome <> 'unknown_wallet' then
+    perform pb.note_act(
+      the_operator, 'credit', the_wallet, the_reference, the_reason, outcome,
+      jsonb_build_object('amount_micros', the_amount, 'kind', the_kind)
+    );
+  end if;
   return next;
 end
 $$;
@@ -126,3 +140,10 @@ grant select on pb.audit_log, pb.reconciliations to pennyblack_operator;
 
 create policy every_wallet on pb.wallets for select to pennyblack_operator using (true);
 create policy every_transfer on pb.transfers for select to pennyblack_operator using (true);
+create policy every_key on pb.keys for select to pennyblack_operator using (true);
+
+-- For margins: what upstreams cost and brought, and what the ledger says was charged.
+grant select on pb.upstream_days to pennyblack_operator;
+grant select (day, charged_micros) on pb.usage_days to pennyblack_operator;
+create policy every_day on pb.usage_days for select to pennyblack_operator using (true);
+

@@ -1,0 +1,97 @@
+import { randomUUIDv7 } from "node:crypto";
+import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
+import type { Pool, Queryable } from "../db/pool.ts";
+import type { Micros } from "../lib/money.ts";
+
+// An owner's standing order. A job looks for those that are due; a search neither asks nor waits.
+
+export interface AutoTopUpLimits {
+  /** Below this, the wallet is topped up. */
+  threshold: Micros;
+  amount: Micros;
+  dayCap: Micros;
+  monthCap: Micros;
+}
+
+export interface AutoTopUpView extends AutoTopUpLimits {
+  hasCard: boolean;
+  declines: number;
+  isOff: boolean;
+  nextAttemptAt: Date;
+  /** What it has added, or is about to, in this UTC month. */
+  addedThisMonth: Micros;
+}
+
+export async function readAutoTopUp(pool: Pool, walletId: string): Promise<AutoTopUpView | undefined> {
+  const { rows } = await asTenant(pool, walletId, (db) =>
+    db.query<AutoTopUpView>(
+      `select a.threshold_micros as threshold, a.amount_micros as amount, a.day_cap_micros as "dayCap",
+         a.month_cap_micros as "monthCap", a.declines, a.off_at is not null as "isOff",
+         a.next_attempt_at as "nextAttemptAt",
+         exists (
+           select from pb.top_ups c where c.wallet_id = a.wallet_id and c.saves_card
+             and c.status in ('succeeded', 'refunded', 'disputed')
+         ) as "hasCard",
+         (
+           select coalesce(sum(t.amount_micros), 0)::bigint from pb.top_ups t
+           where t.wallet_id = a.wallet_id and t.kind = 'automatic' and t.status not in ('failed', 'expired')
+             and t.created_at >= date_trunc('month', clock_timestamp() at time zone 'utc') at time zone 'utc'
+         ) as "addedThisMonth"
+       from pb.auto_top_ups a where a.wallet_id = $1`,
+      [walletId],
+    ),
+  );
+  return rows[0];
+}
+
+/** Also switches on again what declines had switched off. */
+export function setAutoTopUp(pool: Pool, walletId: string, limits: AutoTopUpLimits): Promise<void> {
+  return writeAsTenant(pool, walletId, async (db) => {
+    await db.query("select pb.set_auto_top_up($1, $2, $3, $4)", [
+      limits.threshold,
+      limits.amount,
+      limits.dayCap,
+      limits.monthCap,
+    ]);
+  });
+}
+
+/** Says whose card the processor can forget, if it has one. */
+export function dropAutoTopUp(pool: Pool, walletId: string): Promise<{ customerId: string | null }> {
+  return writeAsTenant(pool, walletId, async (db) => {
+    await db.query("select pb.drop_auto_top_up()");
+    const { rows } = await db.query<{ customer_id: string }>(
+      "select customer_id from pb.payment_customers where wallet_id = $1",
+      [walletId],
+    );
+    return { customerId: rows[0]?.customer_id ?? null };
+  });
+}
+
+export interface Attempt {
+  topUpId: string;
+  walletId: string;
+  amount: Micros;
+  customerId: string;
+  createdAt: Date;
+}
+
+/** Opens a top-up for each standing order that is due; as the owner. Each is to be charged once, by its own id. */
+export async function beginAutoTopUps(db: Queryable, most: number): Promise<number> {
+  const ids = Array.from({ length: most }, () => randomUUIDv7());
+  const { rowCount } = await db.query("select * from pb.begin_auto_top_ups($1)", [ids]);
+  return rowCount ?? 0;
+}
+
+/** What is under way: just begun, or left by a worker that died. As the owner. */
+export async function listAttempts(db: Queryable): Promise<Attempt[]> {
+  const { rows } = await db.query<Attempt>(
+    `select t.id as "topUpId", t.wallet_id as "walletId", t.amount_micros as amount, c.customer_id as "customerId",
+       t.created_at as "createdAt"
+     from pb.top_ups t
+     join pb.payment_customers c on c.wallet_id = t.wallet_id
+     join pb.wallets w on w.id = t.wallet_id and w.suspended_at is null
+     where t.kind = 'automatic' and t.status = 'pending' order by t.created_at limit 1000`,
+  );
+  return rows;
+}

@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { parseArgs } from "node:util";
+import fc from "fast-check";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { seedWallet } from "../../test/seed-wallet.ts";
+import { writeAsTenant } from "../db/as-tenant.ts";
+import { type Micros, priceMicros } from "../lib/money.ts";
+import { type Reversal, reversePayment } from "./money-back.ts";
+import { formatReport, reconcile } from "./reconcile.ts";
+import { captureBatch, holdBatch, releaseBatch } from "./statements.ts";
+import { beginTopUp, bookPayment } from "./top-ups.ts";
+
+// Random histories of payments, refunds, disputes and searches, told in any order and any number of times, against a
+// model that is a few variables long. The long form: node server/src/wallet/money-back.test.ts --runs=2000
+
+const { values } = parseArgs({ options: { runs: { type: "string" }, seed: { type: "string" } }, strict: false });
+const runs = Number(values["runs"] ?? 60);
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+  await database.owner.query(`alter database ${database.name} set synchronous_commit = off`);
+});
+after(() => database.drop());
+
+/** What a wallet should be: the rules once more, in the plainest words. */
+class Model {
+  balance: Micros = 0n;
+  held: Micros = 0n;
+  owed: Micros = 0n;
+  isFrozen = false;
+  readonly credited = new Set<number>();
+  readonly reversals = new Map<string, Reversal["state"]>();
+
+  pay(payment: number, amount: Micros): string {
+    if (this.credited.has(payment)) return "repeated";
+    this.credited.add(payment);
+    this.balance += amount;
+    this.settle();
+    return "credited";
+  }
+
+  reverse(payment: number, { id, kind, amount, state }: Reversal): string {
+    if (!this.credited.has(payment)) return "not_credited";
+    const known = this.reversals.get(id);
+    if (known === undefined) {
+      this.reversals.set(id, state);
+      if (state !== "returned") this.take(kind, amount);
+      return state;
+    }
+    if (state === "returned" && known !== "returned") {
+      this.reversals.set(id, state);
+      this.balance += amount;
+      this.settle();
+      if (![...this.reversals].some(([name, its]) => name.startsWith("dispute") && its !== "returned"))
+        this.isFrozen = false;
+      return "returned";
+    }
+    if (state === "lost" && known === "taken") {
+      this.reversals.set(id, state);
+      return "lost";
+    }
+    return state === "lost" && known === "returned" ? "conflicting" : "repeated";
+  }
+
+  /** Never below zero, and nothing forgotten. */
+  take(kind: Reversal["kind"], amount: Micros): void {
+    const available = this.balance - this.held;
+    const taken = available < amount ? available : amount;
+    this.balance -= taken;
+    this.owed += amount - taken;
+    if (kind === "dispute") this.isFrozen = true;
+  }
+
+  settle(): void {
+    const available = this.balance - this.held;
+    const settled = available < this.owed ? available : this.owed;
+    this.balance -= settled;
+    this.owed -= settled;
+  }
+}
+
+type Action =
+  | { do: "pay"; payment: number }
+  | { do: "refund"; payment: number; number: number; state: "taken" | "returned" }
+  | { do: "dispute"; payment: number; number: number; state: Reversal["state"] }
+  | { do: "search"; times: number; end: "capture" | "release" | "later" }
+  | { do: "finish"; end: "capture" | "release" }
+  /** What was told last is told again. */
+  | { do: "again" };
+
+const paymentAmounts = [50_000n, 90_000n, 200_000n];
+const payment = fc.nat({ max: paymentAmounts.length - 1 });
+const number = fc.nat({ max: 1 });
+/** A cent, or all of it: a refund and a dispute together can take more than was paid. */
+const reversedAmount = (of: number, which: number): Micros => (which === 0 ? 10_000n : (paymentAmounts[of] ?? 0n));
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("pay" as const), payment }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("again" as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("refund" as const),
+      payment,
+      number,
+      state: fc.constantFrom("taken" as const, "taken" as const, "returned" as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("dispute" as const),
+      payment,
+      number,
+      state: fc.constantFrom("taken" as const, "returned" as const, "lost" as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("search" as const),
+      times: fc.integer({ min: 1, max: 6 }),
+      end: fc.constantFrom("capture" as const, "release" as const, "later" as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("finish" as const), end: fc.constantFrom("capture", "release") }),
+  },
+);
+
+/** One wallet with three top-ups that wait for their payments. */
+class World {
+  readonly #model = new Model();
+  readonly #topUps: string[] = [];
+  #seed = { walletId: "", keyId: "" };
+  #last: Action | undefined;
+  #open: { searchId: string; walletId: string; keyId: string }[] = [];
+  readonly seen: Map<string, number>;
+
+  constructor(seen: Map<string, number>) {
+    this.seen = seen;
+  }
+
+  async begin(): Promise<void> {
+    this.#seed = await seedWallet(database.owner);
+    for (const amount of paymentAmounts) {
+      const wish = { amount, keyHmac: randomBytes(32), fingerprint: randomBytes(32) };
+      this.#topUps.push((await beginTopUp(database.tenant, this.#seed.walletId, wish)).id);
+    }
+  }
+
+  async act(wanted: Action): Promise<void> {
+    const { walletId } = this.#seed;
+    if (wanted.do === "again") return this.#last && this.act(this.#last);
+    if (wanted.do === "pay" || wanted.do === "refund" || wanted.do === "dispute") this.#last = wanted;
+    if (wanted.do === "search") await this.#search(wanted.times, wanted.end);
+    else if (wanted.do === "finish") await this.#finish(wanted.end);
+    else if (wanted.do === "pay") {
+      const [topUpId = "", amount = 0n] = [this.#topUps[wanted.payment], paymentAmounts[wanted.payment]];
+      const paid = { paymentId: `pi ${topUpId}`, topUpId, amount, receiptUrl: null };
+      const outcome = await writeAsTenant(database.tenant, walletId, (db) => bookPayment(db, paid));
+      this.#expect(wanted.do, outcome, this.#model.pay(wanted.payment, amount));
+    } else {
+      const { do: kind, payment: of, number: which, state } = wanted;
+      const name = `${kind} ${of} ${which} ${walletId}`;
+      const reversal: Reversal = { id: name, kind, amount: reversedAmount(of, which), state };
+      const paymentId = `pi ${this.#topUps[of]}`;
+      const outcome = await writeAsTenant(database.tenant, walletId, (db) => reversePayment(db, paymentId, reversal));
+      this.#expect(kind, outcome, this.#model.reverse(of, reversal));
+    }
+    await this.#compare();
+  }
+
+  /** Nothing stays held, so that another run's reconciliation finds nothing overdue. */
+  end(): Promise<void> {
+    return this.#finish("release");
+  }
+
+  async #search(times: number, end: "capture" | "release" | "later"): Promise<void> {
+    const items = Array.from({ length: times }, () => ({ searchId: randomUUIDv7(), ...this.#seed }));
+    const outcomes = await holdBatch(database.ledger, items);
+    const model = this.#model;
+    for (const [index, item] of items.entries()) {
+      const isPaid = !model.isFrozen && model.balance - model.held >= priceMicros;
+      this.#expect("search", String(outcomes[index]?.outcome === "held"), String(isPaid));
+      if (!isPaid) continue;
+      model.held += priceMicros;
+      this.#open.push(item);
+    }
+    if (end !== "later") await this.#finish(end);
+  }
+
+  async #finish(end: "capture" | "release"): Promise<void> {
+    const items = this.#open;
+    this.#open = [];
+    if (items.length === 0) return;
+    await (end === "capture" ? captureBatch(database.ledger, items) : releaseBatch(database.ledger, items));
+    const amount = priceMicros * BigInt(items.length);
+    this.#model.held -= amount;
+    if (end === "capture") this.#model.balance -= amount;
+  }
+
+  #expect(what: string, actual: string, expected: string): void {
+    assert.equal(actual, expected, what);
+    this.seen.set(`${what} ${actual}`, (this.seen.get(`${what} ${actual}`) ?? 0) + 1);
+  }
+
+  async #compare(): Promise<void> {
+    const { rows } = await database.owner.query(
+      `select credited_micros - debited_micros as balance, held_micros as held, suspended_at is not null as "isFrozen",
+         coalesce((select owed_micros from pb.receivables where wallet_id = id), 0)::bigint as owed
+       from pb.wallets where id = $1`,
+      [this.#seed.walletId],
+    );
+    const { balance, held, owed, isFrozen } = this.#model;
+    assert.deepEqual(rows, [{ balance, held, isFrozen, owed }]);
+    assert.ok(balance >= held && held >= 0n, "a balance is never negative");
+    if (owed > 0n) this.seen.set("owing", (this.seen.get("owing") ?? 0) + 1);
+  }
+}
+
+test("whatever comes back in whatever order, no balance is negative, nothing is credited twice, debts are settled first", async () => {
+  const seen = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25, size: "max" }), async (actions) => {
+      const world = new World(seen);
+      await world.begin();
+      try {
+        for (const wanted of actions) await world.act(wanted);
+      } finally {
+        await world.end();
+      }
+    }),
+    {
+      numRuns: runs,
+      ...(values["seed"] !== undefined && { seed: Number(values["seed"]) }),
+      plugins: values["runs"] === undefined ? [fc.interruptAfterTimeLimit(30_000)] : [],
+    },
+  );
+  for (const outcome of ["pay credited", "pay repeated", "refund taken", "refund returned", "refund repeated"]) {
+    assert.ok((seen.get(outcome) ?? 0) > 0, outcome);
+  }
+  for (const outcome of ["dispute taken", "dispute returned", "dispute lost", "search true", "search false", "owing"]) {
+    assert.ok((seen.get(outcome) ?? 0) > 0, outcome);
+  }
+  const report = await reconcile(database.owner);
+  assert.ok(report.isClean, formatReport(report));
+});

@@ -1,0 +1,69 @@
+// What reconcile.ts compares where money came in by a payment or was taken back. Same shape: subject, expected, actual.
+
+export const paymentChecks = [
+  {
+    name: "top-ups",
+    sentence: "A paid top-up has the payment it names, of its wallet and its amount.",
+    sql: `
+      select t.id, t.payment_id || ' ' || t.wallet_id || ' ' || t.amount_micros,
+        p.payment_id || ' ' || p.wallet_id || ' ' || p.amount_micros
+      from pb.top_ups t left join pb.payments p on p.payment_id = t.payment_id
+      where t.payment_id is not null`,
+  },
+  {
+    name: "manual credits",
+    sentence: "Credits by hand and the payments they name are one to one, with the same wallet and amount.",
+    sql: `
+      select coalesce('manual:' || m.reference, p.payment_id), m.wallet_id || ' ' || m.amount_micros,
+        p.wallet_id || ' ' || p.amount_micros
+      from pb.manual_credits m
+      full join (select * from pb.payments where starts_with(payment_id, 'manual:')) p
+        on p.payment_id = 'manual:' || m.reference`,
+  },
+  {
+    name: "reversals",
+    sentence: "What refunds and disputes took, left owing and gave back are transfers, one to one.",
+    sql: `
+      select coalesce(r.subject, t.id::text), r.said, t.kind || ' ' || t.wallet_id || ' ' || t.amount_micros
+      from (
+        select reversal_id || ' took' as subject, taken_transfer_id as transfer_id,
+          'reversal ' || wallet_id || ' ' || taken_micros as said
+        from pb.reversals where taken_micros > 0
+        union all
+        select reversal_id || ' left owing', owed_transfer_id, 'receivable ' || wallet_id || ' ' || owed_micros
+        from pb.reversals where owed_micros > 0
+        union all
+        select reversal_id || ' gave back', returned_transfer_id, 'reinstatement ' || wallet_id || ' ' || amount_micros
+        from pb.reversals where returned_transfer_id is not null
+      ) r
+      full join (select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement')) t
+        on t.id = r.transfer_id`,
+  },
+  {
+    name: "receivables",
+    sentence: "What a wallet owes is what was left owing less what was settled.",
+    sql: `
+      select coalesce(d.wallet_id, t.wallet_id), coalesce(t.micros, 0), coalesce(d.owed_micros, 0)
+      from pb.receivables d
+      full join (
+        select wallet_id,
+          sum(case kind when 'receivable' then amount_micros else -amount_micros end) as micros
+        from pb.transfers where kind in ('receivable', 'settlement') group by wallet_id
+      ) t on t.wallet_id = d.wallet_id`,
+  },
+  {
+    name: "top-up states",
+    sentence: "A paid top-up is called refunded or disputed where its reversals say so.",
+    sql: `
+      select t.id,
+        case
+          when bool_or(r.kind = 'dispute' and r.state <> 'returned') then 'disputed'
+          when sum(r.amount_micros) filter (where r.kind = 'refund' and r.state = 'taken') >= t.amount_micros then 'refunded'
+          else 'succeeded'
+        end || ' ' || coalesce(sum(r.amount_micros) filter (where r.kind = 'refund' and r.state = 'taken'), 0),
+        t.status || ' ' || t.refunded_micros
+      from pb.top_ups t left join pb.reversals r on r.payment_id = t.payment_id
+      where t.payment_id is not null
+      group by t.id`,
+  },
+];

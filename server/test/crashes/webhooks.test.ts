@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { randomInt, randomUUID } from "node:crypto";
+import { after, test } from "node:test";
+import { comparePayments } from "../../src/payments/compare-payments.ts";
+import { createStripe } from "../../src/payments/stripe.ts";
+import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
+import { createTestDatabase } from "../database.ts";
+import { fakeKey, signEvent, startFakeStripe } from "../fake-stripe.ts";
+import { webhookSecret, webhookSettings } from "../payment-world.ts";
+import { createTestWallet, type TestWallet } from "../server.ts";
+import { type ServerProcess, startServerProcess } from "../server-process.ts";
+
+// Webhooks arrive twice, late, out of order or not at all, at servers that are killed while they handle some; days later
+// all of them come again. Every payment is credited exactly once. The long form: PENNYBLACK_TEST_DELIVERIES=10000.
+
+const deliveries = Number(process.env["PENNYBLACK_TEST_DELIVERIES"] ?? 1_000);
+const paymentCount = deliveries / 10;
+const kills = deliveries >= 10_000 ? 12 : 3;
+
+const db = await createTestDatabase();
+const stripe = await startFakeStripe();
+const servers: ServerProcess[] = [];
+const startServer = (): Promise<ServerProcess> => startServerProcess(db, webhookSettings(stripe.url));
+
+after(async () => {
+  for (const server of servers) server.process.kill("SIGKILL");
+  await Promise.all(servers.map((server) => server.ended));
+  await stripe.close();
+  await db.drop();
+});
+
+type StripeEvent = (typeof stripe.events)[number];
+
+const counted = { sent: 0, answered: 0, broken: 0, refused: 0, killed: 0 };
+
+/** One attempt. False if it has to be made again, which Stripe does for days. */
+async function deliver(event: StripeEvent): Promise<boolean> {
+  counted.sent += 1;
+  const server = servers[randomInt(servers.length)] ?? assert.fail("no server");
+  try {
+    const signed = signEvent(event, webhookSecret);
+    const response = await fetch(`${server.url}/v1/payments/stripe/webhook`, { method: "POST", ...signed });
+    await response.arrayBuffer();
+    if (response.status === 200) counted.answered += 1;
+    else counted.refused += 1;
+    return response.status === 200;
+  } catch {
+    counted.broken += 1;
+    return false;
+  }
+}
+
+/** Sixteen at a time; what failed goes back to the end of the queue. */
+async function deliverAll(queue: StripeEvent[], onProgress: () => void): Promise<void> {
+  const waiting = [...queue];
+  const courier = async (): Promise<void> => {
+    for (let event = waiting.pop(); event; event = waiting.pop()) {
+      onProgress();
+      if (!(await deliver(event))) waiting.unshift(event);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, courier));
+}
+
+function shuffle<Item>(items: Item[]): Item[] {
+  for (let last = items.length - 1; last > 0; last -= 1) {
+    const other = randomInt(last + 1);
+    [items[last], items[other]] = [items[other] as Item, items[last] as Item];
+  }
+  return items;
+}
+
+async function payOnce(wallet: TestWallet): Promise<{ walletId: string; cents: number }> {
+  const cents = 500 + randomInt(9_500);
+  const response = await fetch(`${servers[0]?.url}/v1/wallet/top-ups`, {
+    method: "POST",
+    headers: { "x-api-key": wallet.management, "content-type": "application/json", "idempotency-key": randomUUID() },
+    body: JSON.stringify({ amount: (cents / 100).toFixed(2) }),
+  });
+  assert.equal(response.status, 201);
+  const { checkout_url: page } = (await response.json()) as { checkout_url: string };
+  stripe.payCheckout(page);
+  return { walletId: wallet.walletId, cents };
+}
+
+/** What the books say that each payment brought, in cents: how often, and how much in all. */
+async function creditsByPayment(): Promise<Map<string, string>> {
+  const { rows } = await db.owner.query<{ id: string; credits: string }>(
+    `select p.payment_id as id, count(t.id) || ' times, in all ' || (sum(t.amount_micros) / 10000)::bigint as credits
+     from pb.payments p join pb.transfers t on t.id = p.transfer_id and t.kind = 'top_up' group by p.payment_id`,
+  );
+  return new Map(rows.map((row) => [row.id, row.credits]));
+}
+
+async function assertCreditedOnce(owed: Map<string, number>): Promise<void> {
+  const expected = [...stripe.payments.values()].map(({ id, amount }) => [id, `1 times, in all ${amount}`] as const);
+  const credits = await creditsByPayment();
+  const wrong = expected.filter(([id, credit]) => credits.get(id) !== credit);
+  assert.deepEqual([wrong, credits.size], [[], expected.length]);
+  const { rows } = await db.owner.query<{ id: string; cents: string }>(
+    "select id, ((credited_micros - debited_micros) / 10000)::text as cents from pb.wallets",
+  );
+  assert.deepEqual(
+    new Map(rows.map((row) => [row.id, Number(row.cents)])),
+    owed,
+    "each wallet has what was paid into it, cent by cent",
+  );
+  const { rows: unpaid } = await db.owner.query("select from pb.top_ups where status <> 'succeeded'");
+  assert.equal(unpaid.length, 0, "every top-up has succeeded");
+  const report = await reconcile(db.owner);
+  assert.ok(report.isClean, formatReport(report));
+}
+
+/** Three days later: the entries lie in a partition of another day, and only the gate remembers the payments. */
+async function letThreeDaysPass(): Promise<void> {
+  await db.owner.query("select pb.make_partitions(pb.utc_day(now()) - 4, pb.utc_day(now()) - 3)");
+  const earlier = (id: string): string =>
+    `(left(replace(pb.uuid_floor(created_at - interval '3 days')::text, '-', ''), 12) || substr(replace(${id}::text, '-', ''), 13))::uuid`;
+  await db.owner.query(`
+    with moved as (update pb.payments set transfer_id = ${earlier("transfer_id")}, created_at = created_at - interval '3 days')
+    update pb.transfers set id = ${earlier("id")}, created_at = created_at - interval '3 days'`);
+  await db.owner.query("delete from pb.payment_events");
+  const { rows } = await db.owner.query(
+    "select distinct tableoid::regclass from pb.transfers where id < pb.uuid_floor(now() - interval '2 days')",
+  );
+  assert.ok(rows.length > 0, "the entries have moved to partitions of another day");
+}
+
+test(`${deliveries} deliveries, repeated, reordered, lost and interrupted, credit every payment once`, async () => {
+  servers.push(await startServer(), await startServer());
+  const wallets: TestWallet[] = [];
+  for (let made = 0; made < 10; made += 1) wallets.push(await createTestWallet(db, "0.00"));
+  const owed = new Map(wallets.map(({ walletId }) => [walletId, 0]));
+  const payers = wallets.map(async (wallet) => {
+    for (let made = 0; made < paymentCount / wallets.length; made += 1) {
+      const { walletId, cents } = await payOnce(wallet);
+      owed.set(walletId, (owed.get(walletId) ?? 0) + cents);
+    }
+  });
+  await Promise.all(payers);
+  assert.equal(stripe.payments.size, paymentCount);
+
+  // One payment in twenty is never announced at all; of the others, one announcement in ten is lost.
+  const silent = new Set([...stripe.payments.keys()].filter((_id, index) => index % 20 === 0));
+  const heard = stripe.events.filter((event) => !isAbout(event, silent) && randomInt(10) > 0);
+  const again = deliveries - stripe.events.length - heard.length;
+  const repeated = Array.from({ length: again }, () => heard[randomInt(heard.length)] ?? assert.fail());
+  const queue = shuffle([...heard, ...repeated]);
+
+  let begun = 0;
+  let revived = Promise.resolve();
+  const killEvery = Math.floor(queue.length / (kills + 1));
+  await deliverAll(queue, () => {
+    begun += 1;
+    if (begun % killEvery !== 0 || counted.killed === kills) return;
+    counted.killed += 1;
+    revived = revived.then(killAndRevive);
+  });
+  await revived;
+  assert.equal(counted.killed, kills);
+  assert.ok(counted.broken > 0, "servers died while they handled deliveries");
+
+  const processor = createStripe({ secretKey: fakeKey, webhookSecrets: [], url: stripe.url });
+  const found = await comparePayments(db.owner, processor);
+  assert.ok(found.creditedNow >= silent.size, "what was never announced is found by asking");
+  assert.deepEqual(found.notPaidThere, []);
+  await assertCreditedOnce(owed);
+
+  await letThreeDaysPass();
+  await deliverAll(shuffle([...stripe.events]), () => undefined);
+  await assertCreditedOnce(owed);
+  assert.ok(counted.answered >= deliveries, "as many as were asked for");
+  console.log(
+    JSON.stringify({ payments: paymentCount, silent: silent.size, foundByAsking: found.creditedNow, ...counted }),
+  );
+});
+
+function isAbout(event: StripeEvent, payments: Set<string>): boolean {
+  const object = (event["data"] as { object: { id: string; payment_intent?: string } }).object;
+  return payments.has(object.payment_intent ?? object.id);
+}
+
+async function killAndRevive(): Promise<void> {
+  const victim = servers.shift();
+  victim?.process.kill("SIGKILL");
+  await victim?.ended;
+  servers.push(await startServer());
+}

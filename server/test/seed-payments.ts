@@ -1,0 +1,36 @@
+import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { writeAsTenant } from "../src/db/as-tenant.ts";
+import type { Pool } from "../src/db/pool.ts";
+import { setAutoTopUp } from "../src/wallet/auto-top-ups.ts";
+import { creditByHand } from "../src/wallet/manual-credit.ts";
+import { reversePayment } from "../src/wallet/money-back.ts";
+import { beginTopUp, bookPayment, noteCustomer } from "../src/wallet/top-ups.ts";
+
+/**
+ * One row in each table of payments, for a wallet with at least 5.00: a standing order, a top-up of 5.00 that was paid,
+ * spent and disputed but for a cent, so that something is owed, and a credit by hand. Run as the owner.
+ */
+export async function seedPayments(owner: Pool, walletId: string): Promise<{ paymentId: string }> {
+  const paymentId = `pi_${randomUUIDv7()}`;
+  const amount = 5_000_000n;
+  await setAutoTopUp(owner, walletId, { threshold: amount, amount, dayCap: amount, monthCap: amount });
+  await noteCustomer(owner, walletId, `cus_${walletId}`);
+  const [keyHmac, fingerprint] = [randomBytes(32), randomBytes(32)];
+  const { id: topUpId } = await beginTopUp(owner, walletId, { amount, keyHmac, fingerprint });
+  const invoice = { reference: `INV-${walletId}`, kind: "invoice" as const, reason: "a test", operator: "test" };
+  await creditByHand(owner, { ...invoice, walletId, amount });
+  await writeAsTenant(owner, walletId, async (db) => {
+    await bookPayment(db, { paymentId, topUpId, amount, receiptUrl: null });
+    const { rows } = await db.query<{ balance: bigint }>(
+      "select credited_micros - debited_micros - held_micros as balance from pb.wallets where id = $1",
+      [walletId],
+    );
+    // More than there is: an earlier payment was taken back as well.
+    const amounts = { lost: (rows[0]?.balance ?? 0n) + 1n, won: 10_000n };
+    await reversePayment(db, paymentId, { id: `dp_${topUpId}`, kind: "dispute", amount: amounts.lost, state: "taken" });
+    await reversePayment(db, paymentId, { id: `re_${topUpId}`, kind: "refund", amount: amounts.won, state: "taken" });
+    await reversePayment(db, paymentId, { id: `re_${topUpId}`, kind: "refund", amount: 10_000n, state: "returned" });
+    await db.query("select pb.suspend_wallet($1, false)", [walletId]);
+  });
+  return { paymentId };
+}
