@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
-export type Room = "sdk" | "cli";
+export type Room = "sdk" | "cli" | "mcp";
 
 export interface Installed {
   /** A folder with a node_modules: what `npm install` would leave. */
@@ -36,7 +36,7 @@ interface Manifest {
 }
 
 const root = resolve(import.meta.dirname, "../..");
-const rooms: readonly Room[] = ["sdk", "cli"];
+const rooms: readonly Room[] = ["sdk", "cli", "mcp"];
 
 /**
  * The three packages from their packed files, in a folder of their own outside the repository, with links to the
