@@ -215,25 +215,31 @@ test("a top-up is repeated under the same Idempotency-Key", async () => {
   assert.equal(sent[0]?.headers.get("idempotency-key"), sent[1]?.headers.get("idempotency-key"));
 });
 
-test("the caller's signal ends a pause, and its reason is what is thrown", async () => {
-  const { client, sent } = script([problem(429, "rate_limited", { retryAfter: "30" })]);
-  const reason = new Error("enough");
-  const caller = new AbortController();
-  setTimeout(() => caller.abort(reason), 20);
-  await assert.rejects(client.search("q", { signal: caller.signal }), reason);
-  assert.equal(sent.length, 1);
+/** As `fetch` does with a server that never answers. */
+const hangs = (signal: AbortSignal) =>
+  new Promise<Response>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error));
+  });
+
+test("the caller's signal ends an attempt and a pause at once, and its reason is what is thrown", async () => {
+  for (const step of [hangs, problem(429, "rate_limited", { retryAfter: "30" })]) {
+    const { client, sent } = script([step]);
+    const reason = new Error("enough");
+    const caller = new AbortController();
+    setTimeout(() => caller.abort(reason), 20);
+    const startedMs = performance.now();
+    await assert.rejects(client.search("q", { signal: caller.signal }), reason);
+    assert.equal(sent.length, 1);
+    assert.ok(performance.now() - startedMs < 5_000, "it went on");
+  }
 });
 
 test("time is bounded in all: a connection that hangs is given up", async () => {
-  const hangs = (signal: AbortSignal) =>
-    new Promise<Response>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason as Error));
-    });
   const { client } = script([problem(503, "overloaded"), hangs]);
   const startedMs = performance.now();
   const error = await failureOf(client.search("q", { timeoutMs: 50 }));
   assert.deepEqual([error.code, error.charged], ["timeout", "unknown"]);
-  assert.ok(performance.now() - startedMs < 1_000);
+  assert.ok(performance.now() - startedMs < 5_000, "it went on");
 });
 
 test("what cannot be sent is refused before it is sent", async () => {

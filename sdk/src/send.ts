@@ -143,8 +143,7 @@ function explain(call: Call, { detail }: ErrorFields): Pick<ErrorFields, "detail
   return { detail: `${detail} Nothing was charged.${look}`, charged: false };
 }
 
-const nobodyThere =
-  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ConnectionRefused|bad port|client error \(Connect\)/;
+const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused|bad port|client error \(Connect\)/;
 
 /** Node, Bun and Deno each have their own way to say that nobody was there. */
 function wasNeverSent(error: unknown): boolean {
