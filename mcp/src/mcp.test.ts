@@ -89,7 +89,7 @@ for (const [name, open] of [
     assert.equal(found.isError, false, found.text);
     assert.match(found.text, /^2 results\. Charged 0\.01 USD\..*<<<untrusted-web-text \w+>>>\n\[1\] About https/s);
     const status = await call(client, "wallet_status");
-    assert.match(status.text, /1 answered search of 0\.01 USD; it may spend 0\.02 USD\. The wallet has 0\.99 USD/);
+    assert.match(status.text, /1 answered search and may spend 0\.02 USD in all\. The wallet has 0\.99 USD/);
 
     await call(client, "web_search", { query: "the last cent" });
     const refused = await call(client, "web_search", { query: "one too many" });

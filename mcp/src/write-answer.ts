@@ -75,5 +75,6 @@ export function writeWallet(wallet: Wallet | undefined, budget: Budget): string 
 }
 
 function writeBudget({ max, searches }: Budget): string {
-  return `This conversation has had ${searches} answered ${searches === 1 ? "search" : "searches"} of 0.01 USD; it may spend ${max} USD.`;
+  const had = `${searches} answered ${searches === 1 ? "search" : "searches"}`;
+  return `This conversation has had ${had} and may spend ${max} USD in all.`;
 }
