@@ -81,7 +81,7 @@ test("a search is readable, and its cost is apart from its results", async () =>
   assert.equal(code, 0, err);
   assert.match(out, /^1\. {2}About https:\/\/example\.org\/page-1\n {4}https:\/\/example\.org\/page-1\n {4}What /);
   assert.equal(out.match(/^\d+\. /gm)?.length, 2);
-  assert.match(err, /^\n2 results · 0\.01 USD · request [0-9a-f-]{36}\n$/);
+  assert.match(err, /^\n2 results · 0\.01 USD · .*request [0-9a-f-]{36}\n$/);
   assert.deepEqual(upstream.requests.at(-1)?.query.get("q"), "penny black");
 });
 

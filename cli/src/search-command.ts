@@ -2,8 +2,7 @@ import type { Category } from "@pennyblack/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Bench, CommonOptions } from "./bench.ts";
 import { readUsd, readWhole, withAccess } from "./common-options.ts";
-import { showMeta, showResults } from "./show-results.ts";
-import { harmless } from "./terminal.ts";
+import { showExplanation, showMeta, showResults } from "./show-results.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface SearchOptions extends CommonOptions {
@@ -45,7 +44,7 @@ async function search(query: string, options: SearchOptions, bench: Bench): Prom
   });
   if (json) return bench.print(JSON.stringify(answer));
   bench.print(showResults(answer, bench.terminal));
-  if (explain) bench.print(`\nWhy: ${harmless(answer.meta.explanation ?? "this server does not say.")}`);
+  if (explain) bench.print(showExplanation(answer));
   bench.remark(`\n${showMeta(answer, bench.terminal)}`);
 }
 

@@ -12,6 +12,13 @@ export function showResults({ results }: SearchAnswer, { paint, width }: Termina
     .join("\n\n");
 }
 
+/** `1;from=3;tier=A;why=documentation, 2;...`, a line for each result. */
+export function showExplanation({ meta }: SearchAnswer): string {
+  if (meta.explanation === undefined) return "\nWhy: this server does not say.";
+  const lines = harmless(meta.explanation).split(", ");
+  return ["\nWhy:", ...lines.map((line) => `  ${line.replaceAll(";", "  ")}`)].join("\n");
+}
+
 /** What it cost and how to speak about it. Goes to stderr, so that a pipe gets the results alone. */
 export function showMeta({ n, meta }: SearchAnswer, { paint }: Terminal): string {
   const charge = meta.replayed ? "answered before, not charged again" : `${meta.charge} USD`;
