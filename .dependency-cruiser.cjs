@@ -210,7 +210,7 @@ module.exports = {
     doNotFollow: { path: "node_modules" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
-      conditionNames: ["import", "node", "default", "types"],
+      conditionNames: ["@pennyblack/source", "import", "node", "default", "types"],
       extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json"],
     },
   },

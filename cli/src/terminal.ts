@@ -1,0 +1,46 @@
+import { styleText } from "node:util";
+
+export interface Terminal {
+  width: number;
+  /** Colours if a person looks at it, and only then. */
+  paint: (style: "bold" | "dim" | "cyan" | "green", text: string) => string;
+}
+
+export function describeTerminal(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Terminal {
+  const isColourful = stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  return {
+    width: Math.min(stream.isTTY ? stream.columns || 80 : 100, 100),
+    paint: (style, text) => (isColourful ? styleText(style, text, { validateStream: false }) : text),
+  };
+}
+
+/** Text of others, without what a terminal would obey. */
+export function harmless(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- These are what is taken out.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, " ");
+}
+
+/** Lines of at most `width` characters, each behind `indent`. */
+export function wrap(text: string, width: number, indent: string): string {
+  const lines = [""];
+  for (const word of text.split(/\s+/)) {
+    const line = lines.at(-1) ?? "";
+    if (line === "") lines[lines.length - 1] = word;
+    else if (indent.length + line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => indent + line).join("\n");
+}
+
+/** Columns as wide as their longest cell; the last may be of any length. */
+export function table(rows: string[][]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

@@ -1,0 +1,2 @@
+/** The person who typed can put it right. */
+export class UsageError extends Error {}

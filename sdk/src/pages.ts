@@ -1,0 +1,32 @@
+export interface Page<Item> {
+  items: Item[];
+  /** Null on the last page. */
+  nextCursor: string | null;
+}
+
+/** A list in pages: loop over its items, over its pages, or ask for a single one. */
+export class Pages<Item> implements AsyncIterable<Item> {
+  readonly #load: (cursor?: string) => Promise<Page<Item>>;
+
+  constructor(load: (cursor?: string) => Promise<Page<Item>>) {
+    this.#load = load;
+  }
+
+  /** The first page, or the one that `nextCursor` of another names. */
+  page(cursor?: string): Promise<Page<Item>> {
+    return this.#load(cursor);
+  }
+
+  async *pages(cursor?: string): AsyncGenerator<Page<Item>, void> {
+    let page = await this.#load(cursor);
+    yield page;
+    while (page.nextCursor !== null) {
+      page = await this.#load(page.nextCursor);
+      yield page;
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void> {
+    for await (const page of this.pages()) yield* page.items;
+  }
+}

@@ -1,0 +1,134 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+
+export type Room = "sdk" | "cli" | "mcp";
+
+export interface Installed {
+  /** A folder with a node_modules: what `npm install` would leave. */
+  folder: string;
+  /** The manifest of each package, as packed. */
+  manifests: Record<Room, Manifest>;
+  /** The program that a package brings. */
+  bin(name: string): string;
+  remove(): void;
+}
+
+interface Manifest {
+  name: string;
+  version: string;
+  bin?: Record<string, string>;
+  dependencies?: Record<string, string>;
+}
+
+const root = resolve(import.meta.dirname, "../..");
+const rooms: readonly Room[] = ["sdk", "cli", "mcp"];
+
+/**
+ * The three packages from their packed files, in a folder of their own outside the repository, with links to the
+ * packages that they declare and to no others. npm itself would want a registry for those.
+ */
+export function installPacked(): Installed {
+  const packed = pack();
+  const folder = mkdtempSync(join(tmpdir(), "pennyblack-packed-"));
+  const manifests = Object.fromEntries(rooms.map((room) => [room, unpack(folder, packed, room)]));
+  const dependencies = Object.fromEntries(Object.values(manifests).map(({ name, version }) => [name, version]));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", dependencies }));
+  return {
+    folder,
+    manifests: manifests as Record<Room, Manifest>,
+    bin: (name) => join(folder, "node_modules/.bin", name),
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** The folder of the packed files. Built once for one state of the sources, whichever test file comes first. */
+export function pack(): string {
+  const sources = globSync([...rooms.map((room) => `${room}/**/*`), "tsconfig.json", "package-lock.json"], {
+    cwd: root,
+    exclude: ["**/node_modules/**", "**/dist/**", "**/test/**", "**/*.test.ts"],
+    withFileTypes: true,
+  });
+  const hash = createHash("sha256");
+  for (const file of sources.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))) {
+    hash.update(file).update(readFileSync(file));
+  }
+  const packed = join(root, ".pennyblack/packed", hash.digest("hex").slice(0, 16));
+  if (existsSync(packed)) return packed;
+  mkdirSync(dirname(packed), { recursive: true });
+  for (const old of globSync(join(dirname(packed), "*"))) {
+    if (!basename(old).startsWith("building-")) rmSync(old, { recursive: true, force: true });
+  }
+  const stage = mkdtempSync(join(dirname(packed), "building-"));
+  build(stage);
+  try {
+    renameSync(join(stage, "packed"), packed);
+  } catch (error) {
+    // Another test file was quicker. What it built is the same.
+    if (!existsSync(packed)) throw error;
+  }
+  rmSync(stage, { recursive: true });
+  return packed;
+}
+
+/** In a copy, so that no `dist` of the repository is used or left behind. */
+function build(stage: string): void {
+  cpSync(join(root, "tsconfig.json"), join(stage, "tsconfig.json"));
+  mkdirSync(join(stage, "node_modules/@pennyblack"), { recursive: true });
+  mkdirSync(join(stage, "packed"));
+  symlinkSync(join(stage, "sdk"), join(stage, "node_modules/@pennyblack/sdk"));
+  for (const room of rooms) {
+    cpSync(join(root, room), join(stage, room), {
+      recursive: true,
+      filter: (path) => !/\/(?:dist|node_modules)$/.test(path),
+    });
+    const own = join(root, room, "node_modules");
+    if (existsSync(own)) symlinkSync(own, join(stage, room, "node_modules"));
+    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", `${room}/tsconfig.build.json`], stage);
+  }
+  run("npm", ["pack", "--silent", "--pack-destination", "packed", ...rooms.map((room) => `./${room}`)], stage);
+}
+
+function unpack(folder: string, packed: string, room: Room): Manifest {
+  const file = globSync(`pennyblack-${room}-*.tgz`, { cwd: packed })[0] ?? "";
+  const home = join(folder, "node_modules/@pennyblack", room);
+  mkdirSync(home, { recursive: true });
+  run("tar", ["-xzf", join(packed, file), "-C", home, "--strip-components=1"], folder);
+  const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
+  for (const name of Object.keys(manifest.dependencies ?? {})) linkDependency(folder, room, name);
+  for (const [name, path] of Object.entries(manifest.bin ?? {})) {
+    mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
+    chmodSync(join(home, path), 0o755);
+    symlinkSync(join(home, path), join(folder, "node_modules/.bin", name));
+  }
+  return manifest;
+}
+
+function linkDependency(folder: string, room: Room, name: string): void {
+  if (name.startsWith("@pennyblack/")) return;
+  const target = [join(root, room, "node_modules", name), join(root, "node_modules", name)].find((path) =>
+    existsSync(path),
+  );
+  if (target === undefined) throw new Error(`${room} needs ${name}, which is not installed.`);
+  const link = join(folder, "node_modules/@pennyblack", room, "node_modules", name);
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(target, link);
+}
+
+function run(program: string, words: string[], cwd: string): void {
+  execFileSync(program, words, { cwd, stdio: ["ignore", "inherit", "inherit"] });
+}
