@@ -59,6 +59,7 @@ test("a suspended wallet is said to be one", () => {
     balance: "1.00",
     held: "0.00",
     available: "1.00",
+    owed: "0.00",
     price: "0.01",
   } as const;
   assert.match(writeWallet({ ...wallet, suspended: true }, budget), /1\.00 USD .* suspended/);

@@ -26,6 +26,8 @@ export interface Wallet {
   /** The part of the balance set aside for searches in flight. */
   held: string;
   available: string;
+  /** What refunds and disputes of payments left owing. */
+  owed: string;
   price: string;
   suspended: boolean;
 }

@@ -107,7 +107,9 @@ end
 $$;
 
 -- 'revoked', 'repeated' or 'unknown_key'.
-create function pb.operator_revoke_key(the_operator text, the_reason text, the_key uuid) returns text
+create function pb.operator_revoke_key(
+  the_operator text, the_reason text, the_key uuid, the_cause text default 'operator'
+) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   the_wallet uuid := (select k.wallet_id from pb.keys k where k.id = the_key);
@@ -116,7 +118,7 @@ begin
   if the_wallet is null then
     return 'unknown_key';
   end if;
-  outcome := case when pb.revoke_key(the_wallet, the_key) then 'revoked' else 'repeated' end;
+  outcome := case when pb.revoke_key(the_wallet, the_key, the_cause) then 'revoked' else 'repeated' end;
   perform pb.note_act(the_operator, 'revoke_key', the_wallet, the_key::text, the_reason, outcome);
   return outcome;
 end

@@ -1,8 +1,9 @@
 import { DatabaseError } from "pg";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Queryable } from "../db/pool.ts";
-import { createKey, type KeyMode, listKeys, revokeKey } from "../keys/keys.ts";
+import { createKey, type KeyMode, listKeys } from "../keys/keys.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
+import { revokeAnyKey } from "../operator/operator.ts";
 import { createKeyBudget, type KeyBudget, readKeyBudgets, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
@@ -11,6 +12,7 @@ import {
   readOptionalAmount,
   readOptionalCount,
   readOptionalMoment,
+  readReason,
   readText,
   readTexts,
 } from "./read-values.ts";
@@ -40,9 +42,9 @@ export const keyCommands: Record<string, Command> = {
   },
   list: { usage: "--wallet ID", summary: "The keys of a wallet.", options: { wallet: text }, run: list },
   revoke: {
-    usage: "--wallet ID --key ID",
+    usage: '--wallet ID --key ID [--reason "why"]',
     summary: "From now on the key can spend nothing.",
-    options: { wallet: text, key: text },
+    options: { wallet: text, key: text, reason: text },
     run: revoke,
   },
 };
@@ -132,12 +134,16 @@ function describeBudget(budget: KeyBudget | undefined): string {
   ].join(", ");
 }
 
-async function revoke({ values, pool, print }: CommandContext): Promise<void> {
+async function revoke({ values, pool, print, operator }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const keyId = readId(values, "key");
-  if (await revokeKey(pool, { walletId, keyId })) return print("Revoked. The key can spend nothing from now on.");
   const known = (await listKeys(pool, walletId)).find((key) => key.id === keyId);
   if (!known)
     throw new CommandFailed(`The wallet ${walletId} has no key with the id ${keyId}. See: npm run admin -- key list`);
-  print("That key was already revoked; nothing changed.");
+  const outcome = await revokeAnyKey(pool, { operator, reason: readReason(values) }, keyId);
+  print(
+    outcome === "revoked"
+      ? "Revoked. The key can spend nothing from now on."
+      : "That key was already revoked; nothing changed.",
+  );
 }

@@ -3,6 +3,7 @@ import { text as readStream } from "node:stream/consumers";
 import { listMembers } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import { findKeys, type LeakedKey, revokeLeakedKeys } from "../keys/keys.ts";
+import { revokeAnyKey } from "../operator/operator.ts";
 import { findWalletAccount } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 import { formatTable } from "./format-table.ts";
@@ -17,13 +18,15 @@ export const leakedKeysCommands: Record<string, Command> = {
   },
 };
 
-async function revokeLeaked({ values, pool, peppers, print }: CommandContext): Promise<void> {
+async function revokeLeaked({ values, pool, peppers, print, operator }: CommandContext): Promise<void> {
   const keys = findKeys(await readList(readOptionalText(values, "file")));
   if (keys.length === 0) throw new CommandFailed("There is no key in it: none with our prefix and a right checksum.");
   // Webhooks learn of it from the key's row. Whoever runs this should write to the owners too.
   const owners = new Map<string, string[]>();
   const results = await revokeLeakedKeys(pool, keys, {
     peppers: peppers(),
+    revoke: async (keyId) =>
+      (await revokeAnyKey(pool, { operator, reason: "found where it should not be" }, keyId, "leaked")) === "revoked",
     notify: async ({ keyId, walletId }) => void owners.set(keyId, await findOwners(pool, walletId)),
   });
   const ownersOf = (result: LeakedKey): string[] => owners.get(result.keyId ?? "") ?? [];

@@ -8,6 +8,7 @@ import { createManualSource } from "../payments/manual.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { accountCommands } from "./account-commands.ts";
+import { auditCommand } from "./audit-command.ts";
 import { type Command, CommandFailed, UsageError } from "./command.ts";
 import { databaseCommands } from "./database-commands.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -30,6 +31,7 @@ const nouns: Record<string, Command | Record<string, Command>> = {
   payments: paymentCommands,
   refund: refundCommand,
   reconcile: reconcileCommand,
+  audit: auditCommand,
   margin: marginCommand,
 };
 

@@ -23,11 +23,16 @@ export function findKeys(text: string): string[] {
 export async function revokeLeakedKeys(
   db: Queryable,
   keys: readonly string[],
-  parts: { peppers: readonly Pepper[]; notify: (key: Required<LeakedKey>) => Promise<void> },
+  parts: {
+    peppers: readonly Pepper[];
+    /** False if it was revoked already. */
+    revoke: (keyId: string) => Promise<boolean>;
+    notify: (key: Required<LeakedKey>) => Promise<void>;
+  },
 ): Promise<LeakedKey[]> {
   const results: LeakedKey[] = [];
   for (const key of keys) {
-    const result = await revokeLeakedKey(db, key, parts.peppers);
+    const result = await revokeLeakedKey(db, key, parts);
     results.push(result);
     if (isRevokedNow(result)) await parts.notify(result);
   }
@@ -38,7 +43,11 @@ function isRevokedNow(result: LeakedKey): result is Required<LeakedKey> {
   return result.outcome === "revoked";
 }
 
-async function revokeLeakedKey(db: Queryable, key: string, peppers: readonly Pepper[]): Promise<LeakedKey> {
+async function revokeLeakedKey(
+  db: Queryable,
+  key: string,
+  { peppers, revoke }: { peppers: readonly Pepper[]; revoke: (keyId: string) => Promise<boolean> },
+): Promise<LeakedKey> {
   const start = startOfKey(key);
   const { rows } = await db.query<{ id: string; wallet_id: string }>(
     "select id, wallet_id from pb.keys where digest = any ($1)",
@@ -47,9 +56,5 @@ async function revokeLeakedKey(db: Queryable, key: string, peppers: readonly Pep
   const [found] = rows;
   if (!found) return { start, outcome: "not_ours" };
   const { id: keyId, wallet_id: walletId } = found;
-  const revoked = await db.query<{ revoked: boolean }>("select pb.revoke_key($1, $2, 'leaked') as revoked", [
-    walletId,
-    keyId,
-  ]);
-  return { start, keyId, walletId, outcome: revoked.rows[0]?.revoked ? "revoked" : "already_revoked" };
+  return { start, keyId, walletId, outcome: (await revoke(keyId)) ? "revoked" : "already_revoked" };
 }

@@ -59,12 +59,17 @@ export async function setSuspended(db: Queryable, act: Act, walletId: string, is
 
 export type RevokeOutcome = "revoked" | "repeated" | "unknown_key";
 
-export async function revokeAnyKey(db: Queryable, act: Act, keyId: string): Promise<RevokeOutcome> {
-  const { rows } = await db.query<{ outcome: RevokeOutcome }>("select pb.operator_revoke_key($1, $2, $3) as outcome", [
-    act.operator,
-    act.reason,
-    keyId,
-  ]);
+/** The cause is what the owner sees in the key's row. */
+export async function revokeAnyKey(
+  db: Queryable,
+  act: Act,
+  keyId: string,
+  cause: "operator" | "leaked" = "operator",
+): Promise<RevokeOutcome> {
+  const { rows } = await db.query<{ outcome: RevokeOutcome }>(
+    "select pb.operator_revoke_key($1, $2, $3, $4) as outcome",
+    [act.operator, act.reason, keyId, cause],
+  );
   return only(rows).outcome;
 }
 

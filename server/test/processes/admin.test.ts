@@ -215,3 +215,52 @@ test("books that do not add up end with 1, in words and as JSON", async () => {
   assert.equal(json.exitCode, 1);
   assert.equal(JSON.parse(json.stdout).isClean, false);
 });
+
+test("every act of an operator leaves a line with who, what and why", async () => {
+  const { walletId, liveKey } = await createWallet("1.00");
+  const { searchId } = await search(walletId, liveKey);
+  await succeed(
+    "wallet",
+    "top-up",
+    "--wallet",
+    walletId,
+    "--amount",
+    "2.00",
+    "--payment",
+    "pi_audit",
+    "--reason",
+    "wire",
+  );
+  await succeed(
+    "credit",
+    "--wallet",
+    walletId,
+    "--amount",
+    "3.00",
+    "--kind",
+    "invoice",
+    "--reason",
+    "paid",
+    "--reference",
+    "INV-9",
+  );
+  await succeed("refund", "--request-id", searchId, "--reason", "wrong answer");
+  await succeed("wallet", "suspend", "--wallet", walletId, "--reason", "review");
+  await succeed("wallet", "resume", "--wallet", walletId);
+  const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
+  await succeed("key", "revoke", "--wallet", walletId, "--key", keyId, "--reason", "old");
+  const lines: Record<string, string>[] = JSON.parse(await succeed("audit", "--wallet", walletId, "--json"));
+  assert.deepEqual(
+    lines.map(({ act, outcome, reason }) => `${act} ${outcome} ${reason}`),
+    [
+      "revoke_key revoked old",
+      "resume done none given",
+      "suspend done review",
+      "refund refunded wrong answer",
+      "credit credited paid",
+      "top_up credited wire",
+    ],
+  );
+  assert.ok(lines.every(({ operator }) => operator));
+  assert.match(await succeed("audit", "--wallet", walletId), /INV-9 +3\.00 +paid/);
+});

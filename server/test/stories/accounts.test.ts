@@ -178,6 +178,15 @@ test("a deleted account keeps its books and nothing personal, and refuses while 
   await db.owner.query("update pb.keys set name = 'zoe private laptop', allowed_ips = '{192.0.2.7}' where id = $1", [
     keyId,
   ]);
+  await db.owner.query("update pb.wallets set alert_email = 'zoe@alerts.test', low_balance_micros = 1 where id = $1", [
+    walletId,
+  ]);
+  await db.owner.query(
+    `insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret)
+     values (gen_random_uuid(), $1, 'https://zoe.test/', '', '{key.revoked}', 'x')`,
+    [walletId],
+  );
+  await db.owner.query("insert into pb.payment_customers (wallet_id, customer_id) values ($1, 'cus_zoe')", [walletId]);
   const hold = { searchId: randomUUIDv7(), walletId, keyId };
   await holdBatch(db.ledger, [hold]);
   await captureBatch(db.ledger, [hold]);

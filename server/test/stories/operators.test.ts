@@ -140,6 +140,18 @@ test("the last reconciliation can be read between two of them", async () => {
   assert.deepEqual([last.differences, last.checks.length, before], [0, report.checks.length, []]);
 });
 
+test("margins are told by day and upstream", async () => {
+  await db.owner.query(
+    "insert into pb.upstream_days values (current_date, 'brave', 'ok', 10, 50000, 90000), (current_date, 'brave', 'timeout', 2, 0, 0)",
+  );
+  const { days } = (await operate("margin")).body;
+  const [today] = days;
+  assert.deepEqual([today.provider, today.calls, today.failures], ["brave", 12, { timeout: 2 }]);
+  assert.deepEqual([today.cost, today.revenue, today.margin], ["0.05", "0.09", "0.04"]);
+  assert.equal((await operate("margin?from=yesterday")).status, 400);
+  assert.equal((await operate("margin?from=2020-01-01&to=2020-01-31")).body.days.length, 0);
+});
+
 test("the audit log only grows, even for the owner of the tables", async () => {
   for (const sql of ["update pb.audit_log set reason = 'x'", "delete from pb.audit_log", "truncate pb.audit_log"]) {
     await assert.rejects(db.owner.query(sql), /this table only grows/, sql);

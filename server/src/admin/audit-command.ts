@@ -1,0 +1,26 @@
+import { formatUsd } from "../lib/money.ts";
+import { type AuditLine, readAudit } from "../operator/operator.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { formatTable } from "./format-table.ts";
+import { readId, readOptionalCount } from "./read-values.ts";
+
+export const auditCommand: Command = {
+  usage: "[--wallet ID] [--most 50] [--json]",
+  summary: "What operators did, newest first.",
+  options: { wallet: { type: "string" }, most: { type: "string" }, json: { type: "boolean" } },
+  run: showAudit,
+};
+
+async function showAudit({ values, pool, print }: CommandContext): Promise<void> {
+  const walletId = values["wallet"] === undefined ? undefined : readId(values, "wallet");
+  const lines = await readAudit(pool, { walletId, most: readOptionalCount(values, "most") ?? 50 });
+  if (values["json"]) return print(JSON.stringify(lines.map((line) => ({ ...line, number: Number(line.number) }))));
+  if (lines.length === 0) return print("No operator has done anything yet.");
+  print(formatTable(lines.map(toCells), ["when", "who", "act", "outcome", "target", "USD", "reason"]));
+}
+
+function toCells({ at, operator, act, outcome, target, details, reason }: AuditLine): string[] {
+  const amount = details["amount_micros"];
+  const usd = typeof amount === "number" ? formatUsd(BigInt(amount)) : "";
+  return [at.toISOString(), operator, act, outcome, target, usd, reason];
+}
