@@ -66,13 +66,28 @@ begin atomic
   from pb.keys k where k.id = by_key and k.wallet_id = pb.own_wallet();
 end;
 
--- A wallet has at most 1,000 keys that work. Those that are revoked or expired do not count.
+-- A wallet has at most 1,000 keys that work, and gets at most 1,000 new ones in a day. It is asked under the wallet's
+-- lock, for which other tenants' searches may wait, so it looks at the newest 2,000 keys that are not revoked at most,
+-- however many there have been.
+create index keys_not_revoked on pb.keys (wallet_id, id desc) where revoked_at is null;
+
 create function pb.has_room_for_a_key() returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
-  select count(*) < 1000 from pb.keys k
-  where k.wallet_id = pb.own_wallet() and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > clock_timestamp());
+  select (
+    select count(*) < 1000
+    from (
+      select k.expires_at from pb.keys k
+      where k.wallet_id = pb.own_wallet() and k.revoked_at is null order by k.id desc limit 2000
+    ) newest
+    where newest.expires_at is null or newest.expires_at > clock_timestamp()
+  ) and (
+    select count(*) < 1000
+    from (
+      select from pb.keys k
+      where k.wallet_id = pb.own_wallet() and k.id >= pb.uuid_floor(clock_timestamp() - interval '1 day') limit 1000
+    ) made_today
+  );
 end;
 
 -- wanted: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, and budget with total, day
@@ -273,12 +288,15 @@ begin
   delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
   delete from pb.payment_customers c where c.wallet_id = any (own_wallets);
   update pb.wallets w
-  set suspended_at = coalesce(w.suspended_at, clock_timestamp()), name = '', alert_email = null, low_balance_micros = null
+  set suspended_at = clock_timestamp(), name = '', alert_email = null, low_balance_micros = null
   where w.id = any (own_wallets);
   update pb.keys k set name = '', allowed_ips = null,
     revoked_at = coalesce(k.revoked_at, clock_timestamp()),
     revoked_reason = case when k.revoked_at is null then 'account_deleted' else k.revoked_reason end
   where k.wallet_id = any (own_wallets);
+  -- The events name keys; the links lead to a receipt with a name on it.
+  delete from pb.events e where e.wallet_id = any (own_wallets);
+  update pb.top_ups t set checkout_url = null, receipt_url = null where t.wallet_id = any (own_wallets);
   update pb.accounts a set deleted_at = clock_timestamp(), name = '' where a.id = the_account;
   delete from pb.invitations i where i.account_id = the_account;
   with gone as (delete from pb.members m where m.account_id = the_account returning m.person_id)

@@ -285,6 +285,8 @@ begin
     select a.wallet_id
     from pb.auto_top_ups a join pb.wallets w on w.id = a.wallet_id
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
+      -- Money that was given back or disputed is not fetched again until the owner sets the order anew.
+      and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
       and w.credited_micros - w.debited_micros - w.held_micros < a.threshold_micros
     order by a.wallet_id
     for update of a skip locked

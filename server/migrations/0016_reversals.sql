@@ -272,3 +272,14 @@ grant execute on function pb.reverse_payment to pennyblack_tenant;
 grant select (wallet_id, owed_micros) on pb.receivables to pennyblack_tenant;
 alter table pb.receivables enable row level security;
 create policy own_receivable on pb.receivables for select to pennyblack_tenant using (wallet_id = pb.own_wallet());
+
+-- A suspension always has a moment of its own: a dispute that is won lifts what that dispute froze, never what an
+-- operator did meanwhile.
+create or replace function pb.suspend_wallet(the_wallet uuid, is_suspended boolean) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pb.lock_wallets(array[the_wallet]);
+  update pb.wallets w set suspended_at = case when is_suspended then clock_timestamp() end where w.id = the_wallet;
+  return found;
+end
+$$;

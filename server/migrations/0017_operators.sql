@@ -7,7 +7,7 @@ create table pb.audit_log (
   number bigint generated always as identity unique,
   at timestamptz not null default clock_timestamp(),
   operator text not null check (length(operator) between 1 and 255),
-  act text not null check (act in ('credit', 'top_up', 'refund', 'suspend', 'resume', 'revoke_key')),
+  act text not null check (act in ('credit', 'top_up', 'refund', 'suspend', 'resume', 'revoke_key', 'create_wallet', 'delete_account', 'close_notice')),
   wallet_id uuid,
   target text not null check (length(target) between 1 and 255),
   reason text not null check (length(reason) between 1 and 500),
@@ -68,6 +68,8 @@ begin
     outcome := 'conflicting';
   end if;
   if outcome <> 'unknown_wallet' then
+    -- What was owed has been settled first.
+    select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = the_wallet;
     perform pb.note_act(
       the_operator, 'credit', the_wallet, the_reference, the_reason, outcome,
       jsonb_build_object('amount_micros', the_amount, 'kind', the_kind)

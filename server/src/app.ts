@@ -187,9 +187,12 @@ function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
 function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
   return async function enter(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
-    // Counted apart, so that a key that searches as fast as it may can still ask what is left of its budget.
-    const place = await enterLimits({ keyId: `manage ${principal.keyId}`, ...managementLimits });
-    reply.raw.once("close", () => place.leave());
+    // Counted apart, so that a key that searches as fast as it may can still ask what is left of its budget; and for
+    // the whole wallet, which may have a thousand keys.
+    const place = await enterLimits({ keyId: `manage ${principal.walletId}`, ...managementLimits });
+    // Whoever has gone by now closes nothing any more.
+    if (reply.raw.destroyed) place.leave();
+    else reply.raw.once("close", () => place.leave());
     reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
     return principal;
   };

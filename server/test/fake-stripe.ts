@@ -211,9 +211,11 @@ export class FakeStripe {
       case "GET payment_intents":
         return ok(id === "" ? list(payments(), input) : payments().find((payment) => payment["id"] === id));
       case "GET refunds":
-        return ok(list([...this.#refunds.values()].map(showRefund), input));
-      case "GET disputes":
-        return ok(list([...this.#disputes.values()].map(showRefund), input));
+      case "GET disputes": {
+        const known = noun === "refunds" ? this.#refunds : this.#disputes;
+        const one = known.get(id);
+        return id === "" ? ok(list([...known.values()].map(showRefund), input)) : ok(one && showRefund(one));
+      }
       default:
         return missing;
     }

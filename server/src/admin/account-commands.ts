@@ -9,7 +9,9 @@ import {
   signUp,
   type TrialOutcome,
 } from "../accounts/accounts.ts";
+import { inTransaction } from "../db/in-transaction.ts";
 import { formatUsd } from "../lib/money.ts";
+import { noteAct } from "../operator/operator.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import { readId, readOptionalAmount, readOptionalEmail, readOptionalText, readText } from "./read-values.ts";
@@ -117,9 +119,14 @@ async function makeInvitation({ values, pool, print }: CommandContext): Promise<
   print("\nSend the token to that address and nowhere else. It works once and is not shown again.");
 }
 
-async function remove({ values, pool, print }: CommandContext): Promise<void> {
+async function remove({ values, pool, print, operator }: CommandContext): Promise<void> {
   const accountId = readId(values, "account");
-  const deletion = await deleteAccount(pool, accountId, values["forfeit"] === true);
+  const deletion = await inTransaction(pool, async (db) => {
+    const done = await deleteAccount(db, accountId, values["forfeit"] === true);
+    const what = { act: "delete_account", target: accountId, outcome: done.outcome };
+    if (done.outcome !== "not_found") await noteAct(db, { operator, reason: "none given" }, what);
+    return done;
+  });
   if (deletion.outcome === "not_found")
     throw new CommandFailed(`No account has the id ${accountId}, or it was deleted.`);
   if (deletion.outcome === "money_left") {

@@ -3,6 +3,7 @@ import { inTransaction } from "../db/in-transaction.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
+import { noteAct } from "../operator/operator.ts";
 import { topUpBatch } from "../wallet/wallet.ts";
 
 export interface Account {
@@ -12,12 +13,18 @@ export interface Account {
 }
 
 /** An account of nobody's yet, and what its wallet begins with as a credit of ours: all or nothing. */
-export function createAccount(pool: Pool, wanted: { name: string; balance: Micros; pepper: Pepper }): Promise<Account> {
+export function createAccount(
+  pool: Pool,
+  wanted: { name: string; balance: Micros; pepper: Pepper },
+  operator: string,
+): Promise<Account> {
   return inTransaction(pool, async (db) => {
     const { walletId, liveKey, managementKey } = await openAccount(db, wanted);
     if (wanted.balance > 0n) {
       await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: wanted.balance }]);
     }
+    const what = { act: "create_wallet", walletId, target: walletId, outcome: "done", amount: wanted.balance };
+    await noteAct(db, { operator, reason: "none given" }, what);
     return { walletId, liveKey, managementKey };
   });
 }

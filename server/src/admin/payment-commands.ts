@@ -1,5 +1,7 @@
 import { userInfo } from "node:os";
+import { inTransaction } from "../db/in-transaction.ts";
 import { formatUsd } from "../lib/money.ts";
+import { noteAct } from "../operator/operator.ts";
 import { closeNotice, creditByHand, listNotices, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
@@ -76,7 +78,14 @@ async function list({ pool, print }: CommandContext): Promise<void> {
 
 async function close({ values, pool, print }: CommandContext): Promise<void> {
   const id = readId(values, "notice");
-  if (!(await closeNotice(pool, id, readOperator(values)))) throw new CommandFailed(`No open notice has the id ${id}.`);
+  const operator = readOperator(values);
+  const closed = await inTransaction(pool, async (db) => {
+    const done = await closeNotice(db, id, operator);
+    const what = { act: "close_notice", target: id, outcome: "done" };
+    if (done) await noteAct(db, { operator, reason: "a person has looked at it" }, what);
+    return done;
+  });
+  if (!closed) throw new CommandFailed(`No open notice has the id ${id}.`);
   print("Closed. If its cause is still there, the next comparison opens a new one.");
 }
 

@@ -43,10 +43,10 @@ export const walletCommands: Record<string, Command> = {
   },
 };
 
-async function create({ values, pool, pepper, print }: CommandContext): Promise<void> {
+async function create({ values, pool, pepper, print, operator }: CommandContext): Promise<void> {
   const name = readText(values, "name");
   const balance = readOptionalAmount(values, "balance") ?? 0n;
-  const account = await createAccount(pool, { name, balance, pepper: pepper() });
+  const account = await createAccount(pool, { name, balance, pepper: pepper() }, operator);
   if (values["json"]) return print(JSON.stringify(account));
   print(`The wallet "${name}" is ready. Its balance is ${formatUsd(balance)} USD.\n`);
   print(
@@ -64,6 +64,8 @@ async function topUp({ values, pool, print, operator }: CommandContext): Promise
   const paymentId = readText(values, "payment");
   const amount = readOptionalAmount(values, "amount");
   if (amount === undefined || amount === 0n) throw new UsageError("--amount must be more than nothing, such as 5.00.");
+  if (paymentId.startsWith("manual:"))
+    throw new UsageError("--payment: for your own papers there is npm run admin -- credit.");
   if (paymentId.length > 255) throw new UsageError("--payment must have at most 255 characters.");
   const act = { operator, reason: readReason(values) };
   const outcome = await bookPayment(pool, act, { walletId, amount, paymentId });

@@ -82,7 +82,7 @@ async function createDevAccount(ownerUrl: string, made: Record<string, string>, 
   if (!pepper) throw new Error("the environment has no pepper");
   const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
   try {
-    const account = await createAccount(pool, { name: `dev ${new Date().toISOString()}`, balance, pepper });
+    const account = await createAccount(pool, { name: `dev ${new Date().toISOString()}`, balance, pepper }, "dev");
     const test = await createKey(pool, pepper, { walletId: account.walletId, mode: "test", name: "test" });
     return { ...account, testKey: test.key };
   } finally {

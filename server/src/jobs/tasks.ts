@@ -117,21 +117,21 @@ export function createTasks(parts: TaskParts): Tasks {
       if (answers + runs + events > 0) log.info({ answers, runs, events }, "forgot what is no longer promised");
     },
 
-    async compare_payments() {
+    compare_payments: alone(async () => {
       const found = await parts.payments?.comparePayments();
       if (!found) return;
       const { notPaidThere, openNotices, ...news } = found;
       if (news.creditedNow + news.reversedNow > 0) log.warn(news, "the processor knew what we had not heard");
       if (notPaidThere.length > 0) log.error({ payments: notPaidThere.slice(0, 20) }, "credited here, not paid there");
       if (openNotices > 0) log.error({ openNotices }, "payments wait for a person: npm run admin -- payments list");
-    },
+    }),
 
-    async charge_cards({ schedule }) {
+    charge_cards: alone(async ({ schedule }) => {
       if (!parts.payments) return;
       const report = await parts.payments.chargeCards();
       if (report.paid + report.declined + report.undecided > 0) log.info(report, "charged saved cards");
       await schedule("charge_cards", chargeEveryMs);
-    },
+    }),
 
     webhooks: alone(async ({ schedule, signal }) => {
       await parts.sendWebhooks(signal);

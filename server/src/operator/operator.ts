@@ -15,6 +15,24 @@ export interface Act {
   reason: string;
 }
 
+/** For acts that are more than one function of the database: the line is written in the caller's transaction. */
+export async function noteAct(
+  db: Queryable,
+  { operator, reason }: Act,
+  what: { act: string; walletId?: string | undefined; target: string; outcome: string; amount?: Micros },
+): Promise<void> {
+  const details = what.amount === undefined ? {} : { amount_micros: Number(what.amount) };
+  await db.query("select pb.note_act($1, $2, $3, $4, $5, $6, $7)", [
+    operator,
+    what.act,
+    what.walletId ?? null,
+    what.target,
+    reason,
+    what.outcome,
+    JSON.stringify(details),
+  ]);
+}
+
 /** Books a payment that a processor named, once per its id. As the owner, and for what no webhook announced. */
 export function bookPayment(
   pool: Pool,
@@ -24,15 +42,7 @@ export function bookPayment(
   const { walletId, paymentId, amount } = payment;
   return inTransaction(pool, async (db) => {
     const [outcome = "unknown_wallet"] = await topUpBatch(db, "top_up", [payment]);
-    const details = JSON.stringify({ amount_micros: Number(amount) });
-    await db.query("select pb.note_act($1, 'top_up', $2, $3, $4, $5, $6)", [
-      act.operator,
-      walletId,
-      paymentId,
-      act.reason,
-      outcome,
-      details,
-    ]);
+    await noteAct(db, act, { act: "top_up", walletId, target: paymentId, outcome, amount });
     return outcome;
   });
 }

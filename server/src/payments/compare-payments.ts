@@ -1,7 +1,14 @@
 import type { Pool } from "../db/pool.ts";
-import { expireTopUps, forgetPaymentEvents, listBooked, listNotices, noteUnpaid } from "../wallet/wallet.ts";
+import {
+  expireTopUps,
+  forgetPaymentEvents,
+  listBooked,
+  listNotices,
+  listUndecided,
+  noteUnpaid,
+} from "../wallet/wallet.ts";
 import { applyNews } from "./apply-news.ts";
-import type { Payment, PaymentProcessor } from "./payments.ts";
+import type { Payment, PaymentNews, PaymentProcessor } from "./payments.ts";
 
 export interface Comparison {
   /** Payments at the processor. */
@@ -27,7 +34,7 @@ export async function comparePayments(pool: Pool, processor: PaymentProcessor, n
   const booked = new Map((await listBooked(pool, since)).map((each) => [each.paymentId, each]));
   const paid = new Set<string>();
   let [creditedNow, reversedNow] = [0, 0];
-  for await (const news of processor.listNews(since)) {
+  for await (const news of latestNews(pool, processor, since)) {
     if (news.about === "payment" && news.payment.status === "paid") {
       paid.add(news.payment.id);
       if (isSame(booked.get(news.payment.id), news.payment)) continue;
@@ -49,6 +56,12 @@ export async function comparePayments(pool: Pool, processor: PaymentProcessor, n
   await forgetPaymentEvents(pool, 10_000);
   const openNotices = (await listNotices(pool)).length;
   return { paidThere: paid.size, creditedNow, reversedNow, notPaidThere, openNotices };
+}
+
+/** What was begun lately; and what was begun long ago and may have been decided since, a dispute above all. */
+async function* latestNews(pool: Pool, processor: PaymentProcessor, since: Date): AsyncGenerator<PaymentNews> {
+  yield* processor.listNews(since);
+  for (const reversal of await listUndecided(pool)) yield await processor.readReversal(reversal);
 }
 
 function isSame(booked: Awaited<ReturnType<typeof listBooked>>[number] | undefined, payment: Payment): boolean {

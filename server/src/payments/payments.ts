@@ -15,6 +15,8 @@ export interface PaymentProcessor extends PaymentSource {
   readPayment(paymentId: string): Promise<Payment | undefined>;
   /** What happened since a moment, each thing once, in no particular order. */
   listNews(since: Date): AsyncIterable<PaymentNews>;
+  /** What has become of one refund or dispute, however old it is. */
+  readReversal(reversal: Pick<Reversal, "id" | "kind">): Promise<PaymentNews>;
   /** The name by which the processor knows a wallet's owner: asked for twice, it is the same. */
   createCustomer(walletId: string): Promise<string>;
   /** A page where the owner pays. Asked for twice, it is the same page. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Stripe } from "stripe";
+import type { Reversal } from "../wallet/wallet.ts";
 import {
   BadSignature,
   type Charge,
@@ -57,6 +58,8 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
     name: "stripe",
     readPayment,
 
+    readReversal: async (reversal) => readObject(reversal.kind, await ask((stripe) => findReversal(stripe, reversal))),
+
     async createCustomer(walletId) {
       const options = { idempotencyKey: `customer-${walletId}` };
       const customer = await ask((stripe) => stripe.customers.create({ metadata: { wallet_id: walletId } }, options));
@@ -103,6 +106,10 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
 
     listNews: (since) => listNews(load, readObject, since),
   };
+}
+
+async function findReversal(stripe: Stripe, { id, kind }: Pick<Reversal, "id" | "kind">) {
+  return kind === "refund" ? { ...(await stripe.refunds.retrieve(id)) } : { ...(await stripe.disputes.retrieve(id)) };
 }
 
 async function* listNews(

@@ -7,7 +7,7 @@ import { createCircuit } from "./circuit.ts";
 const ok: UpstreamAnswer = { ok: true, provider: "brave", hits: [], tookMs: 1 };
 
 function failed(reason: FailureReason, retryAfterSeconds?: number): UpstreamAnswer {
-  return { ok: false, provider: "brave", reason, retryAfterSeconds, tookMs: 1 };
+  return { ok: false, provider: "brave", reason, retryAfterSeconds, tookMs: 5_000 };
 }
 
 function openedBy(...answers: UpstreamAnswer[]) {
@@ -68,6 +68,14 @@ test("a trial whose caller left hands the turn to the next search", () => {
   const circuit = openedBy(failed("throttled", 2));
   circuit.ask(2_000)(failed("aborted"), 2_100);
   assert.equal(circuit.isOpen(2_100), false);
+});
+
+test("a timeout that an impatient caller set says nothing of the upstream", () => {
+  const hasty: UpstreamAnswer = { ok: false, provider: "brave", reason: "timeout", tookMs: 500 };
+  assert.equal(openedBy(hasty, hasty, hasty, hasty).isOpen(0), false);
+  const circuit = openedBy(failed("throttled", 2));
+  circuit.ask(2_000)(hasty, 2_500);
+  assert.equal(circuit.isOpen(2_500), false, "the next search may try");
 });
 
 test("answers to what was asked before it opened change nothing", () => {

@@ -57,7 +57,7 @@ export function createCircuit(): Circuit {
           failuresInARow = 0;
           openings = 0;
           untilMs = undefined;
-        } else if (answer.reason !== "aborted") {
+        } else if (!saysNothing(answer)) {
           noteFailure(answer, isTrial, nowMs);
         } else if (isTrial) {
           untilMs = nowMs;
@@ -65,6 +65,14 @@ export function createCircuit(): Circuit {
       };
     },
   };
+}
+
+/** Longer than this, an upstream is slow by anyone's measure; less is a caller with little patience. */
+const shortestTimeoutMs = 3_000;
+
+/** A caller who left, or whose own deadline was short, is no fault of the upstream. */
+function saysNothing({ reason, tookMs }: Failure): boolean {
+  return reason === "aborted" || (reason === "timeout" && tookMs < shortestTimeoutMs);
 }
 
 type Failure = Extract<UpstreamAnswer, { ok: false }>;

@@ -27,7 +27,14 @@ const searchAnswerSchema = Type.Object(
 );
 
 /** Everything in the table but what belongs to other addresses. */
-const elsewhere: ProblemCode[] = ["not_found", "method_not_allowed", "key_limit_reached", "key_not_active"];
+const elsewhere: ProblemCode[] = [
+  "not_found",
+  "method_not_allowed",
+  "key_limit_reached",
+  "key_not_active",
+  "payments_not_configured",
+  "payment_processor_unavailable",
+];
 const searchProblems = problemCodes.filter((code: ProblemCode) => !elsewhere.includes(code));
 
 export function searchRoutes(parts: SearchParts): Route[] {

@@ -1,4 +1,4 @@
-import { writeAsTenant } from "../db/as-tenant.ts";
+import { callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
@@ -20,8 +20,9 @@ export async function readAlerts(db: Queryable, walletId: string): Promise<Alert
 
 /** False if there is no such wallet. A balance that is below already is told of at once. */
 export async function setAlerts(pool: Pool, walletId: string, alerts: Omit<Alerts, "name">): Promise<boolean> {
-  const { rows } = await writeAsTenant(pool, walletId, (db) =>
-    db.query<{ found: boolean }>("select pb.set_alerts($1, $2) as found", [alerts.email, alerts.lowBalance]),
-  );
-  return rows[0]?.found ?? false;
+  const found = await callAsTenant<boolean | null>(pool, walletId, "pb.set_alerts($2, $3)", [
+    alerts.email,
+    alerts.lowBalance,
+  ]);
+  return found ?? false;
 }

@@ -2,7 +2,7 @@ import type { Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 import type { EventName } from "./top-ups.ts";
 
-// A payment that the processor takes back. A balance is never negative: see 0015_reversals.sql.
+// A payment that the processor takes back. A balance is never negative: see 0016_reversals.sql.
 
 export interface Reversal {
   /** The processor's name of the refund or dispute. */
@@ -27,6 +27,19 @@ export async function reversePayment(
     [event?.id ?? null, event?.type ?? null, reversal.id, reversal.kind, paymentId, reversal.amount, reversal.state],
   );
   return rows[0]?.outcome ?? "conflicting";
+}
+
+/**
+ * Reversals that may still change: a dispute until it is decided, a refund for a month in case it fails. The oldest
+ * first, a few hundred at most. As the owner.
+ */
+export async function listUndecided(owner: Queryable): Promise<Pick<Reversal, "id" | "kind">[]> {
+  const { rows } = await owner.query<Pick<Reversal, "id" | "kind">>(
+    `select reversal_id as id, kind from pb.reversals
+     where state = 'taken' and (kind = 'dispute' or created_at > clock_timestamp() - interval '31 days')
+     order by created_at limit 500`,
+  );
+  return rows;
 }
 
 export interface PaymentNotice {

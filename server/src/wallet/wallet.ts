@@ -39,6 +39,7 @@ export { creditByHand, manualPaymentId, readManualCredit } from "./manual-credit
 export {
   closeNotice,
   listNotices,
+  listUndecided,
   noteUnpaid,
   type PaymentNotice,
   type Reversal,

@@ -1,4 +1,4 @@
-import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
+import { asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { EventType } from "./event-types.ts";
 
@@ -27,19 +27,11 @@ export interface NewEndpoint {
 }
 
 /** Nothing if the wallet has as many as it may. */
-export function createEndpoint(pool: Pool, walletId: string, wanted: NewEndpoint): Promise<Endpoint | undefined> {
+export async function createEndpoint(pool: Pool, walletId: string, wanted: NewEndpoint): Promise<Endpoint | undefined> {
   const { id, url, description, events, sealedSecret } = wanted;
-  return writeAsTenant(pool, walletId, async (db) => {
-    const made = await callFunction<boolean>(db, "pb.create_webhook($1, $2, $3, $4, $5, $6)", [
-      id,
-      url,
-      description,
-      events,
-      sealedSecret,
-      mostEndpoints,
-    ]);
-    return made ? findEndpoint(db, walletId, id) : undefined;
-  });
+  const values = [id, url, description, events, sealedSecret, mostEndpoints];
+  const made = await callAsTenant<boolean>(pool, walletId, "pb.create_webhook($2, $3, $4, $5, $6, $7)", values);
+  return made ? readEndpoint(pool, walletId, id) : undefined;
 }
 
 /** Oldest first. */
@@ -61,33 +53,25 @@ export interface EndpointChange {
   isEnabled?: boolean | undefined;
 }
 
-export function changeEndpoint(
+export async function changeEndpoint(
   pool: Pool,
   walletId: string,
   id: string,
   change: EndpointChange,
 ): Promise<Endpoint | undefined> {
   const { url = null, description = null, events = null, isEnabled = null } = change;
-  return writeAsTenant(pool, walletId, async (db) => {
-    const values = [id, url, description, events, isEnabled];
-    return (await callFunction<boolean>(db, "pb.change_webhook($1, $2, $3, $4, $5)", values))
-      ? findEndpoint(db, walletId, id)
-      : undefined;
-  });
+  const values = [id, url, description, events, isEnabled];
+  const changed = await callAsTenant<boolean>(pool, walletId, "pb.change_webhook($2, $3, $4, $5, $6)", values);
+  return changed ? readEndpoint(pool, walletId, id) : undefined;
 }
 
 export async function deleteEndpoint(pool: Pool, walletId: string, id: string): Promise<boolean> {
-  const wasThere = await writeAsTenant(pool, walletId, (db) =>
-    callFunction<boolean>(db, "pb.delete_webhook($1)", [id]),
-  );
-  return wasThere ?? false;
+  return (await callAsTenant<boolean | null>(pool, walletId, "pb.delete_webhook($2)", [id])) ?? false;
 }
 
 /** Until when the old secret signs too. */
 export function rotateSecret(pool: Pool, walletId: string, id: string, sealed: Buffer): Promise<Date | null> {
-  return writeAsTenant(pool, walletId, (db) =>
-    callFunction<Date>(db, "pb.rotate_webhook_secret($1, $2)", [id, sealed]),
-  );
+  return callAsTenant<Date | null>(pool, walletId, "pb.rotate_webhook_secret($2, $3)", [id, sealed]);
 }
 
 const selectEndpoints = `

@@ -259,6 +259,7 @@ test("every act of an operator leaves a line with who, what and why", async () =
       "refund refunded wrong answer",
       "credit credited paid",
       "top_up credited wire",
+      "create_wallet done none given",
     ],
   );
   assert.ok(lines.every(({ operator }) => operator));

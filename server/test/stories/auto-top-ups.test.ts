@@ -176,6 +176,23 @@ test("an attempt that never reached the processor is made, or given up when its 
   await end(wallet);
 });
 
+test("money that was given back is not fetched again until the owner sets the order anew", async () => {
+  const wallet = await createLowWallet();
+  await charge();
+  assert.equal(await balanceOf(wallet), "15.00");
+  const { rows } = await db.owner.query(
+    "select payment_id from pb.top_ups where wallet_id = $1 and kind = 'automatic'",
+    [wallet.walletId],
+  );
+  stripe.refund(rows[0]?.payment_id, 1_000);
+  await world.deliverNews();
+  assert.equal(await balanceOf(wallet), "5.00");
+  assert.equal((await charge()).begun, 0);
+  await world.manage(wallet, "PUT", path, order);
+  assert.equal((await charge()).begun, 1);
+  await end(wallet);
+});
+
 test("a suspended wallet is not charged", async () => {
   const wallet = await createLowWallet();
   await db.owner.query("select pb.suspend_wallet($1, true)", [wallet.walletId]);

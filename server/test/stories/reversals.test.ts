@@ -176,6 +176,28 @@ test("refunds and disputes whose webhooks were lost are found by the comparison"
   assert.equal((await comparePayments(db.owner, processor)).reversedNow, 0);
 });
 
+test("a dispute of long ago is asked about until it is decided, whatever webhooks were lost", async () => {
+  const wallet = await world.createPaidWallet("5.00");
+  const dispute = stripe.dispute(wallet.paymentId, 500);
+  const processor = createStripe({ secretKey: fakeKey, webhookSecrets: [], url: stripe.url });
+  await comparePayments(db.owner, processor);
+  stripe.closeDispute(dispute, "won");
+  // Seen from three weeks on, it was begun too long ago to be in any list.
+  const later = new Date(Date.now() + 21 * 86_400_000);
+  assert.equal((await comparePayments(db.owner, processor, later)).reversedNow, 1);
+  assert.deepEqual(await standingOf(wallet), standing("5.00", "0.00", false, "succeeded"));
+});
+
+test("what an operator suspended while a dispute ran stays suspended when it is won", async () => {
+  const wallet = await world.createPaidWallet("5.00");
+  const dispute = stripe.dispute(wallet.paymentId, 500);
+  await world.deliverNews();
+  await db.owner.query("select pb.suspend_wallet($1, true)", [wallet.walletId]);
+  stripe.closeDispute(dispute, "won");
+  await world.deliverNews();
+  assert.deepEqual(await standingOf(wallet), standing("5.00", "0.00", true, "succeeded"));
+});
+
 test("money held for searches in flight is not taken from under them", async () => {
   const wallet = await world.createPaidWallet("5.00");
   await upstream.behave("slow_headers", { everyMs: 400 });
