@@ -1,9 +1,12 @@
 import { createSecretKey } from "node:crypto";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Config, serverSettings } from "./config.ts";
 import { openConnections } from "./connections.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
 import type { Pool } from "./db/pool.ts";
+import { docsRoutes } from "./docs-site/docs-site.ts";
 import { readCredential } from "./http/credentials.ts";
 import { createHttpServer, problemOf } from "./http/http-server.ts";
 import { NoAnswer } from "./http/no-answer.ts";
@@ -104,7 +107,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   ];
 
   const http = createHttpServer({
-    routes: [...routes, ...descriptions(routes, config)],
+    routes: [...routes, ...descriptions(routes, config), ...builtDocs()],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     log,
@@ -167,6 +170,12 @@ function descriptions(routes: readonly Route[], config: ServerConfig): Route[] {
     },
   });
   return described;
+}
+
+/** Where `npm run docs:build` has run. A server without the docs is whole all the same. */
+function builtDocs(): Route[] {
+  const folder = fileURLToPath(new URL("../../docs/.vitepress/dist", import.meta.url));
+  return existsSync(folder) ? docsRoutes(folder) : [];
 }
 
 function operatorParts(db: Pool): OperatorParts {
