@@ -35,7 +35,9 @@ export default defineConfig({
   cleanUrls: true,
   // Keeps what differs from page to page out of inline scripts, which the server's policy does not allow.
   metaChunk: true,
-  head: [["meta", { name: "theme-color", content: "#faf8f4" }]],
+  // Or it would insert a style element at run time, which the policy does not allow either.
+  appearance: { disableTransition: false },
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/docs/favicon.svg" }]],
   markdown: { theme: { light: "github-light-high-contrast", dark: "github-dark-dimmed" } },
   transformHead: ({ pageData }) => [
     ["link", { rel: "alternate", type: "text/markdown", href: `/docs/${pageData.relativePath}` }],

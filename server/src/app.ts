@@ -106,8 +106,9 @@ export function createApp(config: ServerConfig, log: Log): App {
     ...managementRoutes(config, log, management),
   ];
 
+  const docs = builtDocs();
   const http = createHttpServer({
-    routes: [...routes, ...descriptions(routes, config), ...builtDocs()],
+    routes: [...routes, ...descriptions(routes, config, docs.length > 0), ...docs],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     log,
@@ -159,11 +160,12 @@ function managementRoutes(config: ServerConfig, log: Log, management: { tenant: 
 }
 
 /** What describes the other routes, and itself. */
-function descriptions(routes: readonly Route[], config: ServerConfig): Route[] {
+function descriptions(routes: readonly Route[], config: ServerConfig, hasDocs: boolean): Route[] {
   let openapi: string | undefined;
   const described = publicRoutes({
     publicUrl: config.publicUrl,
     securityContact: config.securityContact,
+    hasDocs,
     readOpenapi() {
       openapi ??= JSON.stringify(describeRoutes([...routes, ...described], { version, serverUrl: config.publicUrl }));
       return openapi;

@@ -42,24 +42,22 @@ export interface OpenapiDocument {
   components: { headers: Record<string, { description: string }> };
 }
 
-/** The first that a path begins with is its chapter. */
-const chapters: [prefix: string, title: string][] = [
-  ["/v1/search", "Search"],
-  ["/v1/lenses", "Ranking rules"],
-  ["/v1/wallet/auto-top-up", "Top-ups"],
-  ["/v1/wallet/top-ups", "Top-ups"],
-  ["/v1/wallet", "Wallet"],
-  ["/v1/usage", "Usage"],
-  ["/v1/key", "Keys"],
-  ["/v1/webhooks", "Webhooks"],
-  ["/", "Everything else"],
+/** The first that fits a path is its chapter. */
+const chapters: [title: string, paths: RegExp][] = [
+  ["Search", /^\/v1\/search/],
+  ["Wallet", /^\/v1\/wallet(?!\/(?:auto-)?top-up)/],
+  ["Top-ups", /^\/v1\/wallet/],
+  ["Usage", /^\/v1\/usage/],
+  ["Keys", /^\/v1\/key/],
+  ["Webhooks", /^\/v1\/webhooks/],
+  ["Ranking rules", /^\/v1\/lenses/],
+  ["Everything else", /^/],
 ];
 
 export function renderReference({ paths, components }: OpenapiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
-  const titles = [...new Set(chapters.map(([, title]) => title))];
   return [
     "<!-- Generated from the routes of the server by `npm run generate`. -->",
     "# API reference",
@@ -70,7 +68,7 @@ export function renderReference({ paths, components }: OpenapiDocument): string 
       ["Header", "Says"],
       Object.entries(components.headers).map(([name, { description }]) => [code(name), description]),
     ),
-    ...titles.flatMap((title) => {
+    ...chapters.flatMap(([title]) => {
       const own = operations.filter(({ path }) => chapterOf(path) === title);
       return own.length === 0 ? [] : [`## ${title}`, ...own.flatMap(renderOperation)];
     }),
@@ -79,7 +77,7 @@ export function renderReference({ paths, components }: OpenapiDocument): string 
 }
 
 function chapterOf(path: string): string | undefined {
-  return chapters.find(([prefix]) => path.startsWith(prefix))?.[1];
+  return chapters.find(([, paths]) => paths.test(path))?.[0];
 }
 
 function renderOperation({ path, method, operation }: { path: string; method: string; operation: Operation }) {
