@@ -22,6 +22,7 @@ const frontDoors = {
   usage: "usage",
   webhooks: "webhooks?",
   operator: "operator",
+  "docs-site": "docs-site",
   admin: "admin",
 };
 

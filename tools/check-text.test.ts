@@ -16,6 +16,9 @@ const lookalikes = new Map([
   ["package.json", '{ "dependencies": { "pg": "8.23.1", "@pennyblack/sdk": "*" } }'],
   ["package-lock.json", '{ "packages": { "node_modules/a": { "resolved": "server" } } }'],
   ["docs/decisions/dependencies.md", "| `pg` | server | talks to PostgreSQL |"],
+  ["docs/errors.md", "# Errors\n\n## What to do?\n\n[a](#what-to-do) [b](https://example.com/x) `[c](no)`\n"],
+  ["docs/index.md", "---\nhero:\n    link: /errors\n---\n[a](errors.md#errors)\n```md\n[no](no.md)\n```\n"],
+  ["README.md", "[a](docs/errors.md) [b](docs/decisions) [c](server/src/app.ts)"],
 ]);
 
 test("files that only look wrong are left alone", () => {
@@ -23,6 +26,15 @@ test("files that only look wrong are left alone", () => {
 });
 
 const faults: [guarantee: string, path: string, text: string, expected: RegExp][] = [
+  [
+    "a link leads to a file",
+    "README.md",
+    "\n[a](docs/gone.md)",
+    /README\.md:2: the link to docs\/gone\.md leads nowhere/,
+  ],
+  ["a link leads to a heading", "README.md", "[a](docs/errors.md#gone)", /names no heading/],
+  ["a link in front matter leads to a page", "docs/new.md", "---\na:\n  link: /gone\n---\n", /gone\.md leads nowhere/],
+  ["a page of the site stays on the site", "docs/new.md", "[a](../server/src/app.ts)", /leads out of the docs site/],
   [
     "a money table is named only in wallet/",
     "server/src/usage/usage.ts",

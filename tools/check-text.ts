@@ -5,6 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { deadLinks } from "./check-links.ts";
 import { missingFromLock } from "./complete-lock.ts";
 
 type Files = ReadonlyMap<string, string>;
@@ -39,6 +40,7 @@ export function findFaults(files: Files): string[] {
     ...fileNamesSayWhatTheyHold(files),
     ...everyDependencyIsExplained(files),
     ...versionsAreExact(files),
+    ...deadLinks(files),
   ];
 }
 
@@ -146,7 +148,7 @@ function byPath([left]: [string, string], [right]: [string, string]): number {
   return left < right ? -1 : 1;
 }
 
-/** Every file that is tracked or would be, as text. A file that holds a zero byte is not text. */
+/** Every file that is tracked or would be, as text. A file that holds a zero byte is not text, and is empty here. */
 function repositoryFiles(): Files {
   // The owner of a checkout in CI is often someone else; reading a list of names is safe all the same.
   const list = ["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
@@ -156,7 +158,7 @@ function repositoryFiles(): Files {
   // Git still lists a file that was deleted but not yet committed, and names links as well.
   const present = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile());
   const texts = present.map((path): [string, string] => [path, readFileSync(path, "utf8")]);
-  return new Map(texts.filter(([, text]) => !text.includes("\0")));
+  return new Map(texts.map(([path, text]) => [path, text.includes("\0") ? "" : text]));
 }
 
 if (import.meta.main) {

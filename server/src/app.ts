@@ -1,9 +1,12 @@
 import { createSecretKey } from "node:crypto";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Config, serverSettings } from "./config.ts";
 import { openConnections } from "./connections.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
 import type { Pool } from "./db/pool.ts";
+import { docsRoutes } from "./docs-site/docs-site.ts";
 import { readCredential } from "./http/credentials.ts";
 import { createHttpServer, problemOf } from "./http/http-server.ts";
 import { NoAnswer } from "./http/no-answer.ts";
@@ -103,8 +106,9 @@ export function createApp(config: ServerConfig, log: Log): App {
     ...managementRoutes(config, log, management),
   ];
 
+  const docs = builtDocs();
   const http = createHttpServer({
-    routes: [...routes, ...descriptions(routes, config)],
+    routes: [...routes, ...descriptions(routes, config, docs.length > 0), ...docs],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     log,
@@ -156,17 +160,24 @@ function managementRoutes(config: ServerConfig, log: Log, management: { tenant: 
 }
 
 /** What describes the other routes, and itself. */
-function descriptions(routes: readonly Route[], config: ServerConfig): Route[] {
+function descriptions(routes: readonly Route[], config: ServerConfig, hasDocs: boolean): Route[] {
   let openapi: string | undefined;
   const described = publicRoutes({
     publicUrl: config.publicUrl,
     securityContact: config.securityContact,
+    hasDocs,
     readOpenapi() {
       openapi ??= JSON.stringify(describeRoutes([...routes, ...described], { version, serverUrl: config.publicUrl }));
       return openapi;
     },
   });
   return described;
+}
+
+/** Where `npm run docs:build` has run. A server without the docs is whole all the same. */
+function builtDocs(): Route[] {
+  const folder = fileURLToPath(new URL("../../docs/.vitepress/dist", import.meta.url));
+  return existsSync(folder) ? docsRoutes(folder) : [];
 }
 
 function operatorParts(db: Pool): OperatorParts {

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
+import { type OpenapiDocument, renderReference } from "./http/render-reference.ts";
 import type { Route } from "./http/route.ts";
 import { type KeyRouteParts, keyRoutes } from "./keys/key-routes.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
@@ -18,11 +19,18 @@ import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
 
-// `npm run generate` writes openapi.json and docs/problems/*.md from the routes and the table of problems.
+// `npm run generate` writes openapi.json, docs/reference.md and docs/problems/*.md from the routes and the table of
+// problems, and docs/changelog.md from CHANGELOG.md.
 // With --check it writes nothing and fails if they are stale.
 
 const root = new URL("../../", import.meta.url);
-const files = new Map<string, string>([["openapi.json", openapi()]]);
+const description = openapi();
+const files = new Map<string, string>([
+  ["openapi.json", description],
+  ["docs/reference.md", renderReference(JSON.parse(description) as OpenapiDocument)],
+  ["docs/problems/index.md", problemIndex()],
+  ["docs/changelog.md", changelog()],
+]);
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
 
 if (process.argv.includes("--check")) check();
@@ -49,7 +57,7 @@ function openapi(): string {
     ...topUpRoutes(nothing),
     ...autoTopUpRoutes(nothing),
     webhookRoute(nothing),
-    ...publicRoutes({ publicUrl: "", securityContact: undefined, readOpenapi: () => "" }),
+    ...publicRoutes({ publicUrl: "", securityContact: undefined, hasDocs: false, readOpenapi: () => "" }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;
 }
@@ -66,6 +74,26 @@ function problemMarkdown(code: ProblemCode): string {
     `\`\`\`json\n${JSON.stringify(exampleOf(code), null, 2)}\n\`\`\``,
     "",
   ].join("\n\n");
+}
+
+function problemIndex(): string {
+  const rows = problemCodes.map((code) => {
+    const { status, title, retryable } = problemRow(code);
+    return `| ${status} | [\`${code}\`](${code}.md) | ${title} | ${retryable ? "yes" : "no"} |`;
+  });
+  return [
+    "<!-- Generated from server/src/problems.ts by `npm run generate`. -->",
+    "# Problems",
+    "Every refusal has one of these codes, and charges nothing. [Errors and retries](../errors.md) says what to do with them.",
+    ["| Status | Code | Means | Retry |", "| --- | --- | --- | --- |", ...rows].join("\n"),
+    "",
+  ].join("\n\n");
+}
+
+/** The changelog's links begin at the root of the repository, those of the site in docs/. */
+function changelog(): string {
+  const text = readFileSync(new URL("CHANGELOG.md", root), "utf8");
+  return `<!-- Generated from CHANGELOG.md by \`npm run generate\`. -->\n\n${text.replaceAll("](docs/", "](")}`;
 }
 
 function existingPages(): string[] {

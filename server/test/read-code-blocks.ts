@@ -1,7 +1,31 @@
 import { readFileSync } from "node:fs";
 
+export interface CodeBlock {
+  language: string;
+  text: string;
+  /** Where it begins in the page. */
+  line: number;
+  /**
+   * What the page says of it, unseen, in a comment right above it: that it prints something, that it fails and prints
+   * something, or why it cannot be run.
+   */
+  mark: { kind: "prints" | "fails" | "not run"; text: string } | undefined;
+}
+
 /** The code blocks of a page that are in a language, in order. */
 export function readCodeBlocks(page: URL, language: string): string[] {
-  const blocks = readFileSync(page, "utf8").matchAll(/^```(\w*)\n(.*?)^```$/gms);
-  return [...blocks].flatMap(([, name, text = ""]) => (name === language ? [text] : []));
+  return parseCodeBlocks(readFileSync(page, "utf8")).flatMap((block) =>
+    block.language === language ? [block.text] : [],
+  );
+}
+
+/** Every code block of a page, in order. */
+export function parseCodeBlocks(page: string): CodeBlock[] {
+  const blocks = page.matchAll(/^(?:<!-- (prints|fails|not run): ([^\n]+) -->\n)?```(\w*)\n(.*?)^```$/gms);
+  return [...blocks].map(({ 0: whole, 1: kind, 2: said = "", 3: language = "", 4: text = "", index }) => ({
+    language,
+    text,
+    line: page.slice(0, index + whole.indexOf("```")).split("\n").length,
+    mark: kind === undefined ? undefined : { kind: kind as "prints" | "fails" | "not run", text: said },
+  }));
 }

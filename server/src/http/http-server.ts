@@ -198,6 +198,7 @@ function explainNotFound(routes: readonly Route[], request: FastifyRequest): Pro
 }
 
 function matchesPath(pattern: string, path: string): boolean {
+  if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1));
   const wanted = pattern.split("/");
   const given = path.split("/");
   return (

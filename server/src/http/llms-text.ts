@@ -1,5 +1,7 @@
 /** The API in one page of plain text, for a language model that is to write code against it or to call it. */
-export function llmsText(publicUrl: string): string {
+export function llmsText({ publicUrl, hasDocs }: { publicUrl: string; hasDocs: boolean }): string {
+  const pages = ["quickstart", "errors", "idempotency", "budgets", "test-mode", "reference"];
+  const docs = pages.map((page) => `- ${publicUrl}/docs/${page}.md\n`).join("");
   return `# Pennyblack
 
 > Prepaid web search over HTTP. One operation, 0.01 USD a search, charged only when it answers 200.
@@ -27,5 +29,5 @@ Content-Type: application/json
 
 Full description: ${publicUrl}/openapi.json
 Each error code: ${publicUrl}/problems/insufficient_balance and so on
-`;
+${hasDocs ? `\n## Docs\n\n${docs}` : ""}`;
 }

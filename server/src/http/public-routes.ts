@@ -10,11 +10,13 @@ export interface PublicRouteParts {
   publicUrl: string;
   /** Where a vulnerability is reported: a mailto: or https: address of the operator. */
   securityContact: string | undefined;
+  /** Whether this server has pages under /docs. */
+  hasDocs: boolean;
   readOpenapi: () => string;
 }
 
 /** What anyone may read: the API's description and the page of each problem. */
-export function publicRoutes({ publicUrl, securityContact, readOpenapi }: PublicRouteParts): Route[] {
+export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi }: PublicRouteParts): Route[] {
   return [
     {
       method: "GET",
@@ -51,7 +53,7 @@ export function publicRoutes({ publicUrl, securityContact, readOpenapi }: Public
       problems: [],
       handle: async (_request, reply) => {
         reply.type("text/plain; charset=utf-8");
-        return llmsText(publicUrl);
+        return llmsText({ publicUrl, hasDocs });
       },
     },
     {

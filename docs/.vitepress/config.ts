@@ -1,0 +1,75 @@
+import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { defineConfig } from "vitepress";
+
+// The site under /docs. Every page is a file of this folder; each is also copied as it stands, so that
+// /docs/<page>.md is the Markdown of /docs/<page>.
+
+const start = [
+  { text: "Quickstart", link: "/quickstart" },
+  { text: "Test mode", link: "/test-mode" },
+  { text: "API reference", link: "/reference" },
+];
+
+const guides = [
+  { text: "Errors and retries", link: "/errors" },
+  { text: "Idempotency", link: "/idempotency" },
+  { text: "Budgets for agents", link: "/budgets" },
+  { text: "Ranking", link: "/ranking" },
+  { text: "Top-ups", link: "/top-ups" },
+  { text: "Webhooks", link: "/webhooks" },
+  { text: "Migrating", link: "/migrating" },
+];
+
+const codes = readdirSync(new URL("../problems/", import.meta.url))
+  .map((file) => file.replace(/\.md$/, ""))
+  .toSorted();
+
+export default defineConfig({
+  title: "Pennyblack",
+  description: "Prepaid web search: one cent a search, charged only when it works.",
+  lang: "en",
+  base: "/docs/",
+  // Notes for those who change Pennyblack, not for those who use it.
+  srcExclude: ["decisions/**"],
+  cleanUrls: true,
+  // Keeps what differs from page to page out of inline scripts, which the server's policy does not allow.
+  metaChunk: true,
+  // Or it would insert a style element at run time, which the policy does not allow either.
+  appearance: { disableTransition: false },
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/docs/favicon.svg" }]],
+  markdown: { theme: { light: "github-light-high-contrast", dark: "github-dark-dimmed" } },
+  transformHead: ({ pageData }) => [
+    ["link", { rel: "alternate", type: "text/markdown", href: `/docs/${pageData.relativePath}` }],
+  ],
+  buildEnd({ pages, srcDir, outDir }) {
+    for (const page of pages) {
+      mkdirSync(dirname(join(outDir, page)), { recursive: true });
+      copyFileSync(join(srcDir, page), join(outDir, page));
+    }
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    nav: [
+      { text: "Quickstart", link: "/quickstart" },
+      { text: "Reference", link: "/reference" },
+      { text: "Problems", link: "/problems/" },
+      { text: "Changelog", link: "/changelog" },
+    ],
+    sidebar: [
+      { text: "Start", items: start },
+      { text: "Guides", items: guides },
+      { text: "Operators", items: [{ text: "Self-hosting", link: "/self-hosting" }] },
+      {
+        text: "Problems",
+        collapsed: true,
+        items: [
+          { text: "All codes", link: "/problems/" },
+          ...codes.filter((code) => code !== "index").map((code) => ({ text: code, link: `/problems/${code}` })),
+        ],
+      },
+      { text: "Changelog", link: "/changelog" },
+    ],
+    outline: [2, 3],
+  },
+});

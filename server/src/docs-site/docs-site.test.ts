@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { createHttpServer } from "../http/http-server.ts";
+import { createLog } from "../telemetry/log.ts";
+import { docsRoutes } from "./docs-site.ts";
+
+const parent = mkdtempSync(join(tmpdir(), "pennyblack-docs-"));
+const folder = join(parent, "dist");
+mkdirSync(join(folder, "assets"), { recursive: true });
+mkdirSync(join(folder, "problems"));
+const inline = "document.title";
+const files = {
+  "index.html": "home",
+  "404.html": "not here",
+  "errors.html": `<script src="/docs/assets/app.js"></script><script id="a">${inline}</script>`,
+  "errors.md": "# Errors",
+  "problems/index.html": "problems",
+  "assets/app.js": "1",
+  "notes.exe": "no",
+  "../secret.md": "secret",
+};
+for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+
+const server = createHttpServer({
+  routes: docsRoutes(folder),
+  publicUrl: "http://search.test",
+  trustedProxies: [],
+  log: createLog("silent"),
+  whenStopping: () => ({ isDraining: false, isRefusing: false }),
+  onAnswer: () => {},
+});
+
+after(async () => {
+  await server.close();
+  rmSync(parent, { recursive: true });
+});
+
+const get = (url: string, headers = {}) => server.inject({ method: "GET", url, headers });
+
+test("a page is found with and without its ending, and its Markdown beside it", async () => {
+  for (const url of ["/docs/errors", "/docs/errors.html", "/docs/errors?x=1"]) {
+    const { statusCode, headers, body } = await get(url);
+    assert.deepEqual(
+      [statusCode, headers["content-type"], body],
+      [200, "text/html; charset=utf-8", files["errors.html"]],
+    );
+  }
+  const twin = await get("/docs/errors.md");
+  assert.deepEqual([twin.body, twin.headers["content-type"]], ["# Errors", "text/markdown; charset=utf-8"]);
+  assert.equal((await get("/docs/")).body, "home");
+  assert.equal((await get("/docs/problems/")).body, "problems");
+});
+
+test("a folder without its slash leads to the one with it", async () => {
+  for (const url of ["/docs", "/docs/problems"]) {
+    const { statusCode, headers } = await get(url);
+    assert.deepEqual([statusCode, headers.location], [308, `${url}/`]);
+  }
+});
+
+test("only what was built is served, however it is asked for", async () => {
+  const ways = [
+    "nothing",
+    "../secret.md",
+    "%2e%2e/secret.md",
+    "..%2fsecret.md",
+    "assets/../../secret.md",
+    "notes.exe",
+    "%00",
+  ];
+  for (const way of ways) {
+    const { statusCode, body } = await get(`/docs/${way}`);
+    assert.equal(statusCode, 404, way);
+    assert.notEqual(body, "secret", way);
+  }
+  assert.equal((await get("/docs/nothing")).body, "not here");
+  assert.equal((await server.inject({ method: "POST", url: "/docs/errors" })).statusCode, 405);
+});
+
+test("a page runs the scripts that it was built with and no others", async () => {
+  const policy = String((await get("/docs/errors")).headers["content-security-policy"]);
+  const hash = createHash("sha256").update(inline).digest("base64");
+  assert.ok(policy.includes(`script-src 'self' 'sha256-${hash}';`), policy);
+  assert.ok(!policy.includes("script-src 'unsafe"), policy);
+  assert.match(policy, /default-src 'none'.*frame-ancestors 'none'/);
+});
+
+test("what has a hash in its name is kept for a year, the rest is asked about each time", async () => {
+  assert.equal((await get("/docs/assets/app.js")).headers["cache-control"], "public, max-age=31536000, immutable");
+  const first = await get("/docs/errors");
+  assert.equal(first.headers["cache-control"], "public, no-cache");
+  const again = await get("/docs/errors", { "if-none-match": String(first.headers.etag) });
+  assert.deepEqual([again.statusCode, again.body], [304, ""]);
+});

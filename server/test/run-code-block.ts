@@ -1,0 +1,57 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { CodeBlock } from "./read-code-blocks.ts";
+
+export interface Bench {
+  /** A folder in which `@pennyblack/sdk` is installed from its packed file, and in which curl finds its settings. */
+  folder: string;
+  /** What a caller has set: the address and the keys. */
+  caller: Record<string, string>;
+  /** What an operator has set. */
+  operator: Record<string, string>;
+}
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** Why a block does not do what its page says, or nothing if it does. */
+export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | undefined> {
+  const { language, text, mark } = block;
+  if (mark?.kind === "not run" || language === "text") return undefined;
+  if (language === "json") return faultOfJson(text);
+
+  const command = commandFor(block, bench);
+  if (command === undefined) return `nobody knows how to run "${language}"`;
+  const { code, printed } = await run(command, bench, /^npm run/m.test(text));
+  if ((code !== 0) !== (mark?.kind === "fails")) return `ended with ${code}:\n${printed}`;
+  if (mark !== undefined && !printed.includes(mark.text)) return `did not print ${mark.text}, but:\n${printed}`;
+  return undefined;
+}
+
+function faultOfJson(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function commandFor({ language, text, line }: CodeBlock, { folder }: Bench): [string, string[]] | undefined {
+  if (language === "sh") return ["/bin/sh", ["-euc", text]];
+  if (language === "python") return ["python3", ["-c", text]];
+  if (language !== "ts" && language !== "js") return undefined;
+  const file = join(folder, `block-${line}.${language === "ts" ? "ts" : "mjs"}`);
+  writeFileSync(file, text);
+  return [process.execPath, [file]];
+}
+
+function run([program, words]: [string, string[]], { folder, caller, operator }: Bench, isOperator: boolean) {
+  // A server or an admin command takes an unknown PENNYBLACK_ setting for a typo.
+  const env = { PATH: process.env["PATH"] ?? "", CURL_HOME: folder, ...(isOperator ? operator : caller) };
+  return new Promise<{ code: string | number; printed: string }>((done) => {
+    execFile(program, words, { cwd: isOperator ? root : folder, env, timeout: 60_000 }, (error, out, err) =>
+      done({ code: error === null ? 0 : (error.code ?? error.signal ?? "nothing"), printed: `${out}${err}` }),
+    );
+  });
+}
