@@ -2,8 +2,9 @@ import { randomUUIDv7 } from "node:crypto";
 import Fastify from "fastify";
 import { readConfig } from "../server/src/config.ts";
 import { mostBodyBytes } from "../server/src/http/read-body.ts";
+import { openLenses } from "../server/src/lenses/lenses.ts";
 import { createCaller } from "../server/src/providers/call-provider.ts";
-import { rank } from "../server/src/ranking/rank.ts";
+import { createRanking } from "../server/src/ranking/ranking.ts";
 import { cleanResults } from "../server/src/search/clean-results.ts";
 import { parseSearch } from "../server/src/search/parse-search.ts";
 
@@ -11,9 +12,10 @@ import { parseSearch } from "../server/src/search/parse-search.ts";
 // no ledger, no headers of ours, no log, no metrics. What the billed server does more slowly is the price of the rest.
 // The options of Fastify and the caller are those of server/src/http/http-server.ts and server/src/app.ts.
 
-const config = readConfig(["host", "port", "upstreams"]);
+const config = readConfig(["host", "port", "upstreams", "lenses"]);
 const [upstream] = config.upstreams;
 if (!upstream) throw new Error("the benchmark gives an upstream");
+const ranking = createRanking(openLenses(config.lenses).current);
 const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
 const app = Fastify({
   logger: false,
@@ -43,7 +45,7 @@ app.post("/v1/search", async (request, reply) => {
   const options = { signal: new AbortController().signal, deadlineMs: 10_000 };
   const answer = await caller.callProvider(upstream, input, options);
   if (!answer.ok) throw new Error(answer.reason);
-  const results = rank({ results: cleanResults(answer.hits), n: input.n });
+  const { results } = ranking.rank({ ...input, results: cleanResults(answer.hits) });
   reply.header("content-type", "application/json; charset=utf-8");
   return Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
 });

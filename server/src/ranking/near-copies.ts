@@ -14,6 +14,8 @@ export interface Fingerprint {
   windowCount: number;
   least: number;
   otherLeast: number;
+  /** Made when first compared in full, and kept: pages of one template meet each other again and again. */
+  windows: Set<number> | undefined;
 }
 
 /** With fewer, there is too little text to call anything a copy of it. */
@@ -31,7 +33,7 @@ export function takeFingerprint(text: ShownText): Fingerprint {
     if (hash < least) least = hash;
     if (other < otherLeast) otherLeast = other;
   }
-  return { text, windowCount, least, otherLeast };
+  return { text, windowCount, least, otherLeast, windows: undefined };
 }
 
 export function isCopyOfAny(one: Fingerprint, others: readonly Fingerprint[]): boolean {
@@ -44,8 +46,9 @@ export function isCopyOfAny(one: Fingerprint, others: readonly Fingerprint[]): b
 
 function areCopies(one: Fingerprint, other: Fingerprint): boolean {
   if (other.windowCount < fewestWindows) return false;
-  const left = windowSet(one.text);
-  const right = windowSet(other.text);
+  one.windows ??= windowSet(one.text);
+  other.windows ??= windowSet(other.text);
+  const [left, right] = [one.windows, other.windows];
   const shared = left.intersection(right).size;
   return shared >= sharedPartOfCopies * (left.size + right.size - shared);
 }
