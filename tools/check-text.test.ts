@@ -32,6 +32,7 @@ const faults: [guarantee: string, path: string, text: string, expected: RegExp][
     "\n[a](docs/gone.md)",
     /README\.md:2: the link to docs\/gone\.md leads nowhere/,
   ],
+  ["a change of the API is in the changelog", "openapi.json", '{ "paths": { "/v2": {} } }', /the API has changed/],
   ["a link leads to a heading", "README.md", "[a](docs/errors.md#gone)", /names no heading/],
   ["a link in front matter leads to a page", "docs/new.md", "---\na:\n  link: /gone\n---\n", /gone\.md leads nowhere/],
   ["a page of the site stays on the site", "docs/new.md", "[a](../server/src/app.ts)", /leads out of the docs site/],
