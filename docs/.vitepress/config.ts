@@ -71,5 +71,10 @@ export default defineConfig({
       { text: "Changelog", link: "/changelog" },
     ],
     outline: [2, 3],
+    notFound: {
+      title: "There is no such page",
+      quote: "It may have moved. The search above looks through all of them.",
+      linkText: "Docs home",
+    },
   },
 });
