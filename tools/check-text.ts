@@ -5,6 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { unloggedApiChange } from "./check-changelog.ts";
 import { deadLinks } from "./check-links.ts";
 import { missingFromLock } from "./complete-lock.ts";
 
@@ -41,6 +42,7 @@ export function findFaults(files: Files): string[] {
     ...everyDependencyIsExplained(files),
     ...versionsAreExact(files),
     ...deadLinks(files),
+    ...unloggedApiChange(files),
   ];
 }
 
