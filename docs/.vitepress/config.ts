@@ -53,7 +53,7 @@ export default defineConfig({
     nav: [
       { text: "Quickstart", link: "/quickstart" },
       { text: "Reference", link: "/reference" },
-      { text: "Problems", link: "/problems/" },
+      { text: "Problems", link: "/problems" },
       { text: "Changelog", link: "/changelog" },
     ],
     sidebar: [
@@ -64,8 +64,8 @@ export default defineConfig({
         text: "Problems",
         collapsed: true,
         items: [
-          { text: "All codes", link: "/problems/" },
-          ...codes.filter((code) => code !== "index").map((code) => ({ text: code, link: `/problems/${code}` })),
+          { text: "All codes", link: "/problems" },
+          ...codes.map((code) => ({ text: code, link: `/problems/${code}` })),
         ],
       },
       { text: "Changelog", link: "/changelog" },
