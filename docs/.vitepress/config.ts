@@ -53,7 +53,7 @@ export default defineConfig({
     nav: [
       { text: "Quickstart", link: "/quickstart" },
       { text: "Reference", link: "/reference" },
-      { text: "Problems", link: "/problems/" },
+      { text: "Problems", link: "/problems" },
       { text: "Changelog", link: "/changelog" },
     ],
     sidebar: [
@@ -64,12 +64,17 @@ export default defineConfig({
         text: "Problems",
         collapsed: true,
         items: [
-          { text: "All codes", link: "/problems/" },
-          ...codes.filter((code) => code !== "index").map((code) => ({ text: code, link: `/problems/${code}` })),
+          { text: "All codes", link: "/problems" },
+          ...codes.map((code) => ({ text: code, link: `/problems/${code}` })),
         ],
       },
       { text: "Changelog", link: "/changelog" },
     ],
     outline: [2, 3],
+    notFound: {
+      title: "There is no such page",
+      quote: "It may have moved. The search above looks through all of them.",
+      linkText: "Docs home",
+    },
   },
 });

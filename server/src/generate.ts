@@ -28,7 +28,7 @@ const description = openapi();
 const files = new Map<string, string>([
   ["openapi.json", description],
   ["docs/reference.md", renderReference(JSON.parse(description) as OpenapiDocument)],
-  ["docs/problems/index.md", problemIndex()],
+  ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
 ]);
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
@@ -79,12 +79,12 @@ function problemMarkdown(code: ProblemCode): string {
 function problemIndex(): string {
   const rows = problemCodes.map((code) => {
     const { status, title, retryable } = problemRow(code);
-    return `| ${status} | [\`${code}\`](${code}.md) | ${title} | ${retryable ? "yes" : "no"} |`;
+    return `| ${status} | [\`${code}\`](problems/${code}.md) | ${title} | ${retryable ? "yes" : "no"} |`;
   });
   return [
     "<!-- Generated from server/src/problems.ts by `npm run generate`. -->",
     "# Problems",
-    "Every refusal has one of these codes, and charges nothing. [Errors and retries](../errors.md) says what to do with them.",
+    "Every refusal has one of these codes, and charges nothing. [Errors and retries](errors.md) says what to do with them.",
     ["| Status | Code | Means | Retry |", "| --- | --- | --- | --- |", ...rows].join("\n"),
     "",
   ].join("\n\n");

@@ -156,10 +156,10 @@ function describe(schema: Schema, more: string[] = []): string {
   return words === undefined ? facts.join(", ") : `${facts.join(", ")}. ${words}`;
 }
 
-function kindOf({ type, const: constant, anyOf }: Schema): string {
+function kindOf({ type, const: constant, anyOf, items }: Schema): string {
   if (constant !== undefined) return code(String(constant));
   if (anyOf) return [...new Set(anyOf.map((choice) => describe(choice)))].join(" or ");
-  if (type === "array") return "list";
+  if (type === "array") return items?.enum ? `list of ${describe(items)}` : "list";
   return typeof type === "string" ? type : "any";
 }
 

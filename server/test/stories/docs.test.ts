@@ -3,6 +3,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { upstreamVariables } from "../../src/config.ts";
+import { problemCodes } from "../../src/problems.ts";
 import { adapters } from "../../src/providers/providers.ts";
 import { createTestDatabase } from "../database.ts";
 import { installPacked } from "../packed-packages.ts";
@@ -73,11 +74,24 @@ test("the page on self-hosting lists every setting, and no other", () => {
   assert.deepEqual(new Set(listed), new Set([...read, ...adapters.flatMap(upstreamVariables)]));
 });
 
+test("every query on the page on test mode asks for something, and every code can be asked for", async () => {
+  const rows = readFileSync(join(docs, "test-mode.md"), "utf8").matchAll(/^\| `test:(\w+)`/gm);
+  const words = new Set([...rows].map(([, word = ""]) => word).concat(problemCodes));
+  for (const word of words) {
+    const { status, body } = await server.search(wallet.test, { query: `test:${word}` });
+    if (word === "empty") assert.deepEqual([status, body.n], [200, 0]);
+    else if (word.startsWith("upstream_5")) assert.deepEqual([status, body.code], [503, "upstream_error"]);
+    else assert.equal(body.code, word);
+  }
+  const { body } = await server.search(wallet.test, { query: "test:nonsense" });
+  assert.deepEqual([body.status, body.code], [400, "invalid_request"]);
+});
+
 // Elsewhere the built pages may be older than their sources, or not there.
 const skip = process.env["CI"] === undefined && "the docs are built in CI, before the tests";
 test("every page is served, and beside it its Markdown", { skip }, async () => {
   for (const page of pages) {
-    const address = `/docs/${page.replace(/(?:^|(?<=\/))index\.md$|\.md$/, "")}`;
+    const address = `/docs/${page.replace(/^index\.md$|\.md$/, "")}`;
     const { status, headers } = await server.request(address);
     assert.deepEqual([status, headers.get("content-type")], [200, "text/html; charset=utf-8"], address);
     const twin = await server.request(`/docs/${page}`);
