@@ -75,6 +75,7 @@ test("payments are off, or on with a key, and what top-ups may be is checked", (
 test("an unknown setting of ours is refused, and foreign variables are left alone", () => {
   assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_SERCET: "x" }), ["PENNYBLACK_SERCET is not a setting"]);
   assert.deepEqual(faultsOf({ ...whole, PATH: "/bin", POSTGRES_URL: "x", PENNYBLACK_TEST_REDIS_URL: "x" }), []);
+  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_API_KEY: "x", PENNYBLACK_URL: "http://localhost:8080" }), []);
 });
 
 test("a setting of the worker or of the admin command may stand in the server's environment, and the other way round", () => {

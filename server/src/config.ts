@@ -374,11 +374,21 @@ function upstreamVariable(provider: string, part: string): string {
   return `PENNYBLACK_${provider.toUpperCase()}_${part}`;
 }
 
+/** What the command line and the MCP server read; a person may have both in one shell. */
+const settingsOfClients = [
+  "PENNYBLACK_API_KEY",
+  "PENNYBLACK_URL",
+  "PENNYBLACK_MANAGEMENT_KEY",
+  "PENNYBLACK_MCP_BUDGET",
+  "PENNYBLACK_MCP_TOKEN",
+];
+
 /** A misspelt setting would otherwise be ignored in silence. */
 function unknownSettings(environment: NodeJS.ProcessEnv): string[] {
   const known = new Set<string>([
     ...Object.values(settings).map((setting) => setting.variable),
     ...adapters.flatMap(upstreamVariables),
+    ...settingsOfClients,
   ]);
   return Object.keys(environment)
     .filter((name) => name.startsWith("PENNYBLACK_") && !name.startsWith("PENNYBLACK_TEST_") && !known.has(name))
