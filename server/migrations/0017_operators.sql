@@ -151,3 +151,6 @@ grant select on pb.upstream_days to pennyblack_operator;
 grant select (day, charged_micros) on pb.usage_days to pennyblack_operator;
 create policy every_day on pb.usage_days for select to pennyblack_operator using (true);
 
+-- Whose wallets they are.
+grant select (account_id) on pb.wallets to pennyblack_operator;
+grant select on pb.accounts, pb.people, pb.members to pennyblack_operator;

@@ -2,6 +2,7 @@ import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { listAccounts } from "./accounts/accounts.ts";
 import type { Config, serverSettings } from "./config.ts";
 import { openConnections } from "./connections.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
@@ -184,6 +185,7 @@ function operatorParts(db: Pool): OperatorParts {
   return {
     db,
     listWallets: (wanted) => listWallets(db, wanted),
+    listAccounts: (wanted) => listAccounts(db, wanted),
     findEntries: (requestId) => findEntries(db, requestId),
     readReconciliation: () => readReconciliation(db),
     readMargin: (days) => readMargin(db, days),

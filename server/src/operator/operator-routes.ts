@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
+import type { AccountView } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
@@ -13,6 +14,8 @@ import { type AuditLine, readAudit, refund, revokeAnyKey, setSuspended } from ".
 export interface OperatorParts {
   db: Pool;
   listWallets(wanted: { id?: string; name?: string; before?: string; most: number }): Promise<WalletSummary[]>;
+  /** The newest first; with an address, those that this person is a member of. */
+  listAccounts(wanted: { email?: string; most: number }): Promise<AccountView[]>;
   findEntries(requestId: string): Promise<EntryOfWallet[]>;
   readReconciliation(): Promise<unknown>;
   readMargin(days: { from: string; to: string }): Promise<Margin>;
@@ -36,6 +39,7 @@ const readCredit = jsonReader(
 export function operatorRoutes(parts: OperatorParts): OperatorRoute[] {
   const { db } = parts;
   return [
+    { method: "GET", path: "accounts", handle: (request) => showAccounts(parts, request) },
     { method: "GET", path: "wallets", handle: (request) => showWallets(parts, request) },
     {
       method: "GET",
@@ -93,6 +97,26 @@ export function operatorRoutes(parts: OperatorParts): OperatorRoute[] {
     { method: "GET", path: "reconciliation", handle: () => parts.readReconciliation() },
     { method: "GET", path: "audit", handle: (request) => showAudit(db, request) },
   ];
+}
+
+async function showAccounts(parts: OperatorParts, request: FastifyRequest) {
+  const { email, limit } = readParameters(request.query, ["email", "limit"]);
+  const most = readLimit(limit, { usual: 50, most: 200 });
+  const accounts = await parts.listAccounts({ ...(email && { email: email.toLowerCase() }), most });
+  return {
+    accounts: accounts.map(({ id, name, owners, wallets, createdAt, deletedAt }) => ({
+      id,
+      name,
+      owners,
+      wallets: wallets.map((wallet) => ({
+        id: wallet.id,
+        balance: formatUsd(wallet.balance),
+        suspended: wallet.isSuspended,
+      })),
+      created_at: createdAt.toISOString(),
+      deleted_at: deletedAt?.toISOString() ?? null,
+    })),
+  };
 }
 
 async function showWallets(parts: OperatorParts, request: FastifyRequest) {

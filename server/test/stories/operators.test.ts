@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { signUp } from "../../src/accounts/accounts.ts";
 import { reconcile } from "../../src/wallet/reconcile.ts";
 import { keepReport } from "../../src/wallet/wallet.ts";
 import { createTestDatabase } from "../database.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { createTestWallet, type Reply, startTestServer, testPepper } from "../server.ts";
 
 // What an operator does on the internal listener, and the line that every act leaves.
 
@@ -130,6 +131,18 @@ test("wallets are listed newest first, page by page, and found by a part of thei
   assert.equal((await operate("wallets?name=TES")).body.wallets.length > 0, true);
   assert.deepEqual((await operate("wallets?name=nobody")).body.wallets, []);
   assert.equal((await operate(`wallets/${made[0]}`)).body.balance, "0.05");
+});
+
+test("accounts are found by the address of a member", async () => {
+  const wanted = { accountName: "acme", email: "ada@acme.test", personName: "Ada" };
+  const { accountId } = await signUp(db.owner, wanted, { pepper: testPepper });
+  const { accounts } = (await operate("accounts?email=ADA@acme.test")).body;
+  assert.deepEqual(
+    accounts.map((account: Record<string, unknown>) => [account["id"], account["name"], account["owners"]]),
+    [[accountId, "acme", ["ada@acme.test"]]],
+  );
+  assert.equal(accounts[0].wallets[0].balance, "0.00");
+  assert.deepEqual((await operate("accounts?email=nobody@acme.test")).body.accounts, []);
 });
 
 test("the last reconciliation can be read between two of them", async () => {
