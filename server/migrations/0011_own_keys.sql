@@ -149,6 +149,9 @@ begin
     return 'not_found';
   elsif k.revoked_at is not null then
     return 'key_not_active';
+  -- What was rotated away ends when it was said to end: it may be the very key that leaked.
+  elsif changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = the_key) then
+    return 'key_not_active';
   elsif k.mode <> 'live' and jsonb_typeof(changes -> 'budget') = 'object' then
     return 'budget_without_spending';
   end if;

@@ -245,6 +245,8 @@ test("a rotated key lives on for its grace, on the same budget, and then is expi
   assert.equal(await searchOutcome(key), "paid");
   const { body: next } = await manage("POST", `/v1/keys/${id}/rotate`, { grace_seconds: 3_600 });
   assert.deepEqual([next.name, next.searches_per_second, next.rotated_from], ["worker", 50, id]);
+  const revived = await manage("PATCH", `/v1/keys/${id}`, { expires_at: null });
+  assert.deepEqual([revived.status, revived.body.code], [409, "key_not_active"], "its end is decided");
   assert.deepEqual([next.expires_at, next.budget.total.spent], [null, "0.01"]);
   assert.notEqual(next.key, key);
   assert.deepEqual([await searchOutcome(key), await searchOutcome(next.key)], ["paid", "paid"]);
