@@ -2,9 +2,11 @@ import pg from "pg";
 import { Type } from "typebox";
 import { isDefinite } from "../db/lane.ts";
 import type { Pool } from "../db/pool.ts";
+import { cutPage } from "../http/cut-page.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import { Problem, type ProblemCode } from "../problems.ts";
 import {
   budgetWithoutSpending,
@@ -84,9 +86,8 @@ function list({ tenant, enter }: KeyRouteParts): Route {
       const most = readLimit(limit, { usual: 50, most: 100 });
       // One more than asked for tells whether there is a next page.
       const found = await readOwnKeys(tenant, walletId, { before, most: most + 1 }).catch(unavailable);
-      const keys = found.slice(0, most);
-      const last = keys.at(-1);
-      return { keys: keys.map(showKey), next_cursor: found.length > most && last ? toCursor(last.id) : null };
+      const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
+      return { keys: rows.map(showKey), next_cursor: nextCursor };
     },
   };
 }
@@ -234,10 +235,6 @@ function refuseUnlessDone(outcome: KeyOutcome): void {
   if (outcome === "budget_without_spending") throw invalidInput([budgetWithoutSpending]);
   if (outcome === "insufficient_scope") throw lacksScope("keys:write");
   throw new Problem(outcome);
-}
-
-function unavailable(cause: unknown): never {
-  throw new Problem("ledger_unavailable", { cause });
 }
 
 /** A change whose answer was lost may have been made. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { AccountView } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
+import { cutPage } from "../http/cut-page.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
@@ -124,9 +125,8 @@ async function showWallets(parts: OperatorParts, request: FastifyRequest) {
   const most = readLimit(limit, { usual: 50, most: 200 });
   const before = readCursor(cursor);
   const found = await parts.listWallets({ ...(name && { name }), ...(before && { before }), most: most + 1 });
-  const wallets = found.slice(0, most);
-  const last = wallets.at(-1);
-  return { wallets: wallets.map(showWallet), next_cursor: found.length > most && last ? toCursor(last.id) : null };
+  const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
+  return { wallets: rows.map(showWallet), next_cursor: nextCursor };
 }
 
 function showWallet({ id, name, balance, held, isSuspended, createdAt }: WalletSummary) {
@@ -184,9 +184,8 @@ async function showAudit(db: Pool, request: FastifyRequest) {
   const most = readLimit(limit, { usual: 50, most: 200 });
   const before = cursor === undefined ? undefined : BigInt(cursor);
   const found = await readAudit(db, { walletId: wallet, before, most: most + 1 });
-  const lines = found.slice(0, most);
-  const last = lines.at(-1);
-  return { lines: lines.map(showLine), next_cursor: found.length > most && last ? String(last.number) : null };
+  const { rows, nextCursor } = cutPage(found, most, (last) => String(last.number));
+  return { lines: rows.map(showLine), next_cursor: nextCursor };
 }
 
 function showLine({ at, operator, act, walletId, target, reason, outcome, details }: AuditLine) {

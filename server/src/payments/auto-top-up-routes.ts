@@ -1,10 +1,11 @@
 import { Type } from "typebox";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
 import { type AutoTopUpView, dropAutoTopUp, readAutoTopUp, setAutoTopUp } from "../wallet/wallet.ts";
-import { processorProblem, unavailable } from "./refusals.ts";
+import { processorProblem } from "./refusals.ts";
 import { readAmount, type TopUpRouteParts } from "./top-up-routes.ts";
 
 const amount = (description: string) => Type.String({ pattern: "^\\d{1,9}(\\.\\d{1,2})?$", description });

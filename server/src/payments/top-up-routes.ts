@@ -1,16 +1,18 @@
 import { createHmac, type KeyObject } from "node:crypto";
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
+import { cutPage } from "../http/cut-page.ts";
 import { invalidHeader, readIdempotencyKey } from "../http/idempotency-key.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import type { Enter } from "../keys/keys.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
 import { beginTopUp, noteCheckout, noteCustomer, readTopUps, type TopUpView } from "../wallet/wallet.ts";
 import type { PaymentProcessor } from "./payments.ts";
-import { processorProblem, unavailable } from "./refusals.ts";
+import { processorProblem } from "./refusals.ts";
 
 export interface TopUpRouteParts {
   tenant: Pool;
@@ -144,9 +146,8 @@ function listRoute(parts: TopUpRouteParts): Route {
       const most = readLimit(limit, { usual: 50, most: 100 });
       const wanted = { before: readCursor(cursor), most: most + 1 };
       const found = await readTopUps(parts.tenant, walletId, wanted).catch(unavailable);
-      const last = found[most - 1];
-      const next = found.length > most && last ? toCursor(last.id) : null;
-      return { top_ups: found.slice(0, most).map(showTopUp), next_cursor: next };
+      const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
+      return { top_ups: rows.map(showTopUp), next_cursor: nextCursor };
     },
   };
 }

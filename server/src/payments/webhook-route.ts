@@ -2,10 +2,11 @@ import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import { readBody } from "../http/read-body.ts";
 import type { Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems.ts";
 import { applyNews } from "./apply-news.ts";
 import { BadSignature, type PaymentProcessor } from "./payments.ts";
-import { processorProblem, unavailable } from "./refusals.ts";
+import { processorProblem } from "./refusals.ts";
 
 export interface WebhookRouteParts {
   tenant: Pool;

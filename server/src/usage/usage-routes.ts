@@ -1,10 +1,11 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
+import { cutPage } from "../http/cut-page.ts";
 import { invalidParameter, isUuid, readLimit, readMoment, readParameters } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import type { Enter } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
 import { placeOf, readUsage, type UsageGroup, type UsageLine, type UsageWanted, usageGroups } from "./read-usage.ts";
 
 export interface UsageRouteParts {
@@ -72,20 +73,17 @@ export function usageRoutes(parts: UsageRouteParts): Route[] {
         const wanted = readUsageQuery(request.query, Date.now());
         // One more than asked for tells whether there is a next page.
         const { asOf, lines } = await readUsage(parts.tenant, walletId, { ...wanted, most: wanted.most + 1 }).catch(
-          (cause: unknown) => {
-            throw new Problem("ledger_unavailable", { cause });
-          },
+          unavailable,
         );
-        const shown = lines.slice(0, wanted.most);
-        const last = shown.at(-1);
+        const { rows, nextCursor } = cutPage(lines, wanted.most, (last) => toCursor(placeOf(last)));
         return {
           from: wanted.from.toISOString(),
           to: wanted.to.toISOString(),
           by: wanted.by,
           as_of: asOf.toISOString(),
           currency: "usd",
-          usage: shown.map(showLine),
-          next_cursor: lines.length > wanted.most && last ? toCursor(placeOf(last)) : null,
+          usage: rows.map(showLine),
+          next_cursor: nextCursor,
         };
       },
     },

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { asTenant } from "../db/as-tenant.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import { formatUsd, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
 import { readAlerts, setAlerts } from "./alerts.ts";
@@ -70,8 +71,4 @@ export function alertRoutes(parts: WalletRouteParts): Route[] {
 /** One address and nothing that a mail program could read as more: no names, lists, comments or line breaks. */
 function isAddress(text: string): boolean {
   return /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(text);
-}
-
-function unavailable(cause: unknown): never {
-  throw new Problem("ledger_unavailable", { cause });
 }

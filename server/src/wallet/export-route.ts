@@ -2,8 +2,8 @@ import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import { invalidParameter, readMoment, readParameters } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import type { Enter } from "../keys/keys.ts";
-import { Problem } from "../problems.ts";
 import { exportEntries } from "./export-entries.ts";
 
 export function exportRoute(parts: { tenant: Pool; enter: Enter }): Route {
@@ -25,9 +25,7 @@ export function exportRoute(parts: { tenant: Pool; enter: Enter }): Route {
     handle: async (request, reply) => {
       const { walletId } = await parts.enter(request, reply, "wallet:read");
       const range = readExportQuery(request.query);
-      const lines = await exportEntries(parts.tenant, walletId, range).catch((cause: unknown) => {
-        throw new Problem("ledger_unavailable", { cause });
-      });
+      const lines = await exportEntries(parts.tenant, walletId, range).catch(unavailable);
       const day = (moment: Date): string => moment.toISOString().slice(0, 10);
       reply.header("content-type", "text/csv; charset=utf-8; header=present");
       reply.header("content-disposition", `attachment; filename="entries-${day(range.from)}-to-${day(range.to)}.csv"`);

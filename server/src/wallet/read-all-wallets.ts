@@ -1,6 +1,6 @@
 import type { Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
-import type { Entry, WalletView } from "./read-wallet.ts";
+import { type Entry, signedAmount, type WalletView } from "./read-wallet.ts";
 
 // For operators, who see every wallet. Callers see theirs through read-wallet.ts.
 
@@ -33,7 +33,7 @@ export interface EntryOfWallet extends Entry {
 export async function findEntries(db: Queryable, requestId: string): Promise<EntryOfWallet[]> {
   const { rows } = await db.query<EntryOfWallet & { amount: Micros }>(
     `select id, wallet_id as "walletId", kind, search_id as "requestId", created_at as "createdAt",
-       case when to_account = 'wallet' then amount_micros else -amount_micros end as amount
+       ${signedAmount} as amount
      from pb.transfers where id = $1 or (search_id = $1 and kind = 'refund') order by id`,
     [requestId],
   );

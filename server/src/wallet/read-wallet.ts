@@ -141,7 +141,7 @@ export async function readBalanceAt(pool: Pool, walletId: string, moment: Date):
 }
 
 // What is owed beside the wallet moves between other accounts, and is nothing to the wallet itself.
-const signedAmount =
+export const signedAmount =
   "case when to_account = 'wallet' then amount_micros when from_account = 'wallet' then -amount_micros else 0 end";
 const entryColumns = `id, kind, search_id, created_at, ${signedAmount} as amount`;
 

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
+import { cutPage } from "../http/cut-page.ts";
 import {
   invalidParameter,
   isUuid,
@@ -10,6 +11,7 @@ import {
   toCursor,
 } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import type { Enter } from "../keys/keys.ts";
 import { formatUsd, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
@@ -110,17 +112,12 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
         const { most, ...wanted } = readEntriesQuery(request.query);
         // One more than asked for tells whether there is a next page.
         const found = await readEntries(parts.tenant, walletId, { ...wanted, most: most + 1 }).catch(unavailable);
-        const entries = found.slice(0, most);
-        const last = entries.at(-1);
-        return { entries: entries.map(showEntry), next_cursor: found.length > most && last ? toCursor(last.id) : null };
+        const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
+        return { entries: rows.map(showEntry), next_cursor: nextCursor };
       },
     },
     exportRoute(parts),
   ];
-}
-
-function unavailable(cause: unknown): never {
-  throw new Problem("ledger_unavailable", { cause });
 }
 
 function showEntry(entry: Entry) {

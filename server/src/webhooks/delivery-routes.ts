@@ -1,9 +1,11 @@
 import { Type } from "typebox";
+import { cutPage } from "../http/cut-page.ts";
 import { readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems.ts";
 import { type DeliveryView, listDeliveries, replayDelivery, testEndpoint } from "./deliveries.ts";
-import { readId, unavailable, type WebhookRouteParts } from "./webhook-routes.ts";
+import { readId, type WebhookRouteParts } from "./webhook-routes.ts";
 
 const scope = "webhooks:write";
 const uuid = Type.String({ format: "uuid" });
@@ -60,12 +62,8 @@ export function deliveryRoutes({ tenant, enter }: WebhookRouteParts): Route[] {
         const wanted = { endpointId, before, most: most + 1 };
         const found = await listDeliveries(tenant, walletId, wanted).catch(unavailable);
         if (!found) throw new Problem("not_found");
-        const deliveries = found.slice(0, most);
-        const last = deliveries.at(-1);
-        return {
-          deliveries: deliveries.map(showDelivery),
-          next_cursor: found.length > most && last ? toCursor(last.id) : null,
-        };
+        const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
+        return { deliveries: rows.map(showDelivery), next_cursor: nextCursor };
       },
     },
     {

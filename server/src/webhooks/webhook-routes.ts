@@ -5,6 +5,7 @@ import type { Pool } from "../db/pool.ts";
 import { isUuid } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
 import type { Enter } from "../keys/keys.ts";
 import { Problem } from "../problems.ts";
 import { faultOfUrl } from "./check-url.ts";
@@ -205,10 +206,6 @@ export function readId(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (!isUuid(id)) throw new Problem("not_found");
   return id;
-}
-
-export function unavailable(cause: unknown): never {
-  throw new Problem("ledger_unavailable", { cause });
 }
 
 function refuseUrl(body: Partial<Static<typeof createBody>>, allowPrivate: boolean): void {
