@@ -51,8 +51,9 @@ const fewestPartitionDays = 7;
  * one job at once are harmless by their SQL, and the job's key keeps at most one waiting.
  */
 export const crontab = [
-  // These reschedule themselves every few seconds; the lines revive them.
-  "* * * * * sweep ?jobKey=sweep",
+  // These reschedule themselves every few seconds; the lines revive them. The sweep keeps its own appointment, which is
+  // never far: a line is dated by the worker's clock, and one that is ahead would put the next sweep off until then.
+  "* * * * * sweep ?jobKey=sweep&jobKeyMode=preserve_run_at",
   "* * * * * webhooks ?jobKey=webhooks",
   "* * * * * mail ?jobKey=mail",
   "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
