@@ -107,10 +107,13 @@ module.exports = {
       comment:
         "Every slice reads them, so they may import lib and each other only, and the list of providers, whose settings config reads. Types are fine.",
       severity: "error",
-      from: { path: "^server/src/(?:config|problems)\\.ts$" },
+      from: { path: "^server/src/(?:config|read-setting|read-upstreams|problems)\\.ts$" },
       to: {
         path: "^server/",
-        pathNot: ["^server/src/lib/", "^server/src/(?:config|problems|providers/providers)\\.ts$"],
+        pathNot: [
+          "^server/src/lib/",
+          "^server/src/(?:config|read-setting|read-upstreams|problems|providers/providers)\\.ts$",
+        ],
         dependencyTypesNot: ["type-only"],
       },
     },

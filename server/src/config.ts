@@ -1,24 +1,39 @@
-import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Operator } from "./http/operators.ts";
-import type { Pepper } from "./keys/keys.ts";
-import { type Micros, parseUsd } from "./lib/money.ts";
-import type { Adapter, FieldNames, Provider } from "./providers/provider.ts";
+import type { Micros } from "./lib/money.ts";
 import { adapters } from "./providers/providers.ts";
+import {
+  addresses,
+  ConfigFaults,
+  Fault,
+  httpUrl,
+  integer,
+  mailAddress,
+  oneOf,
+  operatorTokens,
+  optional,
+  peppers,
+  postgresUrl,
+  required,
+  secretBytes,
+  secretWord,
+  together,
+  topUpAmount,
+  topUpMost,
+  urlOf,
+  usd,
+  withDefault,
+  withStripe,
+} from "./read-setting.ts";
+import { upstreams, upstreamVariables } from "./read-upstreams.ts";
+
+export { ConfigFaults } from "./read-setting.ts";
+export { upstreamVariables } from "./read-upstreams.ts";
 
 // The only reader of the environment. Every setting is checked before anything starts, and all faults are told
 // at once. A fault names the setting and the rule, never the value, which may be a secret.
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]["read"]> };
-
-export class ConfigFaults extends Error {
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(`The configuration has ${faults.length} fault(s):\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
-    this.faults = faults;
-  }
-}
 
 /** Reads the settings named, all of them or throws. The server, the worker and the admin command need different ones. */
 export function readConfig<Name extends keyof typeof settings>(
@@ -166,213 +181,6 @@ const settings = {
     read: withDefault("info", oneOf("debug", "info", "warn", "error", "silent")),
   },
 } as const;
-
-class Fault extends Error {}
-
-type Parse<Value> = (text: string) => Value;
-
-function required<Value>(parse: Parse<Value>) {
-  return (text: string | undefined): Value => {
-    if (text === undefined) throw new Fault("is required");
-    return parse(text);
-  };
-}
-
-function optional<Value>(parse: Parse<Value>) {
-  return (text: string | undefined): Value | undefined => (text === undefined ? undefined : parse(text));
-}
-
-function withDefault<Value>(value: Value, parse: Parse<Value>) {
-  return (text: string | undefined): Value => (text === undefined ? value : parse(text));
-}
-
-/** Two settings that mean something only together. */
-function together<Value>(other: string, parse: Parse<Value>) {
-  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value | undefined => {
-    if (text === undefined) return undefined;
-    if (!environment[other]?.trim()) throw new Fault(`does nothing without ${other}`);
-    return parse(text);
-  };
-}
-
-function mailAddress(text: string): string {
-  if (!/^[^@\r\n]+@[^@\r\n]+$/.test(text)) throw new Fault('must look like "Pennyblack <alerts@example.com>"');
-  return text;
-}
-
-function integer(least: number, most: number): Parse<number> {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most)
-      throw new Fault(`must be an integer from ${least} to ${most}`);
-    return value;
-  };
-}
-
-function usd(text: string): Micros {
-  const amount = parseUsd(text);
-  if (amount === undefined) throw new Fault("must be an amount in USD such as 0.50");
-  return amount;
-}
-
-function oneOf(...choices: string[]): Parse<string> {
-  return (text) => {
-    if (!choices.includes(text)) throw new Fault(`must be one of ${choices.join(", ")}`);
-    return text;
-  };
-}
-
-function urlOf(...protocols: string[]): Parse<string> {
-  return (text) => {
-    if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
-      throw new Fault(`must be a URL that begins with ${protocols.join(" or ")}`);
-    }
-    return text;
-  };
-}
-
-function postgresUrl(text: string): string {
-  return urlOf("postgres:", "postgresql:")(text);
-}
-
-function httpUrl(text: string): string {
-  const url = new URL(urlOf("http:", "https:")(text));
-  if (url.username || url.password || url.search || url.hash)
-    throw new Fault("must not have credentials, a query or a fragment");
-  return url.href.replace(/\/$/, "");
-}
-
-function secretWord(text: string): string {
-  if (!/^[\x21-\x7e]{8,}$/.test(text)) throw new Fault("must be 8 or more printable characters without spaces");
-  return text;
-}
-
-/** Half a dollar is the least that a card is charged: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts */
-function topUpAmount(text: string): Micros {
-  const amount = parseUsd(text);
-  if (amount === undefined || amount < 500_000n || amount > 999_999_000_000n || amount % 10_000n !== 0n) {
-    throw new Fault("must be an amount in whole cents from 0.50 to 999999.00");
-  }
-  return amount;
-}
-
-function topUpMost(text: string | undefined, environment: NodeJS.ProcessEnv): Micros {
-  const most = text === undefined ? 1_000_000_000n : topUpAmount(text);
-  const least = parseUsd(environment["PENNYBLACK_TOP_UP_MIN"]?.trim() || "5.00");
-  if (least !== undefined && most < least) throw new Fault("must not be less than PENNYBLACK_TOP_UP_MIN");
-  return most;
-}
-
-/** For what does nothing without the key: more likely the key was forgotten. */
-function withStripe<Value>(read: (text: string | undefined) => Value) {
-  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value => {
-    if (text !== undefined && !environment["PENNYBLACK_STRIPE_SECRET_KEY"]?.trim()) {
-      throw new Fault("does nothing without PENNYBLACK_STRIPE_SECRET_KEY");
-    }
-    return read(text);
-  };
-}
-
-function secretBytes(text: string): Buffer {
-  const bytes = Buffer.from(text, "base64");
-  if (bytes.length < 32) throw new Fault("must be at least 32 random bytes in base64 (openssl rand -base64 32)");
-  return bytes;
-}
-
-/** Highest version first. */
-function peppers(text: string): Pepper[] {
-  const list = text.split(",").map((part) => {
-    const match = /^\s*([1-9]\d{0,3}):(.+)$/.exec(part);
-    if (!match) throw new Fault('must look like "1:<base64>" or "1:<base64>,2:<base64>"');
-    return { version: Number(match[1]), bytes: secretBytes(match[2] ?? "") };
-  });
-  if (new Set(list.map((pepper) => pepper.version)).size < list.length) throw new Fault("names a version twice");
-  return list.toSorted((a, b) => b.version - a.version);
-}
-
-function operatorTokens(text: string): Operator[] {
-  const list = text.split(",").map((part) => {
-    const [, name, token] = /^\s*([\w.@-]{1,64}):(\S{32,})\s*$/.exec(part) ?? [];
-    if (!name || !token) throw new Fault('must look like "alice:<token>", a token having 32 characters or more');
-    return { name, token };
-  });
-  if (new Set(list.map(({ name }) => name)).size < list.length) throw new Fault("names an operator twice");
-  return list;
-}
-
-function addresses(text: string): string[] {
-  const list = text.split(",").map((part) => part.trim());
-  for (const entry of list) {
-    const [address = "", bits = "0", ...rest] = entry.split("/");
-    const mostBits = isIP(address) === 6 ? 128 : 32;
-    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > mostBits || rest.length > 0) {
-      throw new Fault("must be addresses or networks, separated by commas");
-    }
-  }
-  return list;
-}
-
-function upstreams(order: string | undefined, environment: NodeJS.ProcessEnv): Provider[] {
-  const faults: string[] = [];
-  const switchedOn = new Map<string, Provider>();
-  for (const adapter of adapters) {
-    try {
-      const provider = readUpstream(adapter, environment);
-      if (provider) switchedOn.set(adapter.name, provider);
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      faults.push(error.message);
-    }
-  }
-  const names = order?.split(",").map((name) => name.trim());
-  if (names && (new Set(names).size < names.length || !names.every((name) => switchedOn.has(name)))) {
-    const choices = [...switchedOn.keys()].join(", ") || "none so far";
-    faults.push(`PENNYBLACK_UPSTREAMS must name providers that have their settings (${choices}), each once`);
-  }
-  if (faults.length > 0) throw new ConfigFaults(faults);
-  if (names) return names.flatMap((name) => switchedOn.get(name) ?? []);
-  return [...switchedOn.values()].toSorted((a, b) => Number(a.costMicros(10) - b.costMicros(10)));
-}
-
-/** The provider, or nothing where the operator has not switched it on. */
-function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Provider | undefined {
-  const { name, usualUrl, usualFields } = adapter;
-  const [switchName = "", ...others] = upstreamVariables(adapter);
-  const given = (part: string): string | undefined => environment[upstreamVariable(name, part)]?.trim() || undefined;
-  if (!environment[switchName]?.trim()) {
-    const idle = others.find((variable) => environment[variable]?.trim());
-    if (idle !== undefined) throw new Fault(`${idle} does nothing without ${switchName}`);
-    return undefined;
-  }
-  const key = given("KEY") ?? "";
-  if (!/^[\x20-\x7e]*$/.test(key)) throw new Fault(`${upstreamVariable(name, "KEY")} must be printable ASCII`);
-  const named = <Value>(part: string, parse: Parse<Value>, usual: Value | undefined): Value | undefined => {
-    const text = given(part);
-    try {
-      return text === undefined ? usual : parse(text);
-    } catch (error) {
-      throw error instanceof Fault ? new Fault(`${upstreamVariable(name, part)} ${error.message}`) : error;
-    }
-  };
-  const fields = named("FIELDS", fieldNames, usualFields) ?? { title: "title", url: "url", snippet: "snippet" };
-  return adapter.create({ url: named("URL", httpUrl, usualUrl) ?? "", key, fields });
-}
-
-function fieldNames(text: string): FieldNames {
-  const [title, url, snippet, ...rest] = text.split(",").map((part) => part.trim());
-  if (!title || !url || !snippet || rest.length > 0) throw new Fault('must look like "title,url,body"');
-  return { title, url, snippet };
-}
-
-/** The setting that switches a provider on, then the others it has. */
-export function upstreamVariables({ name, key, usualFields }: Adapter): string[] {
-  const parts = key === "required" ? ["KEY", "URL"] : ["URL", ...(key === "optional" ? ["KEY"] : [])];
-  return [...parts, ...(usualFields ? ["FIELDS"] : [])].map((part) => upstreamVariable(name, part));
-}
-
-function upstreamVariable(provider: string, part: string): string {
-  return `PENNYBLACK_${provider.toUpperCase()}_${part}`;
-}
 
 /** What the command line and the MCP server read; a person may have both in one shell. */
 const settingsOfClients = [

@@ -1,0 +1,162 @@
+import { isIP } from "node:net";
+import type { Operator } from "./http/operators.ts";
+import type { Pepper } from "./keys/keys.ts";
+import { type Micros, parseUsd } from "./lib/money.ts";
+
+// How the text of a setting becomes its value. A fault says the rule, never the value, which may be a secret.
+
+/** All that is wrong, told at once. */
+export class ConfigFaults extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`The configuration has ${faults.length} fault(s):\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
+    this.faults = faults;
+  }
+}
+
+/** The rule that one setting breaks. */
+export class Fault extends Error {}
+
+export type Parse<Value> = (text: string) => Value;
+
+export function required<Value>(parse: Parse<Value>) {
+  return (text: string | undefined): Value => {
+    if (text === undefined) throw new Fault("is required");
+    return parse(text);
+  };
+}
+
+export function optional<Value>(parse: Parse<Value>) {
+  return (text: string | undefined): Value | undefined => (text === undefined ? undefined : parse(text));
+}
+
+export function withDefault<Value>(value: Value, parse: Parse<Value>) {
+  return (text: string | undefined): Value => (text === undefined ? value : parse(text));
+}
+
+/** Two settings that mean something only together. */
+export function together<Value>(other: string, parse: Parse<Value>) {
+  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value | undefined => {
+    if (text === undefined) return undefined;
+    if (!environment[other]?.trim()) throw new Fault(`does nothing without ${other}`);
+    return parse(text);
+  };
+}
+
+export function mailAddress(text: string): string {
+  if (!/^[^@\r\n]+@[^@\r\n]+$/.test(text)) throw new Fault('must look like "Pennyblack <alerts@example.com>"');
+  return text;
+}
+
+export function integer(least: number, most: number): Parse<number> {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most)
+      throw new Fault(`must be an integer from ${least} to ${most}`);
+    return value;
+  };
+}
+
+export function usd(text: string): Micros {
+  const amount = parseUsd(text);
+  if (amount === undefined) throw new Fault("must be an amount in USD such as 0.50");
+  return amount;
+}
+
+export function oneOf(...choices: string[]): Parse<string> {
+  return (text) => {
+    if (!choices.includes(text)) throw new Fault(`must be one of ${choices.join(", ")}`);
+    return text;
+  };
+}
+
+export function urlOf(...protocols: string[]): Parse<string> {
+  return (text) => {
+    if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
+      throw new Fault(`must be a URL that begins with ${protocols.join(" or ")}`);
+    }
+    return text;
+  };
+}
+
+export function postgresUrl(text: string): string {
+  return urlOf("postgres:", "postgresql:")(text);
+}
+
+export function httpUrl(text: string): string {
+  const url = new URL(urlOf("http:", "https:")(text));
+  if (url.username || url.password || url.search || url.hash)
+    throw new Fault("must not have credentials, a query or a fragment");
+  return url.href.replace(/\/$/, "");
+}
+
+export function secretWord(text: string): string {
+  if (!/^[\x21-\x7e]{8,}$/.test(text)) throw new Fault("must be 8 or more printable characters without spaces");
+  return text;
+}
+
+/** Half a dollar is the least that a card is charged: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts */
+export function topUpAmount(text: string): Micros {
+  const amount = parseUsd(text);
+  if (amount === undefined || amount < 500_000n || amount > 999_999_000_000n || amount % 10_000n !== 0n) {
+    throw new Fault("must be an amount in whole cents from 0.50 to 999999.00");
+  }
+  return amount;
+}
+
+export function topUpMost(text: string | undefined, environment: NodeJS.ProcessEnv): Micros {
+  const most = text === undefined ? 1_000_000_000n : topUpAmount(text);
+  const least = parseUsd(environment["PENNYBLACK_TOP_UP_MIN"]?.trim() || "5.00");
+  if (least !== undefined && most < least) throw new Fault("must not be less than PENNYBLACK_TOP_UP_MIN");
+  return most;
+}
+
+/** For what does nothing without the key: more likely the key was forgotten. */
+export function withStripe<Value>(read: (text: string | undefined) => Value) {
+  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value => {
+    if (text !== undefined && !environment["PENNYBLACK_STRIPE_SECRET_KEY"]?.trim()) {
+      throw new Fault("does nothing without PENNYBLACK_STRIPE_SECRET_KEY");
+    }
+    return read(text);
+  };
+}
+
+export function secretBytes(text: string): Buffer {
+  const bytes = Buffer.from(text, "base64");
+  if (bytes.length < 32) throw new Fault("must be at least 32 random bytes in base64 (openssl rand -base64 32)");
+  return bytes;
+}
+
+/** Highest version first. */
+export function peppers(text: string): Pepper[] {
+  const list = text.split(",").map((part) => {
+    const match = /^\s*([1-9]\d{0,3}):(.+)$/.exec(part);
+    if (!match) throw new Fault('must look like "1:<base64>" or "1:<base64>,2:<base64>"');
+    return { version: Number(match[1]), bytes: secretBytes(match[2] ?? "") };
+  });
+  if (new Set(list.map((pepper) => pepper.version)).size < list.length) throw new Fault("names a version twice");
+  return list.toSorted((a, b) => b.version - a.version);
+}
+
+export function operatorTokens(text: string): Operator[] {
+  const list = text.split(",").map((part) => {
+    const [, name, token] = /^\s*([\w.@-]{1,64}):(\S{32,})\s*$/.exec(part) ?? [];
+    if (!name || !token) throw new Fault('must look like "alice:<token>", a token having 32 characters or more');
+    return { name, token };
+  });
+  if (new Set(list.map(({ name }) => name)).size < list.length) throw new Fault("names an operator twice");
+  return list;
+}
+
+export function addresses(text: string): string[] {
+  const list = text.split(",").map((part) => part.trim());
+  for (const entry of list) {
+    const [address = "", bits = "0", ...rest] = entry.split("/");
+    const mostBits = isIP(address) === 6 ? 128 : 32;
+    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > mostBits || rest.length > 0) {
+      throw new Fault("must be addresses or networks, separated by commas");
+    }
+  }
+  return list;
+}
