@@ -4,7 +4,7 @@
 
 import { spawnSync } from "node:child_process";
 
-const steps = ["format", "lint", "types", "imports", "unused", "stale", "text", "docs:build", "test"];
+const steps = ["format", "lint", "types", "imports", "unused", "stale", "text", "docs:build", "console:build", "test"];
 
 const failedSteps: string[] = [];
 let tests = { passed: 0, failed: 0, skipped: 0 };

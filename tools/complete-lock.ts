@@ -16,8 +16,20 @@ interface Entry {
   optionalDependencies?: Record<string, string>;
 }
 
-const systems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
-const processors = ["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "x64"];
+const systems = [
+  "aix",
+  "android",
+  "darwin",
+  "freebsd",
+  "linux",
+  "netbsd",
+  "openbsd",
+  "openharmony",
+  "sunos",
+  "wasi",
+  "win32",
+];
+const processors = ["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
 /** The optional packages that some package in the lock file asks for and that have no entry in it. */
 export function missingFromLock(lockText: string): { name: string; version: string; dev: boolean }[] {

@@ -1,0 +1,33 @@
+import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
+import { api } from "./client.ts";
+
+export type Role = "owner" | "developer" | "viewer";
+
+export interface WalletOfPerson {
+  id: string;
+  name: string;
+  account_id: string;
+  account_name: string;
+  role: Role;
+  suspended: boolean;
+}
+
+export interface Session {
+  person: null | { id: string; email: string; name: string };
+  fresh_until: string | null;
+  wallets: WalletOfPerson[];
+  sign_in: { email: boolean; oidc: null | { name: string }; sign_up: boolean };
+  features: { payments: boolean; mail: boolean };
+  top_up: { minimum: string; maximum: string };
+  public_url: string;
+}
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: () => api<Session>("/console/api/session"),
+  staleTime: 60_000,
+});
+
+export function useSession(): Session {
+  return useSuspenseQuery(sessionQuery).data;
+}

@@ -1,0 +1,87 @@
+import { Menu, UnstyledButton } from "@mantine/core";
+import { Link, type LinkProps } from "@tanstack/react-router";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import stamp from "../stamp.svg";
+import classes from "./frame.module.css";
+import { useWallet } from "./use-wallet.ts";
+
+export const places = [
+  { to: "/w/$walletId", label: "Overview", icon: "overview" },
+  { to: "/w/$walletId/playground", label: "Playground", icon: "playground" },
+  { to: "/w/$walletId/keys", label: "Keys", icon: "keys" },
+  { to: "/w/$walletId/usage", label: "Usage", icon: "usage" },
+  { to: "/w/$walletId/ledger", label: "Ledger", icon: "ledger" },
+  { to: "/w/$walletId/top-up", label: "Top up", icon: "top-up" },
+  { to: "/w/$walletId/alerts", label: "Alerts", icon: "alerts" },
+  { to: "/w/$walletId/team", label: "Team", icon: "team" },
+] as const satisfies { to: LinkProps["to"]; label: string; icon: IconName }[];
+
+export function Rail() {
+  const { id } = useWallet();
+  return (
+    <nav className={classes.rail} aria-label="Pages">
+      <Link to="/w/$walletId" params={{ walletId: id }} className={classes.brand}>
+        <img src={stamp} alt="" width="20" height="20" />
+        Pennyblack
+      </Link>
+      <ul className={classes.places}>
+        {places.map(({ to, label, icon }) => (
+          <li key={to}>
+            <Link to={to} params={{ walletId: id }} className={classes.place} activeOptions={{ exact: true }}>
+              <Icon name={icon} />
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <ul className={classes.foot}>
+        <li>
+          <a className={classes.place} href="/docs/">
+            <Icon name="docs" />
+            Docs
+          </a>
+        </li>
+      </ul>
+    </nav>
+  );
+}
+
+/** On a phone: the four that are opened most, and the rest. */
+export function BottomBar() {
+  const { id } = useWallet();
+  return (
+    <nav className={classes.bottomBar} aria-label="Pages">
+      {places.slice(0, 4).map(({ to, label, icon }) => (
+        <Link key={to} to={to} params={{ walletId: id }} className={classes.tab} activeOptions={{ exact: true }}>
+          <Icon name={icon} />
+          {label}
+        </Link>
+      ))}
+      <Menu position="top-end" width={200}>
+        <Menu.Target>
+          <UnstyledButton className={classes.tab}>
+            <Icon name="more" />
+            More
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {places.slice(4).map(({ to, label, icon }) => (
+            <Menu.Item
+              key={to}
+              component={Link}
+              to={to}
+              params={{ walletId: id } as never}
+              leftSection={<Icon name={icon} />}
+            >
+              {label}
+            </Menu.Item>
+          ))}
+          <Menu.Divider />
+          <Menu.Item component="a" href="/docs/" leftSection={<Icon name="docs" />}>
+            Docs
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </nav>
+  );
+}

@@ -1,0 +1,5 @@
+import { Page } from "../../parts/page.tsx";
+
+export function Alerts() {
+  return <Page title="Alerts">Soon.</Page>;
+}

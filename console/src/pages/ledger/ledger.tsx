@@ -1,0 +1,5 @@
+import { Page } from "../../parts/page.tsx";
+
+export function Ledger() {
+  return <Page title="Ledger">Soon.</Page>;
+}

@@ -1,0 +1,5 @@
+import { Page } from "../../parts/page.tsx";
+
+export function Playground() {
+  return <Page title="Playground">Soon.</Page>;
+}

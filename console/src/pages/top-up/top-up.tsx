@@ -1,0 +1,5 @@
+import { Page } from "../../parts/page.tsx";
+
+export function TopUp() {
+  return <Page title="TopUp">Soon.</Page>;
+}

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatCount, formatDays, formatMs, formatPercent, formatRelative } from "./format-time.ts";
+
+test("times are told as a person would", () => {
+  const now = new Date("2030-01-31T12:00:00Z");
+  const told = (text: string): string => formatRelative(new Date(text), now);
+  assert.equal(told("2030-01-31T11:59:58Z"), "just now");
+  assert.equal(told("2030-01-31T11:57:00Z"), "3 minutes ago");
+  assert.equal(told("2030-02-02T13:00:00Z"), "in 2 days");
+  assert.equal(told("2030-01-30T11:00:00Z"), "yesterday");
+});
+
+test("every number has its unit", () => {
+  assert.equal(formatDays(6.2), "6 days");
+  assert.equal(formatDays(0.25), "6 hours");
+  assert.equal(formatDays(0.01), "less than an hour");
+  assert.equal(formatMs(412.4), "412 ms");
+  assert.equal(formatMs(4_100), "4.10 s");
+  assert.equal(formatCount(1, "search", "searches"), "1 search");
+  assert.equal(formatCount(1_204, "search", "searches"), "1,204 searches");
+});
+
+test("a share that is not whole is never shown as whole", () => {
+  assert.equal(formatPercent(0.99996), "99.9 %");
+  assert.equal(formatPercent(1), "100 %");
+});
