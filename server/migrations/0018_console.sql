@@ -452,7 +452,7 @@ $$;
 -- Why this session may not change the team, and whose team it is. The account stays locked, and the session and the
 -- role are held, until the caller commits.
 create function pb.refuse_team_change(
-  the_session bytea, the_wallet uuid, out refusal text, out the_account uuid
+  the_session bytea, the_wallet uuid, moves_trust boolean, out refusal text, out the_account uuid
 )
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -469,7 +469,7 @@ begin
     when s.id is null or not pb.is_live(s) then 'session_required'
     when the_role is null then 'not_found'
     when the_role <> 'owner' then 'insufficient_role'
-    when pb.fresh_until(s) <= clock_timestamp() then 'reauthentication_required'
+    when moves_trust and pb.fresh_until(s) <= clock_timestamp() then 'reauthentication_required'
   end;
 end
 $$;
@@ -513,7 +513,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   the_account uuid;
 begin
-  select r.refusal, r.the_account into outcome, the_account from pb.refuse_team_change(the_session, the_wallet) r;
+  select r.refusal, r.the_account into outcome, the_account from pb.refuse_team_change(the_session, the_wallet, true) r;
   if outcome is null and (
     select count(*) from pb.invitations i
     where i.account_id = the_account and i.accepted_at is null and i.expires_at > clock_timestamp()
@@ -532,7 +532,7 @@ $$;
 create function pb.take_back_invitation(the_session bytea, the_wallet uuid, the_invitation uuid) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  r record := pb.refuse_team_change(the_session, the_wallet);
+  r record := pb.refuse_team_change(the_session, the_wallet, false);
 begin
   if r.refusal is not null then
     return r.refusal;
@@ -546,7 +546,7 @@ $$;
 create function pb.change_team(the_session bytea, the_wallet uuid, the_person uuid, new_role pb.member_role) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  r record := pb.refuse_team_change(the_session, the_wallet);
+  r record := pb.refuse_team_change(the_session, the_wallet, true);
 begin
   return coalesce(r.refusal, pb.change_member(r.the_account, the_person, new_role));
 end

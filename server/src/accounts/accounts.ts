@@ -38,6 +38,14 @@ export async function openAccount(db: Queryable, wanted: { name: string; pepper:
   return { accountId, walletId, ...(await createFirstKeys(db, walletId, pepper)) };
 }
 
+/** For an account that begins without anybody. */
+export async function addOwner(db: Queryable, accountId: string, email: string): Promise<void> {
+  await db.query("insert into pb.members (account_id, person_id, role) values ($1, pb.know_person($2, ''), 'owner')", [
+    accountId,
+    email,
+  ]);
+}
+
 async function createFirstKeys(
   db: Queryable,
   walletId: string,
