@@ -7,6 +7,7 @@ import type { Config, serverSettings } from "./config.ts";
 import { type Connections, openConnections } from "./connections.ts";
 import { consoleRoutes } from "./console/console.ts";
 import type { ConsoleParts } from "./console/console-parts.ts";
+import { siteRoutes } from "./console/console-site.ts";
 import { createCookie } from "./console/cookies.ts";
 import { createSignInLimits } from "./console/sign-in-limits.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
@@ -243,7 +244,10 @@ function builtConsole(wiring: ConsoleWiring): Route[] {
   const { config, log, connections } = wiring;
   const { peoplePool, tenantPool: tenant } = connections;
   if (!peoplePool) return [];
-  return consoleRoutes(consoleParts(wiring, peoplePool), (enter) => managementRoutes(config, log, { tenant, enter }));
+  const folder = fileURLToPath(new URL("../../console/dist", import.meta.url));
+  const pages = existsSync(folder) ? siteRoutes(folder, "index.html") : [];
+  const manage = (enter: Enter): Route[] => managementRoutes(config, log, { tenant, enter });
+  return [...pages, ...consoleRoutes(consoleParts(wiring, peoplePool), manage)];
 }
 
 function consoleParts(wiring: ConsoleWiring, people: Pool): ConsoleParts {

@@ -90,7 +90,11 @@ test("a stolen session cannot make a key without a new sign-in, neither here nor
 
   const again = await world.signIn(email);
   assert.equal((await again.send("POST", keys, { mode: "live", name: "mine" })).status, 200);
-  assert.equal((await browser.send("POST", keys, { mode: "live", name: "thief's" })).status, 403, "only the new session");
+  assert.equal(
+    (await browser.send("POST", keys, { mode: "live", name: "thief's" })).status,
+    403,
+    "only the new session",
+  );
 });
 
 test("the database itself refuses a session that is over, of a stranger, of a viewer or of a suspended wallet", async () => {
@@ -112,7 +116,10 @@ test("the database itself refuses a session that is over, of a stranger, of a vi
     ["seen_at", "7 days"],
   ]) {
     const was = await db.owner.query(`select ${column} as at from pb.sessions where id = $1`, [session]);
-    await db.owner.query(`update pb.sessions set ${column} = clock_timestamp() - $2::interval where id = $1`, [session, age]);
+    await db.owner.query(`update pb.sessions set ${column} = clock_timestamp() - $2::interval where id = $1`, [
+      session,
+      age,
+    ]);
     assert.equal(await mint(walletId, session), "session_required");
     await db.owner.query(`update pb.sessions set ${column} = $2 where id = $1`, [session, was.rows[0].at]);
   }

@@ -43,7 +43,9 @@ test("it answers and charges as /v1/search does for that key, reasons included",
   assert.match(reply.headers.get("server-timing") ?? "", /hold.*upstream.*capture/);
   assert.equal(reply.headers.get("wallet-charge"), "0.01;currency=usd");
   assert.equal(Number((Number(balance) - Number((await server.readMoney(managementKey)).balance)).toFixed(2)), 0.01);
-  const { body } = await browser.get(`wallets/${walletId}/wallet/entries?request_id=${reply.headers.get("request-id")}`);
+  const { body } = await browser.get(
+    `wallets/${walletId}/wallet/entries?request_id=${reply.headers.get("request-id")}`,
+  );
   assert.equal(body.entries.length, 1);
   assert.equal((await play({ key_id: keyId, ...question })).headers.get("rank-explain"), null);
 });
@@ -67,7 +69,13 @@ test("the key's budget, its networks, its life and its wallet are looked at as f
     assert.equal(body.code, code);
   }
   const keyId = await keyIdOf("live");
-  for (const fault of [{}, { query: "cats", n: 0 }, { query: 5 }, { query: "cats", category: "x" }, { query: "x", more: 1 }]) {
+  for (const fault of [
+    {},
+    { query: "cats", n: 0 },
+    { query: 5 },
+    { query: "cats", category: "x" },
+    { query: "x", more: 1 },
+  ]) {
     const { status, body } = await play({ key_id: keyId, ...fault });
     assert.deepEqual([status, body.code, body.charged], [400, "invalid_request", false]);
   }

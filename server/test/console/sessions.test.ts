@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
 import { hash } from "node:crypto";
+import { after, test } from "node:test";
 import { createConsoleWorld, makeToken, someone } from "../console-world.ts";
 
 // Who is signed in, from the link to the end of the session.
@@ -32,7 +32,14 @@ test("a link signs its person in once, and only the digests of link and session 
   assert.equal(status, 200);
   assert.equal(body.person.email, email);
   assert.deepEqual(body.wallets, [
-    { id: walletId, name: `Account of ${email}`, account_id: accountId, account_name: `Account of ${email}`, role: "owner", suspended: false },
+    {
+      id: walletId,
+      name: `Account of ${email}`,
+      account_id: accountId,
+      account_name: `Account of ${email}`,
+      role: "owner",
+      suspended: false,
+    },
   ]);
   const freshMs = Date.parse(body.fresh_until) - Date.now();
   assert.ok(freshMs > 14 * 60_000 && freshMs <= 15 * 60_000, body.fresh_until);
@@ -46,7 +53,8 @@ test("a link signs its person in once, and only the digests of link and session 
   assert.deepEqual([again.status, again.body.code, again.headers.get("set-cookie")], [400, "link_not_valid", null]);
   const kept = await db.owner.query("select t::text || s::text as row from pb.sign_in_tokens t, pb.sessions s");
   for (const secret of [token, browser.token()]) {
-    for (const { row } of kept.rows) assert.ok(!row.includes(Buffer.from(secret).toString("hex")) && !row.includes(secret));
+    for (const { row } of kept.rows)
+      assert.ok(!row.includes(Buffer.from(secret).toString("hex")) && !row.includes(secret));
     assert.ok(kept.rows.some(({ row }) => row.includes(hash("sha256", secret, "hex"))));
     assert.ok(!server.logged().includes(secret), "a token is in the log");
   }

@@ -250,9 +250,7 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
 };
 
 /** Someone with that role in an account of its own. */
-async function signInAs(
-  role: Role,
-): Promise<{ browser: Browser; walletId: string; personId: string; email: string }> {
+async function signInAs(role: Role): Promise<{ browser: Browser; walletId: string; personId: string; email: string }> {
   const email = someone(role);
   const { accountId, walletId: own } = await openTestAccount(db, role === "owner" ? email : someone("boss"));
   if (role !== "owner") await addTestMember(db, accountId, email, role);
