@@ -23,6 +23,7 @@ const frontDoors = {
   webhooks: "webhooks?",
   operator: "operator",
   "docs-site": "docs-site",
+  console: "console",
   admin: "admin",
 };
 
@@ -107,12 +108,12 @@ module.exports = {
       comment:
         "Every slice reads them, so they may import lib and each other only, and the list of providers, whose settings config reads. Types are fine.",
       severity: "error",
-      from: { path: "^server/src/(?:config|read-setting|read-upstreams|problems)\\.ts$" },
+      from: { path: "^server/src/(?:config|read-setting|read-upstreams|problems|problem-row|console-problems)\\.ts$" },
       to: {
         path: "^server/",
         pathNot: [
           "^server/src/lib/",
-          "^server/src/(?:config|read-setting|read-upstreams|problems|providers/providers)\\.ts$",
+          "^server/src/(?:config|read-setting|read-upstreams|problems|problem-row|console-problems|providers/providers)\\.ts$",
         ],
         dependencyTypesNot: ["type-only"],
       },
@@ -155,6 +156,13 @@ module.exports = {
       severity: "error",
       from: { path: "^server/src/", pathNot: [tests, "^server/src/payments/stripe\\.ts$"] },
       to: { path: "(?:^|/)node_modules/stripe/|^stripe(?:/|$)", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "one-file-talks-to-openid-providers",
+      comment: "What is believed of a provider, and how it is checked, is read in one place.",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [tests, "^server/src/console/oidc\\.ts$"] },
+      to: { path: "(?:^|/)node_modules/openid-client/|^openid-client(?:/|$)" },
     },
     {
       name: "no-raw-sockets-in-slices",

@@ -7,10 +7,13 @@ import { makeError, PennyblackError, type ProblemCode } from "./errors.ts";
 const codes: readonly ProblemCode[] = problemCodes;
 
 const kinds: [kind: string, codes: RegExp][] = [
-  ["AuthenticationError", /^(?:api_key_|authentication_required)/],
+  ["AuthenticationError", /^(?:api_key_|authentication_required|session_required)/],
   ["BalanceError", /^(?:insufficient_balance|balance_reserved)$/],
   ["BudgetError", /_budget_spent$/],
-  ["PermissionError", /^(?:insufficient_scope|ip_not_allowed|account_suspended)$/],
+  [
+    "PermissionError",
+    /^(?:insufficient_(?:scope|role)|ip_not_allowed|account_suspended|csrf_refused|reauthentication_required|sign_up_closed)$/,
+  ],
   ["RateLimitError", /^(?:rate|concurrency)_limited$/],
   ["UpstreamError", /^upstream_/],
   ["ServerError", /^(?:internal_error|overloaded|shutting_down|\w+_unavailable|payments_not_configured)$/],

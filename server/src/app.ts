@@ -4,7 +4,12 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { listAccounts } from "./accounts/accounts.ts";
 import type { Config, serverSettings } from "./config.ts";
-import { openConnections } from "./connections.ts";
+import { type Connections, openConnections } from "./connections.ts";
+import { consoleRoutes } from "./console/console.ts";
+import type { ConsoleParts } from "./console/console-parts.ts";
+import { siteRoutes } from "./console/console-site.ts";
+import { createCookie } from "./console/cookies.ts";
+import { createSignInLimits } from "./console/sign-in-limits.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
 import type { Pool } from "./db/pool.ts";
 import { docsRoutes } from "./docs-site/docs-site.ts";
@@ -18,8 +23,10 @@ import type { Route } from "./http/route.ts";
 import { keyRoutes } from "./keys/key-routes.ts";
 import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
 import { noteKeyUses } from "./keys/note-uses.ts";
+import { findOwnCaller } from "./keys/own-caller.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
+import { formatUsd } from "./lib/money.ts";
 import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
 import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
 import { createStripe } from "./payments/stripe.ts";
@@ -31,11 +38,11 @@ import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
 import { createRanking, type Ranking } from "./ranking/ranking.ts";
 import { cleanResults } from "./search/clean-results.ts";
 import { createFindHits } from "./search/find-hits.ts";
-import { createLimits, type EnterLimits } from "./search/limits.ts";
+import { createLimits, type EnterLimits, type LimitedKey } from "./search/limits.ts";
 import { noteCall } from "./search/note-call.ts";
 import { createRouter, type Router } from "./search/routing.ts";
 import type { SearchParts } from "./search/search.ts";
-import { searchRoutes } from "./search/search-routes.ts";
+import { answerSearch, searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createTally, readMargin, type Tally } from "./usage/usage.ts";
@@ -73,6 +80,9 @@ export interface App {
 /** Reading the books is cheap for one and dear for all: the tenants share a few connections. */
 const managementLimits = { searchesPerSecond: 200, searchesInFlight: 16 };
 
+/** One address at the console's door. A whole office may sit behind it. */
+const placeLimits = { searchesPerSecond: 200, searchesInFlight: 64 };
+
 /** The only wiring: every slice is built here and handed to the others as functions. Listens to nothing yet. */
 export function createApp(config: ServerConfig, log: Log): App {
   const metrics = createMetrics();
@@ -101,15 +111,17 @@ export function createApp(config: ServerConfig, log: Log): App {
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
+  const search = searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally });
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally })),
+    ...searchRoutes(search),
     ...lensRoutes(lenses, config.publicUrl),
     ...managementRoutes(config, log, management),
   ];
 
   const docs = builtDocs();
+  const console = builtConsole({ config, log, connections, enterLimits, search, noteKeyUse: keyUses.note });
   const http = createHttpServer({
-    routes: [...routes, ...descriptions(routes, config, docs.length > 0), ...docs],
+    routes: [...routes, ...descriptions(routes, config, docs.length > 0), ...docs, ...console],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     log,
@@ -200,14 +212,71 @@ function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
 function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
   return async function enter(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
-    // Counted apart, so that a key that searches as fast as it may can still ask what is left of its budget; and for
-    // the whole wallet, which may have a thousand keys.
-    const place = await enterLimits({ keyId: `manage ${principal.walletId}`, ...managementLimits });
-    // Whoever has gone by now closes nothing any more.
-    if (reply.raw.destroyed) place.leave();
-    else reply.raw.once("close", () => place.leave());
-    reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
+    await enterWalletLimits(enterLimits, principal.walletId, reply);
     return principal;
+  };
+}
+
+/**
+ * Counted apart, so that a key that searches as fast as it may can still ask what is left of its budget; and for the
+ * whole wallet, which may have a thousand keys.
+ */
+function enterWalletLimits(enterLimits: EnterLimits, walletId: string, reply: FastifyReply): Promise<void> {
+  return enterUntilClosed(enterLimits, { keyId: `manage ${walletId}`, ...managementLimits }, reply);
+}
+
+async function enterUntilClosed(enterLimits: EnterLimits, key: LimitedKey, reply: FastifyReply): Promise<void> {
+  const place = await enterLimits(key);
+  // Whoever has gone by now closes nothing any more.
+  if (reply.raw.destroyed) place.leave();
+  else reply.raw.once("close", () => place.leave());
+  reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
+}
+
+interface ConsoleWiring extends Pick<SearchWiring, "config" | "log" | "enterLimits"> {
+  connections: Connections;
+  search: SearchParts;
+  noteKeyUse: (keyId: string) => void;
+}
+
+/** None where nobody can sign in. */
+function builtConsole(wiring: ConsoleWiring): Route[] {
+  const { config, log, connections } = wiring;
+  const { peoplePool, tenantPool: tenant } = connections;
+  if (!peoplePool) return [];
+  const folder = fileURLToPath(new URL("../../console/dist", import.meta.url));
+  const pages = existsSync(folder) ? siteRoutes(folder, "index.html") : [];
+  const manage = (enter: Enter): Route[] => managementRoutes(config, log, { tenant, enter });
+  return [...pages, ...consoleRoutes(consoleParts(wiring, peoplePool), manage)];
+}
+
+function consoleParts(wiring: ConsoleWiring, people: Pool): ConsoleParts {
+  const { config, connections, enterLimits, search, noteKeyUse } = wiring;
+  const { publicUrl, trialCredit: amount, trialsPerDay: mostPerDay, secret } = config;
+  return {
+    people,
+    publicUrl,
+    secret: createSecretKey(secret),
+    cookie: createCookie("pennyblack", publicUrl),
+    oidc: undefined,
+    limits: createSignInLimits(connections.redis),
+    enterPlaceLimits: (place, reply) =>
+      enterUntilClosed(enterLimits, { keyId: `console ${place}`, ...placeLimits }, reply),
+    enterWalletLimits: (walletId, reply) => enterWalletLimits(enterLimits, walletId, reply),
+    isSignUpOpen: config.signUp === "open",
+    trial: { amount, mostPerDay, secret },
+    features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },
+    topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
+    async findCaller(wanted) {
+      const caller = await findOwnCaller(connections.tenantPool, wanted);
+      noteKeyUse(caller.keyId);
+      return caller;
+    },
+    runSearch: (request, reply, { caller, body, isExplained }) =>
+      answerSearch({ ...search, authenticate: async () => caller }, request, reply, {
+        headers: { ...(request.headers as Record<string, string>), ...(isExplained && { "rank-explain": "1" }) },
+        readBody: async () => Buffer.from(JSON.stringify(body)),
+      }),
   };
 }
 
@@ -327,7 +396,7 @@ function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyRep
   const problem = problemOf(request);
   const charge = String(reply.getHeader("wallet-charge") ?? "");
   const outcome = problem?.code ?? "ok";
-  if (request.routeOptions.url === "/v1/search") {
+  if (request.routeOptions.url === "/v1/search" || request.routeOptions.url?.endsWith("/playground/search")) {
     metrics.countSearch(outcome, reply.elapsedTime / 1_000);
   }
   const line = {

@@ -60,6 +60,7 @@ export const serverSettings = [
   "ledgerDatabaseUrl",
   "tenantDatabaseUrl",
   "operatorDatabaseUrl",
+  "peopleDatabaseUrl",
   "redisUrl",
   "host",
   "port",
@@ -82,6 +83,14 @@ export const serverSettings = [
   "servers",
   "drainMs",
   "webhooksAllowPrivate",
+  "smtpUrl",
+  "signUp",
+  "trialCredit",
+  "trialsPerDay",
+  "oidcIssuer",
+  "oidcClientId",
+  "oidcClientSecret",
+  "oidcName",
   "logLevel",
 ] as const;
 
@@ -112,6 +121,8 @@ const settings = {
   tenantDatabaseUrl: { variable: "PENNYBLACK_TENANT_DATABASE_URL", read: required(postgresUrl) },
   /** As pennyblack_operator: what /operator/* does. Without it, operators see the upstreams and nothing else. */
   operatorDatabaseUrl: { variable: "PENNYBLACK_OPERATOR_DATABASE_URL", read: optional(postgresUrl) },
+  /** As pennyblack_people: who signs in to the console. Without it there is no console. */
+  peopleDatabaseUrl: { variable: "PENNYBLACK_PEOPLE_DATABASE_URL", read: optional(postgresUrl) },
   /** As pennyblack_owner, not through a transaction pooler: migrations, jobs, the admin command. */
   directDatabaseUrl: { variable: "PENNYBLACK_DIRECT_DATABASE_URL", read: required(postgresUrl) },
   /** A superuser, or a role with CREATEROLE that owns the database: only for `database setup`, never for a server. */
@@ -176,6 +187,14 @@ const settings = {
   /** "smtps://user:password@mail.example": without it, nobody is told by e-mail. */
   smtpUrl: { variable: "PENNYBLACK_SMTP_URL", read: together("PENNYBLACK_MAIL_FROM", urlOf("smtp:", "smtps:")) },
   mailFrom: { variable: "PENNYBLACK_MAIL_FROM", read: together("PENNYBLACK_SMTP_URL", mailAddress) },
+  /** Whether whoever signs in may open an account, or only those may who are known or invited. */
+  signUp: { variable: "PENNYBLACK_SIGN_UP", read: withDefault("closed", oneOf("open", "closed")) },
+  /** Sign-in to the console through an OpenID Connect provider. */
+  oidcIssuer: { variable: "PENNYBLACK_OIDC_ISSUER", read: together("PENNYBLACK_OIDC_CLIENT_ID", httpUrl) },
+  oidcClientId: { variable: "PENNYBLACK_OIDC_CLIENT_ID", read: together("PENNYBLACK_OIDC_ISSUER", (text) => text) },
+  oidcClientSecret: { variable: "PENNYBLACK_OIDC_CLIENT_SECRET", read: together("PENNYBLACK_OIDC_ISSUER", secretWord) },
+  /** What its button says. */
+  oidcName: { variable: "PENNYBLACK_OIDC_NAME", read: together("PENNYBLACK_OIDC_ISSUER", (text) => text) },
   logLevel: {
     variable: "PENNYBLACK_LOG_LEVEL",
     read: withDefault("info", oneOf("debug", "info", "warn", "error", "silent")),

@@ -12,13 +12,18 @@ export interface Connections {
   tenantPool: Pool;
   /** None where the operator has not given its address. */
   operatorPool: Pool | undefined;
+  /** None where there is no console. */
+  peoplePool: Pool | undefined;
   redis: Redis | undefined;
   /** Why the database may not be served from, or nothing if it may. */
   check(when: "starting" | "running"): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-type Addresses = Pick<Config, "ledgerDatabaseUrl" | "tenantDatabaseUrl" | "operatorDatabaseUrl" | "redisUrl">;
+type Addresses = Pick<
+  Config,
+  "ledgerDatabaseUrl" | "tenantDatabaseUrl" | "operatorDatabaseUrl" | "peopleDatabaseUrl" | "redisUrl"
+>;
 
 export function openConnections(config: Addresses, log: Log): Connections {
   const onIdleError = (err: Error): void => log.warn({ err }, "an idle database connection failed");
@@ -35,17 +40,18 @@ export function openConnections(config: Addresses, log: Log): Connections {
     connections: 4,
     onIdleError,
   });
-  const operatorPool =
-    config.operatorDatabaseUrl === undefined
-      ? undefined
-      : createPool({ url: config.operatorDatabaseUrl, name: "pennyblack operator", connections: 2, onIdleError });
-  const pools = [ledgerPool, tenantPool, ...(operatorPool ? [operatorPool] : [])];
+  const openOptional = (url: string | undefined, name: string, connections: number): Pool | undefined =>
+    url === undefined ? undefined : createPool({ url, name, connections, onIdleError });
+  const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", 2);
+  const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", 4);
+  const pools = [ledgerPool, tenantPool, operatorPool, peoplePool].filter((pool) => pool !== undefined);
   const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
 
   return {
     ledgerPool,
     tenantPool,
     operatorPool,
+    peoplePool,
     redis,
     async check(when) {
       const fault = await findMigrationFault(ledgerPool, when);

@@ -1,21 +1,9 @@
+import { consoleProblems } from "./console-problems.ts";
+import type { ProblemRow } from "./problem-row.ts";
+
 // The table of refusals: the only source of our error answers, of their pages under /problems, of the errors in
 // openapi.json and of the tests that ask for each one. `detail` is what a caller reads when nothing more
 // particular is known; it says what happened, that nothing was charged where that is in doubt, and what to do.
-
-interface ProblemRow {
-  status: number;
-  title: string;
-  retryable: boolean;
-  detail: string;
-  /** For the page: what leads here and what to do about it, in a few sentences. */
-  page: string;
-  /** Headers that always come with it. */
-  headers?: Record<string, string>;
-  retryAfterSeconds?: number;
-  /** What an occurrence adds, by example. */
-  members?: Record<string, unknown>;
-  occurrenceHeaders?: Record<string, string>;
-}
 
 export const problems = {
   malformed_json: {
@@ -332,6 +320,7 @@ export const problems = {
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
     retryAfterSeconds: 2,
   },
+  ...consoleProblems,
 } as const satisfies Record<string, ProblemRow>;
 
 export type ProblemCode = keyof typeof problems;

@@ -13,12 +13,14 @@ export interface TestDatabase {
   ledgerUrl: string;
   tenantUrl: string;
   operatorUrl: string;
+  peopleUrl: string;
   /** As the owner: may do what no server may, such as moving a hold's expiry into the past. */
   owner: Pool;
   /** As the server's roles. */
   ledger: Pool;
   tenant: Pool;
   operator: Pool;
+  people: Pool;
   drop(): Promise<void>;
 }
 
@@ -39,9 +41,10 @@ export async function createTestDatabase(clusterUrl = superuserUrl): Promise<Tes
   const ledgerUrl = withRole(at.href, "ledger");
   const tenantUrl = withRole(at.href, "tenant");
   const operatorUrl = withRole(at.href, "operator");
-  const pools = [ownerUrl, ledgerUrl, tenantUrl, operatorUrl].map((url) =>
+  const peopleUrl = withRole(at.href, "people");
+  const pools = [ownerUrl, ledgerUrl, tenantUrl, operatorUrl, peopleUrl].map((url) =>
     createPool({ url, name: "test", connections: 8, onIdleError: () => {} }),
-  ) as [Pool, Pool, Pool, Pool];
+  ) as [Pool, Pool, Pool, Pool, Pool];
   return {
     name,
     superuserUrl: at.href,
@@ -49,10 +52,12 @@ export async function createTestDatabase(clusterUrl = superuserUrl): Promise<Tes
     ledgerUrl,
     tenantUrl,
     operatorUrl,
+    peopleUrl,
     owner: pools[0],
     ledger: pools[1],
     tenant: pools[2],
     operator: pools[3],
+    people: pools[4],
     async drop() {
       await Promise.all(pools.map((pool) => pool.end()));
       await asSuperuser(clusterUrl, (client) => client.query(`drop database ${name} with (force)`));

@@ -89,6 +89,7 @@ export function testEnvironment(db: TestDatabase): Record<string, string> {
   return {
     DATABASE_URL: db.ledgerUrl,
     PENNYBLACK_TENANT_DATABASE_URL: db.tenantUrl,
+    PENNYBLACK_PEOPLE_DATABASE_URL: db.peopleUrl,
     PENNYBLACK_SECRET: testSecret,
     PENNYBLACK_KEY_PEPPERS: `1:${testPepper.bytes.toString("base64")}`,
     PENNYBLACK_PUBLIC_URL: "http://search.test",

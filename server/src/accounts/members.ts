@@ -30,25 +30,22 @@ export function changeRole(
   db: Queryable,
   member: { accountId: string; personId: string; role: Role },
 ): Promise<MemberChange> {
-  return keepingAnOwner(
-    db.query("update pb.members set role = $3 where account_id = $1 and person_id = $2", [
-      member.accountId,
-      member.personId,
-      member.role,
-    ]),
-  );
+  return changeMember(db, [member.accountId, member.personId, member.role]);
 }
 
 export function removeMember(db: Queryable, member: { accountId: string; personId: string }): Promise<MemberChange> {
-  return keepingAnOwner(
-    db.query("delete from pb.members where account_id = $1 and person_id = $2", [member.accountId, member.personId]),
-  );
+  return changeMember(db, [member.accountId, member.personId, null]);
 }
 
-/** The database looks at the owners who are left when the statement commits; here that is its end. */
-async function keepingAnOwner(change: Promise<{ rowCount: number | null }>): Promise<MemberChange> {
+async function changeMember(db: Queryable, values: readonly unknown[]): Promise<MemberChange> {
+  const change = db.query<{ outcome: MemberChange }>("select pb.change_member($1, $2, $3) as outcome", [...values]);
+  return keepingAnOwner(change.then(({ rows }) => rows[0]?.outcome ?? "not_found"));
+}
+
+/** The database looks at the owners who are left when the statement commits; for a statement of its own that is its end. */
+export async function keepingAnOwner<Outcome>(change: Promise<Outcome>): Promise<Outcome | "last_owner"> {
   try {
-    return (await change).rowCount === 1 ? "done" : "not_found";
+    return await change;
   } catch (error) {
     if (error instanceof DatabaseError && error.constraint === "an_owner_remains") return "last_owner";
     throw error;

@@ -1,4 +1,4 @@
-import { openAccount } from "../accounts/accounts.ts";
+import { addOwner, openAccount } from "../accounts/accounts.ts";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
@@ -12,14 +12,15 @@ export interface Account {
   managementKey: string;
 }
 
-/** An account of nobody's yet, and what its wallet begins with as a credit of ours: all or nothing. */
+/** An account, of nobody's if no owner is named, and what its wallet begins with as a credit of ours: all or nothing. */
 export function createAccount(
   pool: Pool,
-  wanted: { name: string; balance: Micros; pepper: Pepper },
+  wanted: { name: string; balance: Micros; pepper: Pepper; owner?: string },
   operator: string,
 ): Promise<Account> {
   return inTransaction(pool, async (db) => {
-    const { walletId, liveKey, managementKey } = await openAccount(db, wanted);
+    const { accountId, walletId, liveKey, managementKey } = await openAccount(db, wanted);
+    if (wanted.owner !== undefined) await addOwner(db, accountId, wanted.owner);
     if (wanted.balance > 0n) {
       await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: wanted.balance }]);
     }

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { readConfig } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
-import { createRoles, grantDatabase, roles } from "../db/roles.ts";
+import { createRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 
 export const databaseCommands: Record<string, Command> = {
@@ -24,12 +24,21 @@ async function setUp({ print }: CommandContext): Promise<void> {
 }
 
 async function prepareCluster(adminUrl: string, print: (text: string) => void): Promise<void> {
-  const urls = readConfig(["ledgerDatabaseUrl", "tenantDatabaseUrl", "operatorDatabaseUrl", "directDatabaseUrl"]);
+  const urls = readConfig([
+    "ledgerDatabaseUrl",
+    "tenantDatabaseUrl",
+    "operatorDatabaseUrl",
+    "peopleDatabaseUrl",
+    "directDatabaseUrl",
+  ]);
   const passwords = {
     ledger: readPassword("DATABASE_URL", urls.ledgerDatabaseUrl, "ledger"),
     tenant: readPassword("PENNYBLACK_TENANT_DATABASE_URL", urls.tenantDatabaseUrl, "tenant"),
     ...(urls.operatorDatabaseUrl && {
       operator: readPassword("PENNYBLACK_OPERATOR_DATABASE_URL", urls.operatorDatabaseUrl, "operator"),
+    }),
+    ...(urls.peopleDatabaseUrl && {
+      people: readPassword("PENNYBLACK_PEOPLE_DATABASE_URL", urls.peopleDatabaseUrl, "people"),
     }),
     owner: readPassword("PENNYBLACK_DIRECT_DATABASE_URL", urls.directDatabaseUrl, "owner"),
   };
@@ -72,6 +81,6 @@ function howToMakeRoles(directUrl: string): string {
     ...Object.values(roles).map((role) => `  create role ${role} login noinherit password '...';`),
     `  create database ${database};`,
     `  grant connect, create, temporary on database ${database} to ${roles.owner};`,
-    `  grant connect on database ${database} to ${roles.ledger}, ${roles.tenant}, ${roles.operator};`,
+    `  grant connect on database ${database} to ${servingRoles.join(", ")};`,
   ].join("\n");
 }

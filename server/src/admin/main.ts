@@ -10,6 +10,7 @@ import { createStripe } from "../payments/stripe.ts";
 import { accountCommands } from "./account-commands.ts";
 import { auditCommand } from "./audit-command.ts";
 import { type Command, CommandFailed, UsageError } from "./command.ts";
+import { consoleCommands } from "./console-commands.ts";
 import { databaseCommands } from "./database-commands.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { keyCommands } from "./key-commands.ts";
@@ -24,6 +25,7 @@ import { walletCommands } from "./wallet-commands.ts";
 const nouns: Record<string, Command | Record<string, Command>> = {
   database: databaseCommands,
   account: accountCommands,
+  console: consoleCommands,
   wallet: walletCommands,
   key: keyCommands,
   keys: leakedKeysCommands,

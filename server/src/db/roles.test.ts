@@ -8,7 +8,7 @@ import { seedBudget, seedWallet } from "../../test/seed-wallet.ts";
 import { rollUpUsage } from "../usage/roll-up.ts";
 import { captureBatch, holdBatch } from "../wallet/statements.ts";
 import type { Pool } from "./pool.ts";
-import { refuseRole, roles } from "./roles.ts";
+import { refuseRole, roles, servingRoles } from "./roles.ts";
 
 // The whole schema is walked, so that a table, column, sequence or function added later is refused to the
 // server's roles until someone writes it down here.
@@ -109,6 +109,11 @@ const operatorMayCall = [
   "operator_revoke_key",
   "operator_suspend",
 ];
+/** Each names a session by its digest, and begin_session the address that a provider vouches for. */
+const peopleMayCall = words(
+  "ask_sign_in redeem_sign_in begin_session join_account end_session end_all_sessions show_session enter_wallet",
+  "open_own_account show_team invite_to_team take_back_invitation change_team",
+);
 /** Never a digest, never what was asked or answered. Of the tables with a list, only these columns. */
 const operatorMayRead: Record<string, string[]> = {
   wallets: words("id account_id name credited_micros debited_micros held_micros suspended_at created_at"),
@@ -166,7 +171,7 @@ async function lines(sql: string): Promise<string[]> {
   return rows.map((row) => row.line);
 }
 
-const everyone = `unnest(array['${roles.ledger}', '${roles.tenant}', '${roles.operator}', 'public']) as role`;
+const everyone = `unnest(array['${roles.ledger}', '${roles.tenant}', '${roles.operator}', '${roles.people}', 'public']) as role`;
 
 test("the server's roles, and everybody else, hold exactly the grants that are written here", async () => {
   const granted = await lines(`
@@ -202,6 +207,7 @@ test("the server's roles, and everybody else, hold exactly the grants that are w
       ...ledgerMayCall.map((name) => `${roles.ledger} execute ${name}`),
       ...tenantMayCall.map((name) => `${roles.tenant} execute ${name}`),
       ...operatorMayCall.map((name) => `${roles.operator} execute ${name}`),
+      ...peopleMayCall.map((name) => `${roles.people} execute ${name}`),
       ...Object.entries(operatorMayRead).flatMap(([table, columns]) =>
         columns.map((column) => `${roles.operator} select ${table}.${column}`),
       ),
@@ -213,12 +219,9 @@ test("the server's roles, and everybody else, hold exactly the grants that are w
       ...Object.entries(tenantMayRead).flatMap(([table, columns]) =>
         columns.map((column) => `${roles.tenant} select ${table}.${column}`),
       ),
-      ...[roles.ledger, roles.tenant, roles.operator].flatMap((role) => [
-        `${role} usage schema pb`,
-        `${role} connect database`,
-      ]),
+      ...servingRoles.flatMap((role) => [`${role} usage schema pb`, `${role} connect database`]),
       // Of PostgreSQL itself: the empty schema "public" may be looked into by all.
-      ...[roles.ledger, roles.tenant, roles.operator, "public"].map((role) => `${role} usage schema public`),
+      ...[...servingRoles, "public"].map((role) => `${role} usage schema public`),
     ]),
   );
 });
@@ -260,7 +263,7 @@ test("no role of the server can write to a table or partition, however it tries"
   const found = await tables();
   assert.ok(found.filter((table) => table.isPartition).length >= 30, "the walk saw the partitions");
   for (const { name, column } of found)
-    for (const db of [database.ledger, database.tenant, database.operator])
+    for (const db of [database.ledger, database.tenant, database.operator, database.people])
       for (const sql of [
         `insert into pb.${name} default values`,
         `update pb.${name} set ${column} = ${column}`,
@@ -272,10 +275,11 @@ test("no role of the server can write to a table or partition, however it tries"
         assert.equal(await attempt(db, sql, walletIds[0]), denied, sql);
 });
 
-test("the ledger's role reads no table, and the tenant's no partition and nothing but what is written here", async () => {
+test("the roles of the ledger and of people read no table, and the tenant's no partition and nothing but what is written here", async () => {
   for (const { name, column } of await tables()) {
     const sql = `select ${column} from pb.${name}`;
-    assert.equal(await attempt(database.ledger, sql, walletIds[0]), denied, sql);
+    for (const db of [database.ledger, database.people])
+      assert.equal(await attempt(db, sql, walletIds[0]), denied, sql);
     if (!(name in tenantMayRead)) assert.equal(await attempt(database.tenant, sql, walletIds[0]), denied, sql);
   }
 });
@@ -308,6 +312,7 @@ test("functions that run as the owner trust no search path but the system's", as
 test("a server refuses to serve as a superuser, as the owner or one of its members, or past row-level security", async () => {
   assert.equal(await refuseRole(database.ledger), undefined);
   assert.equal(await refuseRole(database.tenant), undefined);
+  assert.equal(await refuseRole(database.people), undefined);
   assert.match((await refuseRole(database.owner)) ?? "", /owns the ledger/);
   const client = new pg.Client({ connectionString: database.superuserUrl });
   await client.connect();

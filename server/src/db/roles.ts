@@ -2,14 +2,18 @@ import pg from "pg";
 
 /**
  * The owner has the tables and runs migrations and jobs; the others are all the server has: paid searches, the books of
- * one tenant, and the acts of an operator. None is superuser, none bypasses row-level security.
+ * one tenant, the acts of an operator, and people who sign in. None is superuser, none bypasses row-level security.
  */
 export const roles = {
   owner: "pennyblack_owner",
   ledger: "pennyblack_ledger",
   tenant: "pennyblack_tenant",
   operator: "pennyblack_operator",
+  people: "pennyblack_people",
 } as const;
+
+/** Those that the server connects as. */
+export const servingRoles = [roles.ledger, roles.tenant, roles.operator, roles.people];
 
 export type RolePasswords = Partial<Record<keyof typeof roles, string>>;
 
@@ -34,7 +38,7 @@ export async function grantDatabase(client: pg.ClientBase, database: string): Pr
 export async function admitRoles(client: pg.ClientBase, database: string): Promise<void> {
   const name = pg.escapeIdentifier(database);
   await client.query(`grant connect, create, temporary on database ${name} to ${roles.owner}`);
-  await client.query(`grant connect on database ${name} to ${roles.ledger}, ${roles.tenant}, ${roles.operator}`);
+  await client.query(`grant connect on database ${name} to ${servingRoles.join(", ")}`);
 }
 
 /** The same address for another role. */

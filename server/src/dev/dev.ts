@@ -54,12 +54,12 @@ async function runUntilStopped(options: DevOptions): Promise<void> {
 function announce(everything: Everything, options: DevOptions): void {
   const { addresses, account, upstreams, operatorToken, isThrowaway } = everything;
   const { url, opsUrl } = addresses;
-  const { liveKey, testKey, managementKey, walletId } = account;
+  const { liveKey, testKey, managementKey, walletId, signInLink } = account;
   // Since Node itself began, which is as close as we get to when the person pressed Enter.
   const seconds = (performance.now() / 1_000).toFixed(1);
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ url, opsUrl, liveKey, testKey, managementKey, walletId, operatorToken })}\n`
+      ? `${JSON.stringify({ url, opsUrl, liveKey, testKey, managementKey, walletId, operatorToken, signInLink })}\n`
       : welcome({
           url,
           opsUrl,

@@ -17,6 +17,7 @@ export function makeEnvironment(
     PENNYBLACK_PUBLIC_URL: addresses.url,
     PENNYBLACK_DRAIN_MS: "0",
     PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
+    PENNYBLACK_SIGN_UP: "open",
     ...Object.fromEntries(settings),
     HOST: addresses.host,
     PORT: String(addresses.port),
@@ -24,6 +25,7 @@ export function makeEnvironment(
     DATABASE_URL: urls.ledger,
     PENNYBLACK_TENANT_DATABASE_URL: urls.tenant,
     PENNYBLACK_OPERATOR_DATABASE_URL: urls.operator,
+    PENNYBLACK_PEOPLE_DATABASE_URL: urls.people,
     PENNYBLACK_DIRECT_DATABASE_URL: urls.owner,
   };
 }

@@ -9,6 +9,7 @@ export interface DatabaseUrls {
   ledger: string;
   tenant: string;
   operator: string;
+  people: string;
 }
 
 type RoleName = keyof typeof roles;
@@ -18,7 +19,7 @@ const roleNames = Object.keys(roles) as RoleName[];
 export async function prepareDatabase(adminUrl: string): Promise<DatabaseUrls> {
   const passwords = derivePasswords(adminUrl);
   const urls = Object.fromEntries(roleNames.map((name) => [name, withRole(adminUrl, name, passwords[name])]));
-  const { owner = "", ledger = "", tenant = "", operator = "" } = urls;
+  const { owner = "", ledger = "", tenant = "", operator = "", people = "" } = urls;
   const client = await connectAsAdmin(adminUrl);
   try {
     await again(() => makeMissingRoles(client, passwords));
@@ -33,7 +34,7 @@ export async function prepareDatabase(adminUrl: string): Promise<DatabaseUrls> {
       `The database cannot be migrated: ${error instanceof Error ? error.message : String(error)}\nUse an empty one: change the name in DATABASE_URL.`,
     );
   });
-  return { owner, ledger, tenant, operator };
+  return { owner, ledger, tenant, operator, people };
 }
 
 /**

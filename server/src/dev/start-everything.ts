@@ -1,5 +1,6 @@
 import { type Account, createAccount } from "../admin/create-account.ts";
 import { readConfig, serverSettings, workerSettings } from "../config.ts";
+import { makeSignInLink } from "../console/console.ts";
 import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
@@ -28,7 +29,12 @@ export interface StartContext {
 
 export interface DevAccount extends Account {
   testKey: string;
+  /** Signs the account's owner in to the console, once. */
+  signInLink: string;
 }
+
+/** Whom the account of `npm run dev` belongs to. Nobody reads mail there. */
+export const devOwner = "you@pennyblack.test";
 
 export interface Everything {
   addresses: Addresses;
@@ -82,9 +88,12 @@ async function createDevAccount(ownerUrl: string, made: Record<string, string>, 
   if (!pepper) throw new Error("the environment has no pepper");
   const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
   try {
-    const account = await createAccount(pool, { name: `dev ${new Date().toISOString()}`, balance, pepper }, "dev");
+    const name = `dev ${new Date().toISOString()}`;
+    const account = await createAccount(pool, { name, balance, pepper, owner: devOwner }, "dev");
     const test = await createKey(pool, pepper, { walletId: account.walletId, mode: "test", name: "test" });
-    return { ...account, testKey: test.key };
+    const { publicUrl } = readConfig(["publicUrl"], made);
+    const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, lifeMinutes: 24 * 60 });
+    return { ...account, testKey: test.key, signInLink: signInLink ?? "" };
   } finally {
     await pool.end();
   }

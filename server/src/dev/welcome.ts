@@ -1,4 +1,4 @@
-import type { DevAccount } from "./start-everything.ts";
+import { type DevAccount, devOwner } from "./start-everything.ts";
 
 export interface Welcome {
   url: string;
@@ -39,6 +39,8 @@ Pennyblack is ready, after ${seconds} s.
 
   API             ${url}
   health, metrics ${opsUrl}/readyz  ${opsUrl}/metrics
+  console         ${account.signInLink}
+                  signs you in once; another: npm run admin -- console sign-in-link --email ${devOwner}
 
   test key        ${account.testKey}   free, made-up results
   live key        ${account.liveKey}   0.01 USD a search; the wallet has ${balance} USD of play money

@@ -1,5 +1,6 @@
 import { createSecretKey } from "node:crypto";
 import { ConfigFaults, readConfig, workerSettings } from "../config.ts";
+import { forgetSignIns, sendLetters } from "../console/console.ts";
 import { findMigrationFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
@@ -69,6 +70,7 @@ const worker = await startWorker({
     forgetAnswers: (most) => forgetAnswers(pool, most),
     forgetRuns: (most) => forgetRuns(pool, most),
     forgetEvents: (most) => forgetEvents(pool, most),
+    forgetSignIns: (most) => forgetSignIns(pool, most),
     sendWebhooks: (signal) => sendWebhooks(webhooks, signal),
     sendMail: trySendMail,
     makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
@@ -125,7 +127,11 @@ async function trySendMail(most: number): Promise<number> {
   if (!mailer) return 0;
   const topUpUrl = config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`;
   const onFailure = (failure: object): void => log.warn(failure, "mail could not be sent");
-  return sendMail({ pool, mailer, topUpUrl, onFailure }, most);
+  const letters = await sendLetters(
+    { pool, mailer, secret: webhooks.secret, publicUrl: config.publicUrl, onFailure },
+    most,
+  );
+  return letters + (await sendMail({ pool, mailer, topUpUrl, onFailure }, most));
 }
 
 async function findDifferences(): Promise<{ count: number; examples: string[] }> {

@@ -12,6 +12,7 @@ export interface TaskParts {
   forgetAnswers: (most: number) => Promise<number>;
   forgetRuns: (most: number) => Promise<number>;
   forgetEvents: (most: number) => Promise<number>;
+  forgetSignIns: (most: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
   partitionDaysAhead: () => Promise<number>;
   rollUpUsage: (signal: AbortSignal) => Promise<number>;
@@ -42,7 +43,7 @@ const batchSize = 1_000;
 const chargeEveryMs = 5_000;
 const sweepEveryMs = 5_000;
 const webhooksEveryMs = 1_000;
-const mailEveryMs = 5_000;
+const mailEveryMs = 2_000;
 const partitionDays = 14;
 const fewestPartitionDays = 7;
 
@@ -115,7 +116,9 @@ export function createTasks(parts: TaskParts): Tasks {
       const answers = await untilNone(parts.forgetAnswers, signal);
       const runs = await untilNone(parts.forgetRuns, signal);
       const events = await untilNone(parts.forgetEvents, signal);
-      if (answers + runs + events > 0) log.info({ answers, runs, events }, "forgot what is no longer promised");
+      const signIns = await untilNone(parts.forgetSignIns, signal);
+      const total = answers + runs + events + signIns;
+      if (total > 0) log.info({ answers, runs, events, signIns }, "forgot what is no longer promised");
     },
 
     compare_payments: alone(async () => {

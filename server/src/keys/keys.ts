@@ -59,12 +59,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (k
     if (!found) throw new Problem("api_key_invalid");
     if (found.refusal) throw new Problem(found.refusal);
     if (found.allowedIps && !isListed(found.allowedIps, from)) throw new Problem("ip_not_allowed");
-    if (scope !== "any" && !found.scopes.includes(scope)) {
-      throw new Problem("insufficient_scope", {
-        members: { required_scope: scope },
-        headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scope}"` },
-      });
-    }
+    if (scope !== "any" && !found.scopes.includes(scope)) throw lacksScope(scope);
     onUse?.(found.keyId);
     return found;
   }
@@ -183,7 +178,14 @@ function refusalOf(row: KeyRow): FoundKey["refusal"] {
   return row.is_suspended ? "account_suspended" : undefined;
 }
 
-function toBlockList(networks: string[]): BlockList {
+export function lacksScope(scope: Scope): Problem {
+  return new Problem("insufficient_scope", {
+    members: { required_scope: scope },
+    headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+export function toBlockList(networks: string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", bits] = network.split("/");
@@ -194,7 +196,7 @@ function toBlockList(networks: string[]): BlockList {
 }
 
 /** An IPv4 caller on a dual-stack socket looks like ::ffff:192.0.2.1. */
-function isListed(list: BlockList, address: string): boolean {
+export function isListed(list: BlockList, address: string): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
   return list.check(plain, isIPv4(plain) ? "ipv4" : "ipv6");
 }

@@ -5,10 +5,12 @@ import { type KeyBudget, readKeyBudgets } from "../wallet/wallet.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, startOfKey } from "./key-format.ts";
 import { type KeyView, listKeys } from "./list-keys.ts";
 
-// What a management key does to the keys of its wallet. The database decides, under the wallet's lock.
+// What a management key, or a person in the console, does to the keys of a wallet. The database decides, under the
+// wallet's lock.
 
-/** Who acts: a management key and the wallet it belongs to. */
+/** Who acts, and on which wallet. */
 export interface Manager {
+  /** Of a management key, or of a session in its place. */
   keyId: string;
   walletId: string;
 }
@@ -40,7 +42,10 @@ export type KeyOutcome =
   | "api_key_invalid"
   | "api_key_revoked"
   | "api_key_expired"
-  | "account_suspended";
+  | "account_suspended"
+  | "session_required"
+  | "insufficient_role"
+  | "reauthentication_required";
 
 /** Parts of a key, as pb.create_own_key and pb.change_own_key read them: amounts are micros in a string. */
 export interface KeyParts {

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
+import { consoleProblems } from "../console-problems.ts";
 import { readBody } from "../http/read-body.ts";
 import type { Route } from "../http/route.ts";
 import { formatUsd } from "../lib/money.ts";
 import { type ProblemCode, problemCodes } from "../problems.ts";
 import { searchRequestSchema } from "./parse-search.ts";
-import { type SearchAnswer, type SearchParts, search } from "./search.ts";
+import { type SearchAnswer, type SearchParts, type SearchRequest, search } from "./search.ts";
 import { startSteps } from "./steps.ts";
 
 const resultSchema = Type.Object({
@@ -35,7 +36,9 @@ const elsewhere: ProblemCode[] = [
   "payments_not_configured",
   "payment_processor_unavailable",
 ];
-const searchProblems = problemCodes.filter((code: ProblemCode) => !elsewhere.includes(code));
+const searchProblems = problemCodes.filter(
+  (code: ProblemCode) => !elsewhere.includes(code) && !Object.hasOwn(consoleProblems, code),
+);
 
 export function searchRoutes(parts: SearchParts): Route[] {
   return [
@@ -61,7 +64,13 @@ export function searchRoutes(parts: SearchParts): Route[] {
   ];
 }
 
-async function answerSearch(parts: SearchParts, request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+/** `own` stands in for what the request brought, where the caller's words came another way. */
+export async function answerSearch(
+  parts: SearchParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  own: Partial<Pick<SearchRequest, "headers" | "readBody">> = {},
+): Promise<Buffer> {
   const steps = startSteps();
   const left = new AbortController();
   reply.raw.once("close", () => {
@@ -78,6 +87,7 @@ async function answerSearch(parts: SearchParts, request: FastifyRequest, reply: 
         readBody: () => readBody(request.raw),
         signal: left.signal,
         tell: (headers) => void reply.headers(headers),
+        ...own,
       },
       parts,
     );

@@ -63,7 +63,6 @@ export {
   readTopUps,
   type TopUpView,
 } from "./top-ups.ts";
-export { giveTrial } from "./trials.ts";
 
 /** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */
 export interface Ledger {

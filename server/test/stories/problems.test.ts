@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Role } from "../../src/accounts/accounts.ts";
 import { revokeKey } from "../../src/keys/keys.ts";
 import { type ProblemCode, problemCodes } from "../../src/problems.ts";
 import { assertProblem, assertRateLimitHeaders } from "../assert-answer.ts";
+import {
+  addTestMember,
+  type Browser,
+  makeStale,
+  openBrowser,
+  openTestAccount,
+  signInTo,
+  someone,
+} from "../console-world.ts";
 import { createTestDatabase } from "../database.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
 import { openRaw, rawRequest } from "../raw-http.ts";
@@ -63,6 +73,13 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   upstream_not_configured: [503, true, [], ["retry-after"]],
   payments_not_configured: [503, true, [], ["retry-after"]],
   upstream_timeout: [504, true, [], ["proxy-status", "retry-after"]],
+  link_not_valid: [400, false, [], []],
+  session_required: [401, false, [], ["www-authenticate"]],
+  csrf_refused: [403, false, [], []],
+  insufficient_role: [403, false, [], []],
+  reauthentication_required: [403, false, [], []],
+  sign_up_closed: [403, false, [], []],
+  last_owner: [409, false, [], []],
 };
 
 /** What is brought about elsewhere than at a search. */
@@ -206,7 +223,47 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
   payments_not_configured: () => topUp(server),
   // For real it takes 9 seconds; find-hits.test.ts has the same with a shorter deadline.
   upstream_timeout: () => server.search(wallet.test, { query: "test:upstream_timeout" }),
+  link_not_valid: () => inConsole(openBrowser(server), "POST", "sign-in/token", { token: "nonsense" }),
+  session_required: () => inConsole(openBrowser(server), "GET", `wallets/${walletId}/keys`),
+  csrf_refused: async () => {
+    const reply = await server.request("/console/api/sign-out", { method: "POST" });
+    pathOf.set(reply, "/console/api/sign-out");
+    return reply;
+  },
+  insufficient_role: async () => {
+    const { browser, walletId: own } = await signInAs("viewer");
+    return inConsole(browser, "PUT", `wallets/${own}/wallet/alerts`, {});
+  },
+  reauthentication_required: async () => {
+    const { browser, walletId: own, email } = await signInAs("developer");
+    await makeStale(db, email);
+    return inConsole(browser, "POST", `wallets/${own}/keys`, { mode: "live", name: "late" });
+  },
+  sign_up_closed: async () => {
+    const { browser } = await signInAs("viewer");
+    return inConsole(browser, "POST", "accounts", { account_name: "Another", person_name: "" });
+  },
+  last_owner: async () => {
+    const { browser, walletId: own, personId } = await signInAs("owner");
+    return inConsole(browser, "DELETE", `wallets/${own}/members/${personId}`);
+  },
 };
+
+/** Someone with that role in an account of its own. */
+async function signInAs(role: Role): Promise<{ browser: Browser; walletId: string; personId: string; email: string }> {
+  const email = someone(role);
+  const { accountId, walletId: own } = await openTestAccount(db, role === "owner" ? email : someone("boss"));
+  if (role !== "owner") await addTestMember(db, accountId, email, role);
+  const browser = await signInTo(db, server, email);
+  const { body } = await browser.get("session");
+  return { browser, walletId: own, personId: body.person.id, email };
+}
+
+async function inConsole(browser: Browser, method: string, path: string, body?: unknown): Promise<Reply> {
+  const reply = method === "GET" ? await browser.get(path) : await browser.send(method, path, body);
+  pathOf.set(reply, `/console/api/${path}`);
+  return reply;
+}
 
 function topUp(at: TestServer): Promise<Reply> {
   const headers = { "x-api-key": wallet.management, "content-type": "application/json", "idempotency-key": "top-up" };

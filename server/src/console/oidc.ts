@@ -1,0 +1,3 @@
+export interface Oidc {
+  name: string;
+}

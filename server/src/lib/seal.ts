@@ -1,0 +1,28 @@
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from "node:crypto";
+
+// What has to rest somewhere and be read again by us alone. The key is made from our secret and the purpose, such as
+// "webhook secret\0<id>": what was sealed for one thing cannot be opened as another.
+
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export function seal(key: KeyObject, purpose: string, text: string): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv("aes-256-gcm", keyFor(key, purpose), nonce);
+  const sealed = [cipher.update(text, "utf8"), cipher.final()];
+  return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]);
+}
+
+/** Throws if it was sealed for something else, with another secret, or was touched since. */
+export function unseal(key: KeyObject, purpose: string, sealed: Buffer): string {
+  const decipher = createDecipheriv("aes-256-gcm", keyFor(key, purpose), sealed.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  });
+  decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
+  const opened = [decipher.update(sealed.subarray(nonceBytes + tagBytes)), decipher.final()];
+  return Buffer.concat(opened).toString("utf8");
+}
+
+function keyFor(key: KeyObject, purpose: string): Buffer {
+  return createHmac("sha256", key).update(purpose).digest();
+}

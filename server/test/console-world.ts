@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { acceptInvitation, invite, type OpenedAccount, type Role, signUp } from "../src/accounts/accounts.ts";
+import { makeSignInLink } from "../src/console/console.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { type Reply, startTestServer, type TestServer, testPepper } from "./server.ts";
+
+export interface ConsoleWorld {
+  db: TestDatabase;
+  server: TestServer;
+  /** An account with an owner, a wallet with a little money and its first keys. */
+  openAccount(email: string): Promise<OpenedAccount>;
+  addMember(accountId: string, email: string, role: Role): Promise<string>;
+  /** A browser of someone who is known, signed in by a link. */
+  signIn(email: string): Promise<Browser>;
+  /** One that nobody has signed in with. */
+  openBrowser(): Browser;
+  close(): Promise<void>;
+}
+
+/** Keeps cookies and sends what the console's pages send along. */
+export interface Browser {
+  cookies: Map<string, string>;
+  /** The value of the session's cookie. */
+  token(): string;
+  /** Below /console/api/. */
+  get(path: string): Promise<Reply>;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  /** Any path of the server, without following where it leads. */
+  open(path: string, init?: RequestInit): Promise<Reply>;
+}
+
+export const publicUrl = "http://search.test";
+
+export async function createConsoleWorld(settings: Record<string, string> = {}): Promise<ConsoleWorld> {
+  const db = await createTestDatabase();
+  const server = await startTestServer(db, settings);
+  return {
+    db,
+    server,
+    openAccount: (email) => openTestAccount(db, email),
+    addMember: (accountId, email, role) => addTestMember(db, accountId, email, role),
+    signIn: (email) => signInTo(db, server, email),
+    openBrowser: () => openBrowser(server),
+    async close() {
+      await server.close();
+      await db.drop();
+    },
+  };
+}
+
+export function openTestAccount(db: TestDatabase, email: string): Promise<OpenedAccount> {
+  const wanted = { email, personName: "Ada", accountName: `Account of ${email}`, balance: 1_000_000n };
+  return signUp(db.owner, wanted, { pepper: testPepper });
+}
+
+export async function addTestMember(db: TestDatabase, accountId: string, email: string, role: Role): Promise<string> {
+  const made = await invite(db.owner, { accountId, email, role });
+  const joined = await acceptInvitation(db.owner, { token: made?.token ?? "", name: "" });
+  return joined?.personId ?? assert.fail("not joined");
+}
+
+export async function signInTo(db: TestDatabase, server: Pick<TestServer, "url">, email: string): Promise<Browser> {
+  const browser = openBrowser(server);
+  const reply = await browser.send("POST", "sign-in/token", { token: await makeToken(db, email) });
+  assert.equal(reply.status, 200, reply.text);
+  return browser;
+}
+
+/** The token of a link for someone who is known. */
+export async function makeToken(db: TestDatabase, email: string): Promise<string> {
+  const link = await makeSignInLink(db.owner, { email, publicUrl, lifeMinutes: 15 });
+  assert.ok(link, `nobody is known by ${email}`);
+  return tokenIn(link);
+}
+
+export function tokenIn(text: string): string {
+  return /#token=([\w-]+)/.exec(text)?.[1] ?? assert.fail(`no token in: ${text}`);
+}
+
+/** Moves a session's sign-in into the past, as if its person had sat there for so long. */
+export async function makeStale(db: TestDatabase, email: string): Promise<void> {
+  const { rowCount } = await db.owner.query(
+    `update pb.sessions set authenticated_at = clock_timestamp() - interval '15 minutes'
+     where person_id = (select id from pb.people where email = $1)`,
+    [email],
+  );
+  assert.ok(rowCount);
+}
+
+export function openBrowser(server: Pick<TestServer, "url">): Browser {
+  const cookies = new Map<string, string>();
+  async function open(path: string, init: RequestInit = {}): Promise<Reply> {
+    const headers = new Headers(init.headers);
+    if (cookies.size > 0) headers.set("cookie", [...cookies].map((pair) => pair.join("=")).join("; "));
+    const response = await fetch(server.url + path, { ...init, headers, redirect: "manual" });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (/Max-Age=0\b/.test(line)) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json");
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  }
+  return {
+    cookies,
+    token: () => cookies.get("pennyblack") ?? assert.fail("nobody is signed in"),
+    open,
+    get: (path) => open(`/console/api/${path}`),
+    send: (method, path, body, headers = {}) =>
+      open(`/console/api/${path}`, {
+        method,
+        headers: {
+          "x-pennyblack-csrf": "1",
+          origin: publicUrl,
+          "sec-fetch-site": "same-origin",
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      }),
+  };
+}
+
+/** An address that no other test has. */
+export function someone(name: string): string {
+  return `${name}.${randomUUID().slice(0, 8)}@console.test`;
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, test } from "node:test";
+import { type Browser, createConsoleWorld, someone } from "../console-world.ts";
+import { startHostileUpstream } from "../hostile-upstream.ts";
+import { seedBudget } from "../seed-wallet.ts";
+import { createTestKey, createTestWallet, type Reply } from "../server.ts";
+
+// A search from the console is a paid search with the chosen key.
+
+const upstream = await startHostileUpstream();
+const world = await createConsoleWorld({ PENNYBLACK_SEARXNG_URL: upstream.url });
+const { db, server } = world;
+const [owner, viewer] = [someone("owner"), someone("viewer")];
+const { walletId, accountId, liveKey, managementKey } = await world.openAccount(owner);
+await world.addMember(accountId, viewer, "viewer");
+const browser = await world.signIn(owner);
+
+after(async () => {
+  await world.close();
+  await upstream.close();
+});
+
+function play(body: object, by: Browser = browser): Promise<Reply> {
+  return by.send("POST", `wallets/${walletId}/playground/search`, body);
+}
+
+async function keyIdOf(mode: "live" | "test" | "mgmt", more = {}): Promise<string> {
+  const { id } = await createTestKey(db, { walletId, mode, name: mode, ...more });
+  return id;
+}
+
+test("it answers and charges as /v1/search does for that key, reasons included", async () => {
+  const keyId = await keyIdOf("live");
+  const question = { query: "cats", n: 3 };
+  const direct = await server.search(liveKey, question, { "rank-explain": "1" });
+  const { balance } = await server.readMoney(managementKey);
+  const reply = await play({ key_id: keyId, ...question, explain: true });
+  assert.equal(reply.status, 200, reply.text);
+  assert.deepEqual(reply.body, direct.body);
+  for (const header of ["wallet-charge", "rank-lens", "rank-explain", "search-upstreams", "content-type"])
+    assert.equal(reply.headers.get(header), direct.headers.get(header), header);
+  assert.match(reply.headers.get("server-timing") ?? "", /hold.*upstream.*capture/);
+  assert.equal(reply.headers.get("wallet-charge"), "0.01;currency=usd");
+  assert.equal(Number((Number(balance) - Number((await server.readMoney(managementKey)).balance)).toFixed(2)), 0.01);
+  const { body } = await browser.get(
+    `wallets/${walletId}/wallet/entries?request_id=${reply.headers.get("request-id")}`,
+  );
+  assert.equal(body.entries.length, 1);
+  assert.equal((await play({ key_id: keyId, ...question })).headers.get("rank-explain"), null);
+});
+
+test("the key's budget, its networks, its life and its wallet are looked at as for the key itself", async () => {
+  const stranger = await createTestWallet(db, "1.00");
+  const budgetId = await seedBudget(db.owner, walletId, { day: 0n });
+  const revoked = await keyIdOf("live");
+  await db.owner.query("select pb.revoke_key($1, $2)", [walletId, revoked]);
+  for (const [keyId, code] of [
+    [await keyIdOf("live", { budgetId }), "key_budget_spent"],
+    [await keyIdOf("live", { allowedIps: ["10.0.0.0/8"] }), "ip_not_allowed"],
+    [await keyIdOf("live", { expiresAt: new Date(Date.now() - 1) }), "api_key_expired"],
+    [await keyIdOf("mgmt"), "insufficient_scope"],
+    [revoked, "api_key_revoked"],
+    [stranger.liveKeyId, "not_found"],
+    [randomUUIDv7(), "not_found"],
+    ["nonsense", "invalid_request"],
+  ] as const) {
+    const { body } = await play({ key_id: keyId, query: "cats" });
+    assert.equal(body.code, code);
+  }
+  const keyId = await keyIdOf("live");
+  for (const fault of [
+    {},
+    { query: "cats", n: 0 },
+    { query: 5 },
+    { query: "cats", category: "x" },
+    { query: "x", more: 1 },
+  ]) {
+    const { status, body } = await play({ key_id: keyId, ...fault });
+    assert.deepEqual([status, body.code, body.charged], [400, "invalid_request", false]);
+  }
+});
+
+test("a viewer searches with test keys only, and a test key's failing queries fail", async () => {
+  const watching = await world.signIn(viewer);
+  const [live, free] = [await keyIdOf("live"), await keyIdOf("test")];
+  assert.equal((await play({ key_id: live, query: "cats" }, watching)).body.code, "insufficient_role");
+  const reply = await play({ key_id: free, query: "cats" }, watching);
+  assert.deepEqual([reply.status, reply.headers.get("wallet-charge")], [200, "0.00;currency=usd"]);
+  assert.equal((await play({ key_id: free, query: "test:upstream_timeout" }, watching)).body.code, "upstream_timeout");
+});
