@@ -39,6 +39,8 @@ export interface Entry {
   currency: "usd";
   request_id: string | null;
   created_at: string;
+  /** The balance after it. Not in a list that is narrowed to a kind or a search. */
+  balance?: string;
 }
 
 export interface UsageLine {

@@ -45,10 +45,12 @@ import type { SearchParts } from "./search/search.ts";
 import { answerSearch, searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { summaryRoutes } from "./usage/summary-routes.ts";
 import { createTally, readMargin, type Tally } from "./usage/usage.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { alertRoutes } from "./wallet/alert-routes.ts";
+import { searchListRoutes } from "./wallet/search-list-routes.ts";
 import {
   createLedger,
   findEntries,
@@ -164,7 +166,9 @@ function managementRoutes(config: ServerConfig, log: Log, management: { tenant: 
   return [
     ...walletRoutes(management),
     ...keyRoutes({ ...management, pepper: newestPepper(config) }),
+    ...searchListRoutes(management),
     ...usageRoutes(management),
+    ...summaryRoutes(management),
     ...alertRoutes(management),
     ...webhookRoutes(webhooks),
     ...deliveryRoutes(webhooks),

@@ -8,7 +8,12 @@ export function asTenant<Result>(pool: Pool, walletId: string, read: Work<Result
   return inTransaction(pool, withWallet(walletId, read), "begin read only");
 }
 
-/** The same for what changes something. The functions it may call take the wallet from pb.own_wallet(). */
+/** The same, and every statement inside sees the books as they were at the first. */
+export function snapshotAsTenant<Result>(pool: Pool, walletId: string, read: Work<Result>): Promise<Result> {
+  return inTransaction(pool, withWallet(walletId, read), "begin isolation level repeatable read read only");
+}
+
+/** As one wallet, for what changes something. The functions it may call take the wallet from pb.own_wallet(). */
 export function writeAsTenant<Result>(pool: Pool, walletId: string, write: Work<Result>): Promise<Result> {
   return inTransaction(pool, withWallet(walletId, write), "begin");
 }

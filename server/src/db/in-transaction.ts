@@ -4,7 +4,7 @@ import type { Pool, Queryable } from "./pool.ts";
 export async function inTransaction<Result>(
   pool: Pool,
   work: (db: Queryable) => Promise<Result>,
-  begin: "begin" | "begin read only" = "begin",
+  begin: "begin" | "begin read only" | "begin isolation level repeatable read read only" = "begin",
 ): Promise<Result> {
   const client = await pool.connect();
   let failure: Error | undefined;

@@ -34,6 +34,7 @@ const tenantMayCall = [
   "revoke_own_key",
   "rotate_own_key",
   "rotate_webhook_secret",
+  "searches_listed_since",
   "set_alerts",
   "test_webhook",
   "usage_as_of",
@@ -100,6 +101,8 @@ const tenantMayRead: Record<string, string[]> = {
       " ",
     ),
   receivables: ["wallet_id", "owed_micros"],
+  searches: words("id wallet_id key_id mode state price_micros held_at settled_at run_budget_id category outcome"),
+  run_budgets: words("wallet_id name id max_micros spent_micros opened_at expires_at"),
 };
 
 const operatorMayCall = [
@@ -134,7 +137,8 @@ before(async () => {
   database = await createTestDatabase();
   for (const credit of [50_000n, 70_000n]) {
     const seed = await seedWallet(database.owner, { credit });
-    const items = [{ searchId: randomUUIDv7(), ...seed }];
+    const run = { name: "a run", maxMicros: 10_000n, ttlSeconds: 60 };
+    const items = [{ searchId: randomUUIDv7(), ...seed, run }];
     await holdBatch(database.ledger, items);
     await captureBatch(database.ledger, items);
     await seedBudget(database.owner, seed.walletId, { day: 1n });

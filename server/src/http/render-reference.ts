@@ -44,10 +44,10 @@ export interface OpenapiDocument {
 
 /** The first that fits a path is its chapter. */
 const chapters: [title: string, paths: RegExp][] = [
-  ["Search", /^\/v1\/search/],
+  ["Search", /^\/v1\/search$/],
   ["Wallet", /^\/v1\/wallet(?!\/(?:auto-)?top-up)/],
   ["Top-ups", /^\/v1\/wallet/],
-  ["Usage", /^\/v1\/usage/],
+  ["Usage", /^\/v1\/(?:usage|searches|runs)/],
   ["Keys", /^\/v1\/key/],
   ["Webhooks", /^\/v1\/webhooks/],
   ["Ranking rules", /^\/v1\/lenses/],

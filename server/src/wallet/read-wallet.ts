@@ -107,13 +107,16 @@ export async function readEntriesForward(
 
 const dayMs = 86_400_000;
 
+/** An entry bears the id of its search, and an id is at most a day off the moment it was booked. */
+export const mostLateMs = 1.1 * dayMs;
+
 /**
  * What the wallet's entries before a moment sum to, in statements of a day each. It goes back from today's balance, for
  * who asks wants the last weeks rather than the first. The first stretch is read with the balance in one statement and
- * is longer than a day: an entry bears the id of its search, and ids up to a day old can still come.
+ * is longer than a day, because ids up to a day old can still come.
  */
 export async function readBalanceAt(pool: Pool, walletId: string, moment: Date): Promise<Micros> {
-  let edge = Date.now() - 1.1 * dayMs;
+  let edge = Date.now() - mostLateMs;
   const newest = await asTenant(pool, walletId, (db) =>
     db.query<{ balance: Micros; created_at: Date }>(
       `select created_at, credited_micros - debited_micros - (
@@ -143,9 +146,9 @@ export async function readBalanceAt(pool: Pool, walletId: string, moment: Date):
 // What is owed beside the wallet moves between other accounts, and is nothing to the wallet itself.
 export const signedAmount =
   "case when to_account = 'wallet' then amount_micros when from_account = 'wallet' then -amount_micros else 0 end";
-const entryColumns = `id, kind, search_id, created_at, ${signedAmount} as amount`;
+export const entryColumns = `id, kind, search_id, created_at, ${signedAmount} as amount`;
 
-interface EntryRow {
+export interface EntryRow {
   id: string;
   kind: Entry["kind"];
   amount: Micros;
@@ -153,6 +156,6 @@ interface EntryRow {
   created_at: Date;
 }
 
-function toEntry(row: EntryRow): Entry {
+export function toEntry(row: EntryRow): Entry {
   return { id: row.id, kind: row.kind, amount: row.amount, requestId: row.search_id, createdAt: row.created_at };
 }

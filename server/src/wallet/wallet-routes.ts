@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import { cutPage } from "../http/cut-page.ts";
+import { readOwnCursor, toOwnCursor } from "../http/own-cursor.ts";
 import {
   invalidParameter,
   isUuid,
@@ -16,15 +17,14 @@ import type { Enter } from "../keys/keys.ts";
 import { formatUsd, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
 import { exportRoute } from "./export-route.ts";
-import { type Entry, nameOfKind, readEntries, readWallet } from "./read-wallet.ts";
+import { readStatement } from "./read-statement.ts";
+import { type Entry, readEntries, readWallet } from "./read-wallet.ts";
+import { entryKinds, entrySchema, money, showEntry } from "./show-entry.ts";
 
 export interface WalletRouteParts {
   tenant: Pool;
   enter: Enter;
 }
-
-const money = (description: string) =>
-  Type.String({ description: `${description}, in USD as a decimal string.`, pattern: "^-?\\d+\\.\\d{2,6}$" });
 
 const walletSchema = Type.Object(
   {
@@ -40,20 +40,6 @@ const walletSchema = Type.Object(
   },
   { title: "Wallet" },
 );
-
-const entryKinds = ["search", "refund", "top_up", "credit", "reversal", "reinstatement", "settlement"];
-
-const entrySchema = Type.Object({
-  id: Type.String({ format: "uuid" }),
-  kind: Type.Enum(entryKinds, {
-    description:
-      "`reversal`: a payment was refunded or disputed. `reinstatement`: it came back. `settlement`: of a top-up, what was owed.",
-  }),
-  amount: money("What the wallet gained, or lost if negative"),
-  currency: Type.Literal("usd"),
-  request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], { description: "The search it is about." }),
-  created_at: Type.String({ format: "date-time" }),
-});
 
 const entriesSchema = Type.Object(
   {
@@ -96,7 +82,7 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       scope: "wallet:read",
       summary: "List the wallet's entries",
       description:
-        "Every movement of money, newest first. With `request_id`, only those of one search: an empty list a minute after it means that it was not charged.",
+        "Every movement of money, newest first. All pages that follow one first page are the books as they were then: each balance is the one below plus the amount, across pages too. With `request_id`, only those of one search: an empty list a minute after it means that it was not charged.",
       query: {
         request_id: Type.String({ format: "uuid", description: "The Request-Id of a search." }),
         cursor: Type.String({ description: "From `next_cursor` of the page before." }),
@@ -109,26 +95,33 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       problems: ["invalid_request", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await parts.enter(request, reply, "wallet:read");
-        const { most, ...wanted } = readEntriesQuery(request.query);
-        // One more than asked for tells whether there is a next page.
-        const found = await readEntries(parts.tenant, walletId, { ...wanted, most: most + 1 }).catch(unavailable);
-        const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
-        return { entries: rows.map(showEntry), next_cursor: nextCursor };
+        const wanted = readEntriesQuery(request.query);
+        const isWhole = wanted.requestId === undefined && wanted.kind === undefined;
+        return isWhole ? showStatement(parts, walletId, wanted) : showSome(parts, walletId, wanted);
       },
     },
     exportRoute(parts),
   ];
 }
 
-function showEntry(entry: Entry) {
+type EntriesQuery = ReturnType<typeof readEntriesQuery>;
+
+async function showStatement({ tenant }: WalletRouteParts, walletId: string, { cursor, ...wanted }: EntriesQuery) {
+  const { id, figures: [balance = 0n, bookedMicros = 0n] = [] } = readOwnCursor(walletId, cursor, 2) ?? {};
+  const place = id === undefined ? undefined : { id, balance, bookedMicros };
+  const { entries, next } = await readStatement(tenant, walletId, { ...wanted, place }).catch(unavailable);
   return {
-    id: entry.id,
-    kind: nameOfKind(entry.kind),
-    amount: formatUsd(entry.amount),
-    currency: "usd",
-    request_id: entry.requestId,
-    created_at: entry.createdAt.toISOString(),
+    entries: entries.map(showEntry),
+    next_cursor: next ? toOwnCursor(walletId, { id: next.id, figures: [next.balance, next.bookedMicros] }) : null,
   };
+}
+
+async function showSome({ tenant }: WalletRouteParts, walletId: string, { cursor, most, ...wanted }: EntriesQuery) {
+  const before = readCursor(cursor);
+  // One more than asked for tells whether there is a next page.
+  const found = await readEntries(tenant, walletId, { ...wanted, before, most: most + 1 }).catch(unavailable);
+  const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
+  return { entries: rows.map((entry) => showEntry(entry)), next_cursor: nextCursor };
 }
 
 function readEntriesQuery(query: unknown) {
@@ -143,7 +136,7 @@ function readEntriesQuery(query: unknown) {
     kind: kind === "search" ? ("capture" as const) : (kind as Exclude<Entry["kind"], "capture"> | undefined),
     from: readMoment("from", given.from),
     to: readMoment("to", given.to),
-    before: readCursor(given.cursor),
+    cursor: given.cursor,
     most: readLimit(given.limit, { usual: 50, most: 100 }),
   };
 }

@@ -46,6 +46,7 @@ export {
   reversePayment,
 } from "./money-back.ts";
 export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./read-all-wallets.ts";
+export { type RecentHour, type RecentSearches, readRecentSearches } from "./read-searches.ts";
 export { readEntries, readWallet } from "./read-wallet.ts";
 export { formatReport, reconcile } from "./reconcile.ts";
 export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";

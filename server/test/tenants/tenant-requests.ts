@@ -29,6 +29,15 @@ export type MakeRequest = (tenant: Tenant) => Promise<TenantRequest>;
 export const tenantRequests: Record<string, MakeRequest> = {
   "POST /v1/search": async () => ({ body: { query: "cats" } }),
   "GET /v1/wallet/entries": async ({ paidSearch }) => ({ query: { request_id: paidSearch } }),
+  "GET /v1/searches": async (tenant) => {
+    await searchInRun(tenant, tenant.mark);
+    return { query: { key_id: tenant.liveKeyId } };
+  },
+  "GET /v1/searches/{id}": async ({ paidSearch }) => ({ path: { id: paidSearch } }),
+  "GET /v1/runs": async (tenant) => {
+    for (const end of ["a", "b"]) await searchInRun(tenant, `${tenant.mark}-${end}`);
+    return {};
+  },
   "POST /v1/keys": async ({ mark }) => ({ body: { mode: "live", name: `${mark} agent`, budget: { day: "1.00" } } }),
   "GET /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) } }),
   "PATCH /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { searches_per_second: 5 } }),
@@ -65,6 +74,10 @@ export const tenantRequests: Record<string, MakeRequest> = {
     return { path: { id: body.deliveries[0].id } };
   },
 };
+
+async function searchInRun({ manage, live }: Tenant, run: string): Promise<void> {
+  await manage("POST", "/v1/search", { query: "cats" }, { "x-api-key": live, "search-run": `${run}; max=1.00` });
+}
 
 async function openTopUp({ manage, mark }: Tenant): Promise<string> {
   const headers = { "idempotency-key": `${mark} ${randomUUID()}` };

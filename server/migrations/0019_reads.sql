@@ -1,0 +1,126 @@
+-- Why: an owner asks what became of each search, newest first, and an operator how an upstream did hour by hour.
+--
+-- pb.searches has no index by wallet, because every search would pay for it. What was charged is found through its entry in
+-- pb.transfers, which has one. What ended without a charge has an outcome, and test searches cost nothing: an index of each
+-- alone has no row of a search that succeeds, and a capture stays a HOT update. So from now on all that ends unpaid gets an
+-- outcome, also where nobody gave one.
+
+-- As in 0003, and with the outcome.
+create or replace function pb.settle_unpaid(
+  search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamptz,
+  held_until timestamptz default 'infinity'
+) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  ended integer;
+  first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
+  last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
+begin
+  with settled as (
+    update pb.searches s
+    set state = last_state, settled_at = now_at, outcome = coalesce(s.outcome, last_state::text)
+    where s.id = any (search_ids) and s.id between first_id and last_id
+      and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
+      and s.state = 'pending' and s.expires_at <= held_until
+    returning s.*
+  ), wallet_back as (
+    update pb.wallets w set held_micros = w.held_micros - back.micros
+    from (select wallet_id, sum(price_micros)::bigint as micros from settled group by wallet_id) back
+    where w.id = back.wallet_id
+  ), key_budget_back as (
+    update pb.key_budgets b
+    set total_spent_micros = b.total_spent_micros - back.total,
+        day_spent_micros = b.day_spent_micros - back.of_day,
+        month_spent_micros = b.month_spent_micros - back.of_month
+    from (
+      select s.key_budget_id as id,
+        sum(s.price_micros)::bigint as total,
+        coalesce(sum(s.price_micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
+        coalesce(sum(s.price_micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
+      from settled s join pb.key_budgets k on k.id = s.key_budget_id
+      group by s.key_budget_id
+    ) back
+    where b.id = back.id
+  ), run_back as (
+    update pb.run_budgets r set spent_micros = r.spent_micros - back.micros
+    from (
+      select run_budget_id as id, sum(price_micros)::bigint as micros
+      from settled where run_budget_id is not null group by run_budget_id
+    ) back
+    where r.id = back.id
+  ), claims_freed as (
+    delete from pb.idempotency c using settled s
+    where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
+      and c.search_id = s.id
+  )
+  select count(*)::integer into ended from settled;
+  return ended;
+end
+$$;
+
+-- "on only": the old days would have to be read whole, while every search waits. The newest partitions get the indexes here,
+-- as far back as 256 MB of rows go, which is a second; later ones get them when they are made. The list says since when
+-- it knows. To reach further back, for each older day, newest first, and the same for searches_of_tests:
+--   create index concurrently on pb.searches_20300131 (wallet_id, id desc) where outcome is not null and mode = 'live';
+--   alter index pb.searches_unpaid attach partition pb.<its name>;
+create index searches_unpaid on only pb.searches (wallet_id, id desc)
+  where outcome is not null and mode = 'live';
+create index searches_of_tests on only pb.searches (wallet_id, id desc) where mode = 'test';
+
+do $$
+declare
+  the_partition regclass;
+  budget bigint := 256 * 1024 * 1024;
+begin
+  for the_partition in
+    select i.inhrelid from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'pb.searches'::regclass order by c.relname desc
+  loop
+    budget := budget - pg_relation_size(the_partition);
+    exit when budget < 0;
+    execute format(
+      'create index %1$I on %2$s (wallet_id, id desc) where outcome is not null and mode = ''live'';
+       alter index pb.searches_unpaid attach partition pb.%1$I;
+       create index %3$I on %2$s (wallet_id, id desc) where mode = ''test'';
+       alter index pb.searches_of_tests attach partition pb.%3$I',
+      replace(the_partition::text, 'pb.', '') || '_unpaid', the_partition,
+      replace(the_partition::text, 'pb.', '') || '_of_tests'
+    );
+  end loop;
+end
+$$;
+
+-- Since when every search that has ended is in the indexes: the day after the last partition that lacks one, or the day of
+-- the first partition there is.
+create function pb.searches_listed_since() returns timestamptz
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  with days as (
+    select to_date(right(c.relname, 8), 'YYYYMMDD') as day, (
+      select count(*) from pg_index x join pg_inherits xi on xi.inhrelid = x.indexrelid
+      where x.indrelid = c.oid and x.indisvalid
+        and xi.inhparent in ('pb.searches_unpaid'::regclass, 'pb.searches_of_tests'::regclass)
+    ) = 2 as is_listed
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'pb.searches'::regclass
+  )
+  select coalesce(max(day) filter (where not is_listed) + 1, min(day))::timestamp at time zone 'utc' from days;
+end;
+
+-- A wallet's runs, newest first. A search that spends from an open run changes none of these columns.
+create index runs_by_age on pb.run_budgets (wallet_id, opened_at desc, id desc);
+
+grant execute on function pb.searches_listed_since to pennyblack_tenant;
+grant select
+  (id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, run_budget_id, category, outcome)
+  on pb.searches to pennyblack_tenant;
+grant select (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
+  on pb.run_budgets to pennyblack_tenant;
+
+alter table pb.searches enable row level security;
+alter table pb.run_budgets enable row level security;
+
+create policy own_searches on pb.searches for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+create policy own_runs on pb.run_budgets for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));

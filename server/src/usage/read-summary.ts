@@ -1,0 +1,41 @@
+import { snapshotAsTenant } from "../db/as-tenant.ts";
+import type { Pool } from "../db/pool.ts";
+import { type RecentSearches, readRecentSearches } from "../wallet/wallet.ts";
+import { type HourCount, type Summary, summarize, summaryBegins } from "./summarize.ts";
+
+export interface WalletUse extends Summary, Pick<RecentSearches, "p50" | "p95"> {
+  /** Every search that ended before this moment is in it. */
+  asOf: Date;
+}
+
+/**
+ * What is counted, and what has ended since: on one snapshot, so that nothing is in both. Where that is too much to
+ * be counted in passing, only what is counted.
+ */
+export async function readSummary(
+  pool: Pool,
+  walletId: string,
+  { mode, now }: { mode: "live" | "test"; now: Date },
+): Promise<WalletUse> {
+  return snapshotAsTenant(pool, walletId, async (db) => {
+    const counted = await db.query<HourCount & { asOf: Date }>(
+      `select w.as_of as "asOf", u.hour as start, u.searches, u.ok, u.charged
+       from (select pb.usage_as_of() as as_of) w
+       left join lateral (
+         select hour, sum(searches)::float8 as searches, coalesce(sum(searches) filter (where outcome = 'ok'), 0)::float8 as ok,
+           sum(charged_micros)::bigint as charged
+         from pb.usage_hours where wallet_id = $1 and hour >= $2 and mode = $3 and was_held group by hour
+       ) u on true`,
+      [walletId, summaryBegins(now.getTime()), mode],
+    );
+    const asOf = counted.rows[0]?.asOf ?? now;
+    const recent = await readRecentSearches(db, walletId, { mode, since: asOf });
+    const hours = [...counted.rows.filter(({ start }) => start !== null), ...(recent.hours ?? [])];
+    return {
+      ...summarize(hours, now.getTime()),
+      asOf: recent.hours ? now : asOf,
+      p50: recent.p50,
+      p95: recent.p95,
+    };
+  });
+}

@@ -1,0 +1,85 @@
+import type { Micros } from "../lib/money.ts";
+
+/** What was searched in one hour. */
+export interface HourCount {
+  start: Date;
+  searches: number;
+  ok: number;
+  charged: Micros;
+}
+
+export interface Summary {
+  /** What a day has cost lately, or 0. */
+  burnPerDay: Micros;
+  today: { searches: number; charged: Micros; usualByNow: number | undefined };
+  /** The hour that is under way and the 23 before it, oldest first. */
+  hours: HourCount[];
+  last24: { searches: number; ok: number; successRate: number | undefined };
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const usualDays = 7;
+
+/** The first hour that a summary looks at. */
+export function summaryBegins(nowMs: number): Date {
+  return new Date(startOf(nowMs, dayMs) - usualDays * dayMs);
+}
+
+/** From the counts of a wallet's hours since `summaryBegins`, in any order; hours without a search may be missing. */
+export function summarize(counts: readonly HourCount[], nowMs: number): Summary {
+  const busy = counts.filter(({ searches }) => searches > 0);
+  const today = startOf(nowMs, dayMs);
+  const thisHour = startOf(nowMs, hourMs);
+  const since = (ms: number): HourCount[] => busy.filter(({ start }) => start.getTime() >= ms);
+  const hours = Array.from({ length: 24 }, (_, index) => {
+    const start = new Date(thisHour - (23 - index) * hourMs);
+    return { start, ...total(busy.filter((hour) => hour.start.getTime() === start.getTime())) };
+  });
+  const { searches, ok } = total(hours);
+  return {
+    burnPerDay: burnPerDay(since(nowMs - usualDays * dayMs), nowMs),
+    today: { ...total(since(today)), usualByNow: usualByNow(busy, nowMs) },
+    hours,
+    last24: { searches, ok, successRate: searches === 0 ? undefined : Number((ok / searches).toFixed(4)) },
+  };
+}
+
+/** What the last seven days cost, by the day; by fewer days if the first charge is younger, but never by less than one. */
+function burnPerDay(hours: readonly HourCount[], nowMs: number): Micros {
+  const charged = hours.filter((hour) => hour.charged > 0n);
+  if (charged.length === 0) return 0n;
+  const first = Math.min(...charged.map(({ start }) => start.getTime()));
+  const ageMs = Math.min(Math.max(nowMs - first, dayMs), usualDays * dayMs);
+  return (total(charged).charged * BigInt(dayMs)) / BigInt(Math.round(ageMs));
+}
+
+/**
+ * The average of the days before today, up to this time of day: whole hours, and of the hour that is under way as much
+ * as of it has passed. Days before the first search of the week do not count.
+ */
+function usualByNow(hours: readonly HourCount[], nowMs: number): number | undefined {
+  const today = startOf(nowMs, dayMs);
+  const earlier = hours.filter(({ start }) => start.getTime() < today);
+  if (earlier.length === 0) return undefined;
+  const firstDay = startOf(Math.min(...earlier.map(({ start }) => start.getTime())), dayMs);
+  const days = (today - firstDay) / dayMs;
+  const passedMs = nowMs - today;
+  const weighted = earlier.reduce((sum, { start, searches }) => {
+    const share = (passedMs - (start.getTime() % dayMs)) / hourMs;
+    return sum + searches * Math.min(1, Math.max(0, share));
+  }, 0);
+  return Math.round(weighted / days);
+}
+
+function total(hours: readonly HourCount[]): { searches: number; ok: number; charged: Micros } {
+  return {
+    searches: hours.reduce((sum, hour) => sum + hour.searches, 0),
+    ok: hours.reduce((sum, hour) => sum + hour.ok, 0),
+    charged: hours.reduce((sum, hour) => sum + hour.charged, 0n),
+  };
+}
+
+function startOf(moment: number, stretchMs: number): number {
+  return moment - (moment % stretchMs);
+}

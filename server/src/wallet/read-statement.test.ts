@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { randomInt, randomUUIDv7 } from "node:crypto";
+import { after, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { createTestDatabase } from "../../test/database.ts";
+import { seedWallet } from "../../test/seed-wallet.ts";
+import { until } from "../../test/until.ts";
+import type { Micros } from "../lib/money.ts";
+import { readStatement, type Statement, type StatementPlace, type StatementWanted } from "./read-statement.ts";
+import { readWallet } from "./read-wallet.ts";
+import { captureBatch, holdBatch, refundBatch, topUpBatch } from "./statements.ts";
+
+const db = await createTestDatabase();
+after(() => db.drop());
+
+type Entries = Statement["entries"];
+
+/** Every page from the first on, and what each balance must be: the one below plus the amount. */
+async function readAll(walletId: string, wanted: Omit<StatementWanted, "place">): Promise<Entries> {
+  const entries: Entries = [];
+  let place: StatementPlace | undefined;
+  do {
+    const page = await readStatement(db.tenant, walletId, { ...wanted, place });
+    assert.ok(page.entries.length <= wanted.most);
+    entries.push(...page.entries);
+    place = page.next;
+  } while (place);
+  for (const [index, entry] of entries.entries()) {
+    const below = entries[index + 1];
+    if (!below) continue;
+    assert.ok(entry.id > below.id, "newest first, each once");
+    assert.equal(entry.balance, below.balance + entry.amount, `entry ${index} of ${entries.length}`);
+  }
+  return entries;
+}
+
+function opening(entries: Entries): Micros {
+  const first = entries.at(-1);
+  return first ? first.balance - first.amount : 0n;
+}
+
+test("pages of any size add up to the first entry while searches are charged, late ones too", async () => {
+  const { walletId, keyId } = await seedWallet(db.owner, { credit: 100_000_000n });
+  const stop = new AbortController();
+
+  /** Searches are sent in one order and charged in another: some wait while many others pass. */
+  async function search(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const items = Array.from({ length: randomInt(1, 4) }, () => ({ searchId: randomUUIDv7(), walletId, keyId }));
+      await holdBatch(db.ledger, items);
+      await pause(randomInt(0, 60));
+      await captureBatch(db.ledger, items);
+      if (randomInt(5) === 0)
+        await refundBatch(
+          db.owner,
+          items.slice(0, 1).map((item) => ({ ...item, reason: "a test" })),
+        );
+      if (randomInt(5) === 0)
+        await topUpBatch(db.owner, "top_up", [{ walletId, paymentId: randomUUIDv7(), amount: 30_000n }]);
+    }
+  }
+
+  const searching = Promise.all(Array.from({ length: 6 }, search));
+  try {
+    await until("there is something to read", async () => (await readAll(walletId, { most: 1_000 })).length > 100);
+    for (const most of [1, 2, 3, 5, 7, 20, 100, 1_000, 4, 50, 1_000, 9]) {
+      const entries = await readAll(walletId, { most });
+      // Whatever came between two pages: they are the books of one moment, from the first entry on.
+      assert.equal(opening(entries), 0n, `with ${most} to a page`);
+    }
+  } finally {
+    stop.abort();
+    await searching;
+  }
+  const entries = await readAll(walletId, { most: 37 });
+  assert.equal(entries[0]?.balance, (await readWallet(db.tenant, walletId))?.balance);
+});
+
+test("a stretch of time has the balances that the whole has", async () => {
+  const { walletId } = await seedWallet(db.owner, { credit: 5_000_000n });
+  // Three days of searches, as the ledger would have written them.
+  await db.owner.query(
+    `with made as (
+       insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+       select id, $1, id, 'capture', 'wallet', 'revenue', 10000, at
+       from (select at, (left(pb.uuid_floor(at)::text, 14) || '7000-8000-' || lpad(n::text, 12, '0'))::uuid as id
+         from generate_series(1, 80) n, lateral (select now() - n * interval '30 minutes' as at) m) s returning 1
+     )
+     update pb.wallets set debited_micros = 10000 * (select count(*) from made), created_at = now() - interval '3 days'
+     where id = $1`,
+    [walletId],
+  );
+  const whole = await readAll(walletId, { most: 1_000 });
+  assert.equal(whole.length, 81);
+  const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+  for (const [from, to] of [
+    [hoursAgo(30), hoursAgo(29)],
+    [hoursAgo(39), hoursAgo(20)],
+    [hoursAgo(10), hoursAgo(3)],
+    [hoursAgo(2), hoursAgo(-1)],
+    [undefined, hoursAgo(28)],
+    [hoursAgo(5), undefined],
+  ]) {
+    const part = await readAll(walletId, { from, to, most: 7 });
+    const at = whole.findIndex(({ id }) => id === part[0]?.id);
+    assert.ok(part.length > 1 && at >= 0);
+    assert.deepEqual(part, whole.slice(at, at + part.length));
+  }
+});

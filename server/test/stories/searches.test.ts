@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, before, test } from "node:test";
+import { rollUpUsage } from "../../src/usage/roll-up.ts";
+import { expireHolds, holdBatch, refundBatch, releaseBatch } from "../../src/wallet/statements.ts";
+import { createTestDatabase } from "../database.ts";
+import { startHostileUpstream } from "../hostile-upstream.ts";
+import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
+
+// What an owner is told about single searches, about runs, and in one glance.
+
+const db = await createTestDatabase();
+const upstream = await startHostileUpstream();
+const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
+const wallet = await createTestWallet(db, "1.00");
+const other = await createTestWallet(db, "1.00");
+const second = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "second" });
+
+interface Search {
+  request_id: string;
+  outcome: string;
+  key_name: string;
+}
+
+function get(path: string, key = wallet.management): Promise<Reply> {
+  return server.request(path, { headers: { "x-api-key": key } });
+}
+
+async function list(parameters = ""): Promise<Search[]> {
+  const { status, body } = await get(`/v1/searches?${parameters}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.searches;
+}
+
+const outcomes = (searches: Search[]): string[] => searches.map(({ outcome }) => outcome);
+const sent: Record<string, string> = {};
+
+async function send(name: string, key: string, body: object, headers: Record<string, string> = {}): Promise<void> {
+  sent[name] = (await server.search(key, body, headers)).headers.get("request-id") ?? "";
+}
+
+before(async () => {
+  await send("stranger's", other.live, { query: "cats" });
+  await send("first", wallet.live, { query: "cats", category: "gov" }, { "search-run": "tidy; max=0.50" });
+  await send("test", wallet.test, { query: "cats" });
+  await send("failed test", wallet.test, { query: "test:upstream_503" });
+  await upstream.behave("status_503");
+  await send("failed", wallet.live, { query: "cats" });
+  await upstream.behave("ok");
+  await send("by the second", second.key, { query: "cats" });
+  const searchId = randomUUIDv7();
+  await holdBatch(db.ledger, [{ searchId, walletId: wallet.walletId, keyId: wallet.liveKeyId }]);
+  sent["expired"] = searchId;
+  await db.owner.query("update pb.searches set expires_at = held_at where id = $1", [searchId]);
+  await expireHolds(db.owner, 10);
+  await send("last", wallet.live, { query: "cats" }, { "search-run": "tidy; max=0.50" });
+});
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await db.drop();
+});
+
+test("every search that has ended is listed, newest first, with what became of it", async () => {
+  const searches = await list();
+  assert.deepEqual(outcomes(searches), ["ok", "expired", "ok", "upstream_error", "upstream_error", "ok", "ok"]);
+  const names = ["last", "expired", "by the second", "failed", "failed test", "test", "first"];
+  assert.deepEqual(
+    searches.map(({ request_id }) => request_id),
+    names.map((name) => sent[name]),
+  );
+  const { request_id, at, ms, ...first } = (await get(`/v1/searches/${sent["first"]}`)).body;
+  assert.equal(request_id, sent["first"]);
+  assert.ok(Math.abs(Date.parse(at) - Date.now()) < 600_000 && ms >= 0 && ms < 600_000, `${at} ${ms}`);
+  const [entry] = first.entries;
+  assert.deepEqual(first, {
+    mode: "live",
+    key_id: wallet.liveKeyId,
+    key_name: "live",
+    category: "gov",
+    outcome: "ok",
+    charged: "0.01",
+    run: "tidy",
+    entries: [entry],
+  });
+  assert.deepEqual(
+    [entry.kind, entry.amount, entry.request_id, entry.balance],
+    ["search", "-0.01", request_id, undefined],
+  );
+});
+
+test("the list is narrowed by outcome, key and mode, alone and together", async () => {
+  const expected: Record<string, string[]> = {
+    "outcome=ok": ["last", "by the second", "test", "first"],
+    "outcome=failed": ["expired", "failed", "failed test"],
+    "outcome=upstream_error": ["failed", "failed test"],
+    "outcome=expired": ["expired"],
+    "outcome=upstream_timeout": [],
+    "mode=test": ["failed test", "test"],
+    "mode=live": ["last", "expired", "by the second", "failed", "first"],
+    "mode=live&outcome=ok": ["last", "by the second", "first"],
+    "mode=live&outcome=failed": ["expired", "failed"],
+    "mode=test&outcome=failed": ["failed test"],
+    [`key_id=${second.id}`]: ["by the second"],
+    [`key_id=${second.id}&outcome=failed`]: [],
+    [`key_id=${randomUUIDv7()}`]: [],
+  };
+  for (const [parameters, names] of Object.entries(expected)) {
+    const found = (await list(parameters)).map(({ request_id }) => request_id);
+    assert.deepEqual(
+      found,
+      names.map((name) => sent[name]),
+      parameters,
+    );
+  }
+  for (const [parameters, name] of [
+    ["outcome=Ok", "outcome"],
+    ["mode=mgmt", "mode"],
+    ["key_id=1", "key_id"],
+    ["cursor=x", "cursor"],
+    ["limit=0", "limit"],
+    ["query=cats", "query"],
+  ]) {
+    const { status, body } = await get(`/v1/searches?${parameters}`);
+    assert.deepEqual([status, body.errors[0].pointer], [400, `#/${name}`], parameters);
+  }
+});
+
+test("pages of any size have every search once", async () => {
+  const whole = await list();
+  for (const parameters of ["", "outcome=failed&", "mode=live&"]) {
+    const wanted = await list(parameters);
+    for (const limit of [1, 2, 3, 7]) {
+      const found: Search[] = [];
+      for (let cursor = ""; ; ) {
+        const { body } = await get(`/v1/searches?${parameters}limit=${limit}${cursor}`);
+        found.push(...body.searches);
+        assert.ok(body.searches.length <= limit);
+        if (body.next_cursor === null) break;
+        cursor = `&cursor=${body.next_cursor}`;
+        assert.ok(found.length <= whole.length);
+      }
+      assert.deepEqual(found, wanted, `${parameters} ${limit}`);
+    }
+  }
+});
+
+test("the list says since when it knows, which is the first day there is", async () => {
+  const { rows } = await db.owner.query<{ day: string }>(
+    "select right(min(relname), 8) as day from pg_class where relname like 'searches\\_2_______'",
+  );
+  const { body } = await get("/v1/searches");
+  assert.equal(body.since.slice(0, 10).replaceAll("-", ""), rows[0]?.day);
+});
+
+test("a search in flight is found by its Request-Id, and a request that never became one is not", async () => {
+  const { rows } = await db.owner.query<{ id: string }>(
+    "select id from pb.keys where wallet_id = $1 and mode = 'test'",
+    [wallet.walletId],
+  );
+  const searchId = randomUUIDv7();
+  const testId: string = randomUUIDv7();
+  await holdBatch(db.ledger, [
+    { searchId, walletId: wallet.walletId, keyId: wallet.liveKeyId },
+    { searchId: testId, walletId: wallet.walletId, keyId: rows[0]?.id ?? "" },
+  ]);
+  const { body } = await get(`/v1/searches/${searchId}`);
+  assert.deepEqual([body.outcome, body.charged, body.ms, body.entries], ["pending", "0.00", null, []]);
+  assert.ok(!(await list()).some(({ request_id }) => request_id === searchId || request_id === testId));
+  await releaseBatch(db.ledger, [{ searchId: testId, walletId: wallet.walletId, outcome: "caller_left" }]);
+  await db.owner.query("update pb.searches set expires_at = held_at where id = $1", [searchId]);
+  await expireHolds(db.owner, 10);
+  assert.equal((await get(`/v1/searches/${searchId}`)).body.outcome, "expired");
+
+  const refused = await server.search(wallet.live, {});
+  for (const id of [refused.headers.get("request-id"), sent["stranger's"], randomUUIDv7(), "nothing"]) {
+    assert.equal((await get(`/v1/searches/${id}`)).status, 404, String(id));
+  }
+});
+
+test("what was given back stands beside what was charged", async () => {
+  const requestId = sent["first"] ?? "";
+  await refundBatch(db.owner, [{ searchId: requestId, walletId: wallet.walletId, reason: "a test" }]);
+  const { entries, charged } = (await get(`/v1/searches/${requestId}`)).body;
+  assert.equal(charged, "0.01");
+  assert.deepEqual(
+    entries.map((entry: { kind: string; amount: string }) => [entry.kind, entry.amount]),
+    [
+      ["refund", "0.01"],
+      ["search", "-0.01"],
+    ],
+  );
+});
+
+test("runs are listed with what they spent, and page by page", async () => {
+  for (const run of ["b", "c"])
+    await server.search(wallet.live, { query: "cats" }, { "search-run": `${run}; max=0.02` });
+  const { runs } = (await get("/v1/runs")).body;
+  const told = runs.map((run: Record<string, unknown>) => [run["run"], run["spent"], run["limit"], run["searches"]]);
+  assert.deepEqual(told, [
+    ["c", "0.01", "0.02", 1],
+    ["b", "0.01", "0.02", 1],
+    ["tidy", "0.02", "0.50", 2],
+  ]);
+  assert.equal(Date.parse(runs[0].expires_at) - Date.parse(runs[0].first_at), 3_600_000);
+  const first = (await get("/v1/runs?limit=2")).body;
+  const rest = (await get(`/v1/runs?limit=2&cursor=${first.next_cursor}`)).body;
+  assert.deepEqual([[...first.runs, ...rest.runs], rest.next_cursor], [runs, null]);
+  assert.deepEqual((await get(`/v1/runs?from=${new Date(Date.now() + 60_000).toISOString()}`)).body.runs, []);
+  assert.equal((await get(`/v1/runs?cursor=${first.next_cursor}`, other.management)).status, 400);
+  assert.deepEqual((await get("/v1/runs", other.management)).body.runs, []);
+});
+
+test("the summary counts what is counted and what is not yet, once each", async () => {
+  // Everybody's and everything so far: not counted, then counted, then some of each.
+  const before = (await get("/v1/wallet/summary")).body;
+  await db.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
+  await rollUpUsage(db.owner, AbortSignal.timeout(10_000));
+  const counted = (await get("/v1/wallet/summary")).body;
+  assert.deepEqual({ ...counted, as_of: before.as_of }, before);
+  await server.search(wallet.live, { query: "cats" });
+  const later = (await get("/v1/wallet/summary")).body;
+  assert.equal(later.today.searches, before.today.searches + 1);
+
+  const live = await list("mode=live&limit=100");
+  const ok = outcomes(live).filter((outcome) => outcome === "ok").length;
+  const { last_24h: day, hours } = later;
+  assert.deepEqual([day.searches, day.ok, day.success_rate], [live.length, ok, Number((ok / live.length).toFixed(4))]);
+  assert.equal(hours.length, 24);
+  const sum = hours.reduce((total: number, hour: { searches: number }) => total + hour.searches, 0);
+  assert.equal(sum, live.length);
+  assert.ok(day.p50_ms >= 0 && day.p95_ms >= day.p50_ms);
+  const spent = ok / 100;
+  assert.deepEqual([later.today.charged, later.burn_per_day], [spent.toFixed(2), spent.toFixed(2)]);
+  const { balance, held } = await server.readMoney(wallet.management);
+  assert.deepEqual([later.balance, later.held, later.owed], [balance, held, "0.00"]);
+  assert.equal(later.runway_days, Math.floor((Number(later.available) / spent) * 10) / 10);
+  assert.equal(later.today.usual_searches_by_now, null);
+});
+
+test("the summary of test mode knows test searches only", async () => {
+  const { body } = await get("/v1/wallet/summary?mode=test");
+  assert.deepEqual(
+    [body.last_24h.searches, body.last_24h.ok, body.burn_per_day, body.runway_days],
+    [3, 1, "0.00", null],
+  );
+  assert.equal((await get("/v1/wallet/summary?mode=all")).status, 400);
+});
+
+test("these are for management keys of the wallet", async () => {
+  for (const path of ["/v1/searches", `/v1/searches/${sent["first"]}`, "/v1/runs", "/v1/wallet/summary"]) {
+    assert.equal((await get(path, wallet.live)).body.code, "insufficient_scope", path);
+  }
+});
