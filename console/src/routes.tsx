@@ -70,6 +70,14 @@ const wallet = createRoute({
   },
 });
 
+/** Of what stands after the question mark, the words that a page knows. */
+function readWords<Name extends string>(...names: Name[]) {
+  return (given: Record<string, unknown>): { [Key in Name]?: string | undefined } => {
+    const known = names.flatMap((name) => (typeof given[name] === "string" ? [[name, given[name]]] : []));
+    return Object.fromEntries(known) as { [Key in Name]?: string };
+  };
+}
+
 const pages = [
   createRoute({
     getParentRoute: () => wallet,
@@ -89,20 +97,19 @@ const pages = [
   createRoute({
     getParentRoute: () => wallet,
     path: "/usage",
+    validateSearch: readWords("tab", "span", "by", "group", "measure"),
     component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "Usage"),
   }),
   createRoute({
     getParentRoute: () => wallet,
     path: "/ledger",
-    validateSearch: (given: Record<string, unknown>): { request_id?: string; kind?: string } => ({
-      ...(typeof given["request_id"] === "string" && { request_id: given["request_id"] }),
-      ...(typeof given["kind"] === "string" && { kind: given["kind"] }),
-    }),
+    validateSearch: readWords("request_id", "kind", "period", "from", "to"),
     component: lazyRouteComponent(() => import("./pages/ledger/ledger.tsx"), "Ledger"),
   }),
   createRoute({
     getParentRoute: () => wallet,
     path: "/top-up",
+    validateSearch: readWords("checkout"),
     component: lazyRouteComponent(() => import("./pages/top-up/top-up.tsx"), "TopUp"),
   }),
   createRoute({

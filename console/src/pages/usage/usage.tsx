@@ -1,5 +1,39 @@
+import { Tabs } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMode } from "../../frame/mode.tsx";
 import { Page } from "../../parts/page.tsx";
+import { Runs } from "./runs.tsx";
+import { Searches } from "./searches.tsx";
+
+const route = getRouteApi("/signed-in/w/$walletId/usage");
 
 export function Usage() {
-  return <Page title="Usage">Soon.</Page>;
+  const { mode } = useMode();
+  const { tab } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <Page
+      title="Usage"
+      about={mode === "test" ? "Your test searches, by day, key and outcome." : "What was searched, and what it cost."}
+    >
+      <Tabs
+        value={tab === "runs" ? "runs" : "searches"}
+        keepMounted={false}
+        onChange={(chosen) =>
+          navigate({ search: (before) => ({ ...before, tab: chosen === "runs" ? "runs" : undefined }), replace: true })
+        }
+      >
+        <Tabs.List mb="lg">
+          <Tabs.Tab value="searches">Searches</Tabs.Tab>
+          <Tabs.Tab value="runs">Runs</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="searches">
+          <Searches />
+        </Tabs.Panel>
+        <Tabs.Panel value="runs">
+          <Runs />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
 }

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { emptyDraft, findErrors, toChanges, toDraft, toNewKey } from "./key-draft.ts";
+
+const now = new Date("2030-01-31T12:00:00Z");
+
+test("a plain key has a name and no limits", () => {
+  assert.deepEqual(toNewKey({ ...emptyDraft("live"), name: " Production " }), {
+    mode: "live",
+    name: "Production",
+    expires_at: null,
+    allowed_ips: null,
+    budget: null,
+    searches_per_second: 1_000,
+    searches_in_flight: 1_000,
+  });
+});
+
+test("limits are said as they were typed", () => {
+  const draft = {
+    ...emptyDraft("test"),
+    name: "Agent",
+    budget: { total: "", day: "$5", month: "100" },
+    ips: "203.0.113.7, 2001:db8::/32\n",
+    perSecond: "20",
+    mayReadWallet: true,
+  };
+  assert.deepEqual(findErrors(draft, now), {});
+  const body = toNewKey(draft);
+  assert.deepEqual(body["budget"], { total: null, day: "5.00", month: "100.00" });
+  assert.deepEqual(body["allowed_ips"], ["203.0.113.7", "2001:db8::/32"]);
+  assert.deepEqual(body["scopes"], ["search", "wallet:read"]);
+  assert.equal(body["searches_per_second"], 20);
+});
+
+test("a management key spends nothing, so it has no budget", () => {
+  const body = toNewKey({ ...emptyDraft("mgmt"), name: "Deploy", budget: { total: "5", day: "", month: "" } });
+  assert.equal("budget" in body, false);
+});
+
+test("what is wrong is said beside its field", () => {
+  const draft = {
+    ...emptyDraft("live"),
+    budget: { total: "much", day: "", month: "" },
+    expires: "2029-01-01T00:00",
+    ips: "localhost",
+    inFlight: "0",
+  };
+  assert.deepEqual(Object.keys(findErrors(draft, now)).toSorted(), ["expires", "inFlight", "ips", "name", "total"]);
+});
+
+test("a key that is opened and saved stays as it is", () => {
+  const key = {
+    id: "k",
+    mode: "live" as const,
+    name: "Production",
+    start: "pb_live_abc",
+    state: "active" as const,
+    scopes: ["search"],
+    allowed_ips: ["203.0.113.0/24"],
+    searches_per_second: 50,
+    searches_in_flight: 1_000,
+    budget: { total: null, day: { limit: "5.00", spent: "1.00", resets_at: null }, month: null },
+    expires_at: "2030-03-01T10:30:00.000Z",
+    revoked_at: null,
+    revoked_reason: null,
+    rotated_from: null,
+    last_used_at: null,
+    created_at: "2030-01-01T00:00:00.000Z",
+  };
+  assert.deepEqual(toChanges(toDraft(key)), {
+    name: key.name,
+    allowed_ips: key.allowed_ips,
+    expires_at: key.expires_at,
+    budget: { total: null, day: "5.00", month: null },
+    searches_per_second: 50,
+    searches_in_flight: 1_000,
+  });
+});

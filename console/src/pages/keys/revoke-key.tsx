@@ -1,0 +1,46 @@
+import { Text, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { type Key, keysQuery } from "../../api/keys.ts";
+import { walletPath } from "../../api/wallet.ts";
+import { useWallet } from "../../frame/use-wallet.ts";
+import { Dialog } from "../../parts/dialog.tsx";
+
+/** For good, so the name has to be typed. */
+export function RevokeKey({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
+  const { id } = useWallet();
+  const queries = useQueryClient();
+  const [typed, setTyped] = useState("");
+  const revoke = useMutation({
+    mutationFn: () => api<Key>(walletPath(id, `keys/${apiKey.id}`), { method: "DELETE" }),
+    onSuccess: async () => {
+      await queries.invalidateQueries(keysQuery(id));
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      title={`Revoke ${apiKey.name}`}
+      action="Revoke key"
+      isDangerous
+      isReady={typed.trim() === apiKey.name.trim()}
+      onClose={onClose}
+      isBusy={revoke.isPending}
+      error={revoke.error}
+      onSubmit={() => revoke.mutate()}
+    >
+      <Text size="sm">
+        Whatever uses <span className="mono">{apiKey.start}…</span> is refused at once and for good. Searches in flight
+        finish. To change over without a gap, rotate it instead.
+      </Text>
+      <TextInput
+        label={`Type ${apiKey.name} to confirm`}
+        value={typed}
+        autoComplete="off"
+        data-autofocus
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,19 @@
+import type { UsageGroup, UsageLine } from "../../api/usage.ts";
+
+const outcomes: Record<string, string> = {
+  ok: "answered",
+  replayed: "answered again",
+  caller_left: "caller left",
+};
+
+/** What the line belongs to, in words. */
+export function nameLine(
+  line: UsageLine,
+  group: UsageGroup | undefined,
+  keyNames: ReadonlyMap<string, string>,
+): string {
+  if (group === "key") return keyNames.get(line.key_id ?? "") ?? `key ${(line.key_id ?? "").slice(0, 8)}`;
+  if (group === "category") return line.category ? line.category : "no category";
+  if (group === "outcome") return outcomes[line.outcome ?? ""] ?? (line.outcome ?? "").replaceAll("_", " ");
+  return "searches";
+}

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pivot, totalOf } from "./pivot.ts";
+
+const line = (day: number, key: string, searches: number) => ({
+  start: `2030-01-0${day}T00:00:00Z`,
+  mode: "live" as const,
+  key_id: key,
+  searches,
+  charged: (searches / 100).toFixed(2),
+});
+const wanted = {
+  from: "2030-01-01T00:00:00.000Z",
+  to: "2030-01-04T00:00:00.000Z",
+  by: "day" as const,
+  group: "key" as const,
+  nameOf: ({ key_id: id }: { key_id?: string }) => id ?? "",
+};
+
+test("every day is there, and rows and columns come to the same", () => {
+  const { series, buckets } = pivot([line(1, "a", 3), line(3, "a", 1), line(3, "b", 10)], wanted);
+  assert.deepEqual(
+    series.map(({ name }) => name),
+    ["b", "a"],
+  );
+  assert.deepEqual(
+    buckets.map(({ searches, charged }) => [searches, charged]),
+    [
+      [3, "0.03"],
+      [0, "0.00"],
+      [11, "0.11"],
+    ],
+  );
+  const total = totalOf(buckets, series.length);
+  assert.deepEqual(total.cells, [
+    { searches: 10, charged: "0.10" },
+    { searches: 4, charged: "0.04" },
+  ]);
+  assert.equal(total.searches, 14);
+  assert.equal(total.charged, "0.14");
+});
+
+test("many small ones stand together, and nothing is lost", () => {
+  const lines = Array.from({ length: 12 }, (_, index) => line(2, `key ${index}`, index + 1));
+  const { series, buckets } = pivot(lines, wanted);
+  assert.equal(series.length, 7);
+  assert.equal(series.at(-1)?.name, "6 others");
+  assert.equal(buckets[1]?.cells.at(-1)?.searches, 1 + 2 + 3 + 4 + 5 + 6);
+  assert.equal(totalOf(buckets, series.length).searches, 78);
+});
+
+test("hours are hours of UTC, the first one whole", () => {
+  const { buckets } = pivot([], { ...wanted, by: "hour", from: "2030-01-01T10:30:00Z", to: "2030-01-01T12:10:00Z" });
+  assert.deepEqual(
+    buckets.map(({ start }) => start),
+    ["2030-01-01T10:00:00.000Z", "2030-01-01T11:00:00.000Z", "2030-01-01T12:00:00.000Z"],
+  );
+});

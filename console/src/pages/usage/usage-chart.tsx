@@ -1,0 +1,106 @@
+import "@mantine/charts/styles.css";
+import { BarChart } from "@mantine/charts";
+import { useMemo } from "react";
+import { toNumber } from "../../words/format-money.ts";
+import { formatStep, formatTick } from "./format-step.ts";
+import type { Measure } from "./measure.ts";
+import type { Bucket, Count, Pivot } from "./pivot.ts";
+import classes from "./usage.module.css";
+
+interface Props {
+  pivot: Pivot;
+  by: "hour" | "day";
+  days: number;
+  measure: Measure;
+  /** Called with the first and last bucket in view. */
+  onZoom: (first: number, last: number) => void;
+}
+
+/** Stacked bars. The strip below them zooms: drag its handles, or reach them with Tab and move them with the arrows. */
+export function UsageChart({ pivot, by, days, measure, onZoom }: Props) {
+  const data = useMemo(
+    () =>
+      pivot.buckets.map((bucket) => ({
+        tick: formatTick(bucket.start, by, days),
+        bucket,
+        ...Object.fromEntries(bucket.cells.map((cell, index) => [`s${index}`, toHeight(cell, measure)])),
+      })),
+    [pivot, by, days, measure],
+  );
+  return (
+    <BarChart
+      h={320}
+      data={data}
+      dataKey="tick"
+      type="stacked"
+      series={pivot.series.map(({ name }, index) => ({
+        name: `s${index}`,
+        label: name,
+        color: `var(--series-${index})`,
+      }))}
+      maxBarWidth={40}
+      tickLine="none"
+      gridAxis="y"
+      strokeDasharray="0"
+      valueFormatter={(value) => measure.formatTick(value)}
+      yAxisProps={{ width: 64, allowDecimals: measure.name === "charged" }}
+      xAxisProps={{ minTickGap: 32, interval: "preserveStartEnd" }}
+      barProps={{ isAnimationActive: false }}
+      tooltipProps={{
+        content: ({ payload }) => {
+          const given = payload[0]?.payload as { bucket: Bucket } | undefined;
+          return given && <Tooltip bucket={given.bucket} pivot={pivot} by={by} measure={measure} />;
+        },
+      }}
+      withBrush={data.length > 1}
+      brushProps={{
+        height: 28,
+        travellerWidth: 10,
+        tickFormatter: () => "",
+        ariaLabel: "Part that is shown: move its ends with the arrow keys",
+        onChange: ({ startIndex, endIndex }) => onZoom(startIndex ?? 0, endIndex ?? data.length - 1),
+      }}
+    />
+  );
+}
+
+function toHeight(count: Count, measure: Measure): number {
+  return measure.name === "charged" ? toNumber(count.charged) : count.searches;
+}
+
+function Tooltip({
+  bucket,
+  pivot,
+  by,
+  measure,
+}: {
+  bucket: Bucket;
+  pivot: Pivot;
+  by: "hour" | "day";
+  measure: Measure;
+}) {
+  const rows = pivot.series.map(({ name }, index) => ({ name, index, cell: bucket.cells[index] }));
+  return (
+    <div className={classes.tooltip}>
+      <strong>{formatStep(bucket.start, by)} UTC</strong>
+      <dl>
+        {pivot.series.length > 1 &&
+          rows.map(
+            ({ name, index, cell }) =>
+              cell !== undefined &&
+              cell.searches > 0 && (
+                <div key={name} style={{ display: "contents" }}>
+                  <dt>
+                    <span className={classes.swatch} style={{ background: `var(--series-${index})` }} />
+                    {name}
+                  </dt>
+                  <dd>{measure.format(cell)}</dd>
+                </div>
+              ),
+          )}
+        <dt>Together</dt>
+        <dd>{measure.format(bucket)}</dd>
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+import { Button, Group, Modal, Stack } from "@mantine/core";
+import type { ReactNode, SubmitEvent } from "react";
+import { Refusal } from "./states.tsx";
+
+/** A question with one answer button. Enter answers it, Escape leaves it. */
+export function Dialog(props: {
+  title: string;
+  onClose: () => void;
+  action: string;
+  isDangerous?: boolean;
+  isReady?: boolean;
+  isBusy: boolean;
+  error: unknown;
+  onSubmit: () => void;
+  size?: string;
+  children: ReactNode;
+}) {
+  const {
+    title,
+    onClose,
+    action,
+    isDangerous = false,
+    isReady = true,
+    isBusy,
+    error,
+    onSubmit,
+    size,
+    children,
+  } = props;
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (isReady && !isBusy) onSubmit();
+  };
+  return (
+    <Modal opened onClose={onClose} title={title} size={size ?? "md"} centered>
+      <form onSubmit={submit} noValidate>
+        <Stack gap="md">
+          {children}
+          <Refusal error={error} />
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={isBusy} disabled={!isReady} {...(isDangerous && { color: "red" })}>
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** What came of it, and is shown this once: it closes only on purpose. */
+export function Shown({
+  title,
+  onClose,
+  action,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  action: string;
+  children: ReactNode;
+}) {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      size="lg"
+      centered
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
+      <Stack gap="md">
+        {children}
+        <Group justify="flex-end">
+          <Button onClick={onClose}>{action}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
