@@ -13,6 +13,7 @@ import { Broken } from "./frame/broken.tsx";
 import { Frame } from "./frame/frame.tsx";
 import { lastWallet } from "./frame/last-wallet.ts";
 import { Missing } from "./frame/missing.tsx";
+import { SignedIn } from "./frame/signed-in.tsx";
 
 // Every address of the console. A page is fetched when it is first opened.
 
@@ -32,9 +33,10 @@ const signedIn = createRoute({
   id: "signed-in",
   beforeLoad: async ({ context, location }) => {
     const session = await context.queries.query({ ...sessionQuery, staleTime: "static" });
-    if (!session.person) throw redirect({ to: "/sign-in", search: { return_to: location.href } });
+    if (!session.person) throw redirect({ to: "/sign-in", search: { return_to: location.publicHref } });
     return { session };
   },
+  component: SignedIn,
 });
 
 const home = createRoute({
@@ -135,12 +137,20 @@ const signIn = createRoute({
   path: "/sign-in",
   validateSearch: (given: Record<string, unknown>): { return_to?: string } =>
     typeof given["return_to"] === "string" ? { return_to: given["return_to"] } : {},
+  loader: ({ context }) => context.queries.query(sessionQuery),
   component: lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignIn"),
+});
+
+const confirmed = createRoute({
+  getParentRoute: () => root,
+  path: "/confirmed",
+  component: lazyRouteComponent(() => import("./pages/sign-in/confirmed.tsx"), "Confirmed"),
 });
 
 const invitation = createRoute({
   getParentRoute: () => root,
   path: "/invitation",
+  loader: ({ context }) => context.queries.query(sessionQuery),
   component: lazyRouteComponent(() => import("./pages/sign-in/invitation.tsx"), "Invitation"),
 });
 
@@ -149,6 +159,7 @@ export function createConsoleRouter(queries: QueryClient) {
     routeTree: root.addChildren([
       signedIn.addChildren([home, anyTopUp, welcome, wallet.addChildren(pages)]),
       signIn,
+      confirmed,
       invitation,
     ]),
     basepath: "/console",

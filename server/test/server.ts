@@ -53,7 +53,7 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
     }),
   );
   const app = createApp(readConfig(serverSettings, { ...testEnvironment(db), ...settings }), log);
-  const url = await app.http.listen({ host: "127.0.0.1", port: 0 });
+  const url = await app.http.listen({ host: "127.0.0.1", port: Number(settings["PORT"] ?? 0) });
   const opsUrl = await app.ops.listen({ host: "127.0.0.1", port: 0 });
 
   async function request(path: string, init: RequestInit = {}): Promise<Reply> {

@@ -7,13 +7,22 @@ export class ApiProblem extends Error {
   readonly detail: string;
   readonly requestId: string | undefined;
   readonly members: Readonly<Record<string, unknown>>;
+  readonly headers: Headers;
 
-  constructor(problem: { status: number; code: string; title: string; detail: string; members?: object }) {
+  constructor(problem: {
+    status: number;
+    code: string;
+    title: string;
+    detail: string;
+    members?: object;
+    headers?: Headers;
+  }) {
     super(problem.title);
     this.status = problem.status;
     this.code = problem.code;
     this.detail = problem.detail;
     this.members = { ...problem.members };
+    this.headers = problem.headers ?? new Headers();
     const id = this.members["request_id"];
     this.requestId = typeof id === "string" ? id : undefined;
   }
@@ -69,7 +78,7 @@ async function send<Answer>(path: string, request: ApiRequest): Promise<ApiAnswe
   const text = await response.text().catch(() => {
     throw unreachable();
   });
-  if (!response.ok) throw toProblem(response.status, text);
+  if (!response.ok) throw toProblem(response, text);
   const ms = performance.now() - startedMs;
   return {
     body: (text === "" ? undefined : JSON.parse(text)) as Answer,
@@ -79,12 +88,13 @@ async function send<Answer>(path: string, request: ApiRequest): Promise<ApiAnswe
   };
 }
 
-function toProblem(status: number, text: string): ApiProblem {
+function toProblem({ status, headers }: Response, text: string): ApiProblem {
   const fallback = {
     status,
     code: "unknown",
     title: `The server answered ${status}`,
     detail: "It did not say why. Try again in a moment.",
+    headers,
   };
   try {
     const members = JSON.parse(text) as Record<string, unknown>;
@@ -96,6 +106,7 @@ function toProblem(status: number, text: string): ApiProblem {
       title: word("title", fallback.title),
       detail: word("detail", fallback.detail),
       members,
+      headers,
     });
   } catch {
     return new ApiProblem(fallback);

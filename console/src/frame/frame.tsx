@@ -1,6 +1,5 @@
-import { Outlet } from "@tanstack/react-router";
-import { useEffect } from "react";
-import { ConfirmPerson } from "./confirm-person.tsx";
+import { Outlet, useLocation } from "@tanstack/react-router";
+import { type RefObject, useEffect, useRef } from "react";
 import classes from "./frame.module.css";
 import { rememberWallet } from "./last-wallet.ts";
 import { ModeProvider, useMode } from "./mode.tsx";
@@ -12,6 +11,8 @@ import { useWallet } from "./use-wallet.ts";
 export function Frame() {
   const { id } = useWallet();
   useEffect(() => rememberWallet(id), [id]);
+  const content = useRef<HTMLElement>(null);
+  useFocusOnNavigation(content);
   return (
     <ModeProvider>
       <a className={classes.skip} href="#content">
@@ -22,15 +23,25 @@ export function Frame() {
         <div className={classes.column}>
           <TopBar />
           <TestBand />
-          <main id="content" tabIndex={-1} className={classes.content}>
+          <main id="content" ref={content} tabIndex={-1} className={classes.content}>
             <Outlet />
           </main>
         </div>
         <BottomBar />
       </div>
-      <ConfirmPerson />
     </ModeProvider>
   );
+}
+
+/** Whoever goes to another page by keyboard or hears it read begins at its head, not at the link that led there. */
+function useFocusOnNavigation(content: RefObject<HTMLElement | null>): void {
+  const pathname = useLocation({ select: (location) => location.pathname });
+  const last = useRef(pathname);
+  useEffect(() => {
+    if (last.current === pathname) return;
+    last.current = pathname;
+    content.current?.focus({ preventScroll: true });
+  }, [pathname, content]);
 }
 
 /** Nobody confuses play money with money. */

@@ -7,6 +7,7 @@ import { summaryQuery } from "../api/wallet.ts";
 import { formatMoney } from "../words/format-money.ts";
 import { formatDays } from "../words/format-time.ts";
 import { ColorSchemeItem } from "./color-scheme.tsx";
+import { Finder } from "./finder.tsx";
 import classes from "./frame.module.css";
 import { useMode } from "./mode.tsx";
 import { useWallet } from "./use-wallet.ts";
@@ -27,6 +28,7 @@ export function TopBar() {
           { value: "test", label: "Test" },
         ]}
       />
+      <Finder />
       <Balance />
     </header>
   );

@@ -2,17 +2,23 @@ import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./notice.module.css";
 
-/** Something to know before the rest of the page. */
+/** Something to know or do before the rest of the page. */
 export function Notice(props: {
   title: string;
   tone?: "plain" | "success" | "warning" | "danger";
   children?: ReactNode;
+  action?: ReactNode;
 }) {
-  const { title, tone = "plain", children } = props;
+  const { title, tone = "plain", children, action } = props;
   return (
     <div className={classes.notice} data-tone={tone} role="status">
-      <Text fw={600}>{title}</Text>
-      {children}
+      <div className={classes.text}>
+        <Text fw={600} className={classes.title}>
+          {title}
+        </Text>
+        {typeof children === "string" ? <Text size="sm">{children}</Text> : children}
+      </div>
+      {action}
     </div>
   );
 }

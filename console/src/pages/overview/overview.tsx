@@ -1,5 +1,48 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { lastSearchQuery } from "../../api/searches.ts";
+import { useMode } from "../../frame/mode.tsx";
+import { useWallet } from "../../frame/use-wallet.ts";
 import { Page } from "../../parts/page.tsx";
+import { Quickstart } from "../welcome/quickstart.tsx";
+import { Failures } from "./failures.tsx";
+import { Figures } from "./figures.tsx";
+import { Spend } from "./spend.tsx";
+import { Warnings } from "./warnings.tsx";
 
+/** How the wallet is: what is left, what was searched, what went wrong. */
 export function Overview() {
-  return <Page title="Overview">Soon.</Page>;
+  const { id, mayChange } = useWallet();
+  const { mode } = useMode();
+  const last = useQuery(lastSearchQuery(id));
+  // Whoever watched their first search arrive goes on when they want to, not under their eyes.
+  const [isNew, setIsNew] = useState(false);
+  useEffect(() => {
+    if (last.data === null) setIsNew(true);
+  }, [last.data]);
+
+  if (last.isPending) {
+    return (
+      <Page title="Overview">
+        <Skeleton height={120} aria-label="Loading" role="status" />
+      </Page>
+    );
+  }
+  if (isNew || last.data === null) {
+    return (
+      <Page title="Overview" about="No search yet. Two steps to the first one; neither costs anything.">
+        <Warnings walletId={id} isQuietAboutBalance />
+        <Quickstart walletId={id} mayMakeKeys={mayChange} go={() => setIsNew(false)} />
+      </Page>
+    );
+  }
+  return (
+    <Page title="Overview">
+      <Warnings walletId={id} isQuietAboutBalance={mode === "test"} />
+      <Figures walletId={id} mode={mode} />
+      <Spend walletId={id} mode={mode} />
+      <Failures walletId={id} mode={mode} />
+    </Page>
+  );
 }

@@ -1,0 +1,35 @@
+import { queryOptions } from "@tanstack/react-query";
+import { api } from "./client.ts";
+import { type Mode, walletPath } from "./wallet.ts";
+
+/** A search as the ledger knows it: never the query. */
+export interface PastSearch {
+  request_id: string;
+  at: string;
+  mode: Mode;
+  key_id: string;
+  key_name: string;
+  category: string | null;
+  outcome: string;
+  charged: string;
+  ms: number | null;
+}
+
+interface Searches {
+  searches: PastSearch[];
+}
+
+/** The newest of all, of either mode. */
+export const lastSearchQuery = (walletId: string) =>
+  queryOptions({
+    queryKey: ["wallet", walletId, "searches", "last"],
+    queryFn: async () => (await api<Searches>(walletPath(walletId, "searches?limit=1"))).searches[0] ?? null,
+  });
+
+export const lastFailuresQuery = (walletId: string, mode: Mode) =>
+  queryOptions({
+    queryKey: ["wallet", walletId, "searches", "failed", mode],
+    queryFn: async () =>
+      (await api<Searches>(walletPath(walletId, `searches?outcome=failed&limit=5&mode=${mode}`))).searches,
+    refetchInterval: 15_000,
+  });

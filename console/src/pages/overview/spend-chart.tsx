@@ -1,0 +1,91 @@
+import "@mantine/charts/styles.css";
+import { AreaChart } from "@mantine/charts";
+import { Text } from "@mantine/core";
+import { formatDay } from "../../words/format-clock.ts";
+import classes from "./overview.module.css";
+import type { Layer, Stack } from "./stack-days.ts";
+
+// Told apart by lightness as well as by hue. Red is for danger only.
+const colors = ["blue.6", "amber.5", "green.5", "ink.4", "blue.3"];
+
+export function SpendChart({ stack, format }: { stack: Stack; format: (amount: string) => string }) {
+  const { layers, days, total } = stack;
+  return (
+    <figure className={classes.chart}>
+      <figcaption>
+        <Text span fw={600} fz={22}>
+          {format(total)}
+        </Text>
+        <ul className={classes.legend}>
+          {layers.map(({ id, name }, index) => (
+            <li key={id}>
+              <Swatch index={index} />
+              {name}
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <AreaChart
+        h={240}
+        data={days.map(({ day, heights }) => ({ day, ...heights }))}
+        dataKey="day"
+        series={layers.map(({ id, name }, index) => ({ name: id, label: name, color: colorOf(index) }))}
+        type="stacked"
+        curveType="linear"
+        withDots={false}
+        strokeWidth={1.5}
+        fillOpacity={0.35}
+        strokeDasharray="0"
+        gridColor="var(--pb-hairline)"
+        tickLine="none"
+        xAxisProps={{ tickFormatter: formatDay, minTickGap: 40 }}
+        yAxisProps={{ width: 64, tickFormatter: (value: number) => format(String(value)), allowDecimals: true }}
+        tooltipProps={{
+          content: ({ label }) => <Day day={String(label)} stack={stack} format={format} />,
+          isAnimationActive: false,
+        }}
+        areaProps={{ isAnimationActive: false }}
+      />
+    </figure>
+  );
+}
+
+/** What the pointer, or an arrow key, is on: every cent of the day. */
+function Day({ day, stack, format }: { day: string; stack: Stack; format: (amount: string) => string }) {
+  const found = stack.days.find((each) => each.day === day);
+  if (!found) return undefined;
+  const spent = stack.layers
+    .map((layer, index) => ({ ...layer, index }))
+    .filter(({ id }) => Number(found.exact[id]) > 0);
+  return (
+    <div className={classes.tooltip}>
+      <Text size="sm" fw={600}>
+        {formatDay(day)}: {format(found.total)}
+      </Text>
+      {spent.length > 1 && <Lines lines={spent} amounts={found.exact} format={format} />}
+    </div>
+  );
+}
+
+function Lines(props: {
+  lines: (Layer & { index: number })[];
+  amounts: Record<string, string>;
+  format: (amount: string) => string;
+}) {
+  return props.lines.map(({ id, name, index }) => (
+    <div key={id} className={classes.tooltipLine}>
+      <Swatch index={index} />
+      <span>{name}</span>
+      <span className="figures">{props.format(props.amounts[id] ?? "0.00")}</span>
+    </div>
+  ));
+}
+
+function Swatch({ index }: { index: number }) {
+  const color = `var(--mantine-color-${colorOf(index).replace(".", "-")})`;
+  return <span className={classes.swatch} style={{ background: color }} aria-hidden="true" />;
+}
+
+function colorOf(index: number): string {
+  return colors[index % colors.length] ?? "blue.6";
+}

@@ -1,0 +1,37 @@
+import { Button, Group, Text } from "@mantine/core";
+
+// The wishes of test mode: docs/test-mode.md.
+const wishes: [string, string][] = [
+  ["test:insufficient_balance", "insufficient balance"],
+  ["test:upstream_503", "upstream 503"],
+  ["test:upstream_timeout", "upstream timeout"],
+  ["test:key_budget_spent", "budget spent"],
+  ["test:rate_limited", "rate limited"],
+  ["test:slow=4000", "slow 4 s"],
+  ["test:empty", "no results"],
+];
+
+/** Failures on demand: what a program should be ready for, before it happens. */
+export function FailureChips({ isBusy, run }: { isBusy: boolean; run: (query: string) => void }) {
+  return (
+    <Group gap={8} mb="md">
+      <Text size="sm" c="dimmed" id="failures">
+        See it fail:
+      </Text>
+      {wishes.map(([query, label]) => (
+        <Button
+          key={query}
+          size="compact-sm"
+          variant="default"
+          radius="xl"
+          fw={400}
+          disabled={isBusy}
+          aria-describedby="failures"
+          onClick={() => run(query)}
+        >
+          {label}
+        </Button>
+      ))}
+    </Group>
+  );
+}

@@ -1,0 +1,87 @@
+// The same search in the languages people ask from. What is written here is what the quickstart of the docs shows.
+
+export interface SampleSearch {
+  url: string;
+  query: string;
+  n?: number | undefined;
+  category?: string | undefined;
+  /** The key itself where it is known; else it is taken from the environment. */
+  key?: string | undefined;
+}
+
+export type Language = "curl" | "TypeScript" | "Python" | "MCP";
+
+export function writeCode(language: Language, search: SampleSearch): string {
+  return writers[language](search);
+}
+
+const writers: Record<Language, (search: SampleSearch) => string> = {
+  curl: (search) =>
+    [
+      `curl -s ${shell(`${search.url}/v1/search`)} \\`,
+      search.key === undefined
+        ? '  -H "Authorization: Bearer $PENNYBLACK_API_KEY" \\'
+        : `  -H ${shell(`Authorization: Bearer ${search.key}`)} \\`,
+      "  -H 'Content-Type: application/json' \\",
+      `  -d ${shell(body(search))}`,
+    ].join("\n"),
+
+  TypeScript: ({ url, query, n, category, key }) => {
+    const options = [
+      ...(n === undefined ? [] : [`n: ${n}`]),
+      ...(category === undefined ? [] : [`category: ${JSON.stringify(category)}`]),
+    ].join(", ");
+    return `import { Pennyblack } from "@pennyblack/sdk"; // npm install @pennyblack/sdk
+
+const pennyblack = new Pennyblack({
+  apiKey: ${key === undefined ? 'process.env.PENNYBLACK_API_KEY ?? ""' : JSON.stringify(key)},
+  baseUrl: ${JSON.stringify(url)},
+});
+
+const { results, meta } = await pennyblack.search(${JSON.stringify(query)}${options && `, { ${options} }`});
+for (const { title, url } of results) console.log(title, url);
+console.log(\`charged \${meta.charge} USD\`);`;
+  },
+
+  Python: (search) => `import json
+import os
+import urllib.request
+
+request = urllib.request.Request(
+    ${JSON.stringify(`${search.url}/v1/search`)},
+    data=json.dumps(${body(search)}).encode(),
+    headers={
+        "Authorization": "Bearer " + ${search.key === undefined ? 'os.environ["PENNYBLACK_API_KEY"]' : JSON.stringify(search.key)},
+        "Content-Type": "application/json",
+    },
+)
+with urllib.request.urlopen(request, timeout=15) as answer:
+    for result in json.load(answer)["results"]:
+        print(result["title"], result["url"])`,
+
+  MCP: ({ url, key = "pb_live_..." }) =>
+    JSON.stringify(
+      {
+        mcpServers: {
+          pennyblack: {
+            command: "npx",
+            args: ["-y", "@pennyblack/mcp"],
+            env: { PENNYBLACK_API_KEY: key, PENNYBLACK_URL: url },
+          },
+        },
+      },
+      undefined,
+      2,
+    ),
+};
+
+/** As JSON on one line, which Python reads as a dictionary too. */
+function body({ query, n, category }: SampleSearch): string {
+  const members = Object.entries({ query, n, category }).filter(([, value]) => value !== undefined);
+  return `{${members.map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`).join(", ")}}`;
+}
+
+/** One word of a POSIX shell, whatever is in it. */
+function shell(word: string): string {
+  return /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
