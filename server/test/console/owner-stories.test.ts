@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { Page } from "playwright-core";
+import { startEmulatedStripe } from "../emulated-stripe.ts";
+import { startFixtureUpstream } from "../fixture-upstream.ts";
+import { webhookSecret, webhookSettings } from "../payment-world.ts";
+import { createTestKey, createTestWallet, testPepper } from "../server.ts";
+import { noBrowser, openBrowser, openPage } from "./browser.ts";
+import { startConsoleWorld } from "./console-world.ts";
+import { seedDemo } from "./seed-demo.ts";
+
+// What a wallet's owner does in a real browser, against a real server. Every story also watches for what the page wrote
+// as an error, threw, or was kept from by its policy.
+
+describe("owners", { skip: noBrowser }, async () => {
+  const stripe = await startEmulatedStripe();
+  const upstream = await startFixtureUpstream("brave", "ok");
+  const world = await startConsoleWorld({
+    ...webhookSettings(stripe.url),
+    PENNYBLACK_SIGN_UP: "open",
+    PENNYBLACK_BRAVE_KEY: "key",
+    PENNYBLACK_BRAVE_URL: upstream.url,
+  });
+  await stripe.announceTo(`${world.server.url}/v1/payments/stripe/webhook`, webhookSecret);
+  const { db, server } = world;
+  const demo = await seedDemo(db.owner, testPepper);
+  const browser = await openBrowser();
+
+  after(async () => {
+    await browser.close();
+    await world.close();
+    await upstream.close();
+    await stripe.close();
+  });
+
+  async function visit(email: string, story: (page: Page) => Promise<void>): Promise<void> {
+    const { page, context, faults } = await openPage(browser);
+    try {
+      await world.signIn(page, email);
+      await story(page);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+    }
+  }
+
+  const at = (path: string, walletId = demo.walletId): string => `${server.url}/console/w/${walletId}/${path}`;
+
+  test("a person who has just signed in opens an account, makes a key, and sees the first search arrive", async () => {
+    await db.owner.query("insert into pb.people (email, name) values ('new@harbour.example', '')");
+    await visit("new@harbour.example", async (page) => {
+      await page.getByLabel("Account").fill("Lighthouse");
+      await page.getByLabel("Your name").fill("Nora Lind");
+      await page.getByRole("button", { name: "Open the account" }).click();
+      await page.getByRole("button", { name: "Make a test key" }).click();
+      const code = page.getByLabel("the search in curl", { exact: true });
+      await code.filter({ hasText: "pb_test_" }).waitFor();
+      const key = /pb_test_\w+/.exec(await code.innerText())?.[0] ?? "";
+      await page.getByText("Waiting for your first search.").waitFor();
+
+      const { status, headers } = await server.search(key, { query: "postgresql advisory locks", n: 3 });
+      assert.equal(status, 200);
+      await page.getByText("Your first search arrived").waitFor();
+      await page.getByText(headers.get("request-id") ?? "no id").waitFor();
+      await page.getByRole("button", { name: "Go to the overview" }).click();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+    });
+  });
+
+  test("a top-up goes to the processor's page, and back to a balance", async () => {
+    await visit(demo.ownerEmail, async (page) => {
+      await page.goto(at("top-up"));
+      await page.getByLabel("Or an amount of your own").fill("25");
+      await page.getByRole("button", { name: "Pay $25.00" }).click();
+      await page.waitForURL(/checkout/);
+      const checkoutUrl = page.url();
+      const before = await readBalance();
+      await stripe.pay(checkoutUrl);
+      await page.goto(at("top-up"));
+      await page.getByText("$25.00 arrived").waitFor();
+      assert.equal(await readBalance(), before + 25_000_000n);
+    });
+  });
+
+  test("a key is rotated with a grace and then revoked, and each time the API agrees", async () => {
+    const old = await createTestKey(db, { walletId: demo.walletId, mode: "test", name: "to rotate" });
+    await visit(demo.ownerEmail, async (page) => {
+      await page.goto(at("keys"));
+      await page.getByRole("button", { name: "Change to rotate" }).click();
+      await page.getByRole("menuitem", { name: "Rotate" }).click();
+      await page.getByLabel("1 hour").check();
+      await page.getByRole("button", { name: "Rotate key" }).click();
+      const shown = page.getByLabel("the new key", { exact: true });
+      const made = /pb_test_\w+/.exec(await shown.innerText())?.[0] ?? "";
+      await page
+        .getByText(/works for|ends in|59 min/)
+        .first()
+        .waitFor();
+      await page.getByRole("button", { name: "I have kept it" }).click();
+      assert.deepEqual(await statuses(old.key, made), [200, 200]);
+      await page.getByText(made).waitFor({ state: "detached" });
+
+      await page.getByRole("button", { name: "Change to rotate" }).first().click();
+      await page.getByRole("menuitem", { name: "Revoke" }).click();
+      const revoke = page.getByRole("button", { name: "Revoke key" });
+      assert.ok(await revoke.isDisabled(), "the name has to be typed first");
+      await page.getByLabel("Type to rotate to confirm").fill("to rotate");
+      await revoke.click();
+      await revoke.waitFor({ state: "detached" });
+      const after = await statuses(old.key, made);
+      assert.deepEqual(after.toSorted(), [200, 401]);
+    });
+  });
+
+  test("a budget that is spent says so before anybody wonders why searches are refused", async () => {
+    await visit(demo.ownerEmail, async (page) => {
+      await page.goto(at("keys"));
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByLabel("Name").fill("two cents");
+      await page.getByLabel("In total", { exact: false }).first().fill("0.02");
+      await page.getByRole("button", { name: "Create key" }).last().click();
+      const key = /pb_live_\w+/.exec(await page.getByLabel("the key", { exact: true }).innerText())?.[0] ?? "";
+      await page.getByRole("button", { name: "I have kept it" }).click();
+      assert.deepEqual(await statuses(key, key, key), [200, 200, 403]);
+      await page.reload();
+      const row = page.getByRole("row").filter({ hasText: "two cents" });
+      await row.getByText("$0.02 of $0.02").waitFor();
+      await row
+        .getByText(/refuses/)
+        .first()
+        .waitFor();
+    });
+  });
+
+  test("another tenant's address is not found, and looks like one that does not exist", async () => {
+    const stranger = await createTestWallet(db, "1.00");
+    await visit(demo.ownerEmail, async (page) => {
+      for (const walletId of [stranger.walletId, "01a1ddde-19c8-7665-8c90-c25bc586c7ec"]) {
+        await page.goto(at("keys", walletId));
+        await page.getByRole("heading", { name: "Not found" }).waitFor();
+        const answer = await page.request.get(`${server.url}/console/api/wallets/${walletId}/keys`);
+        assert.equal(answer.status(), 404);
+        assert.doesNotMatch(await answer.text(), /management/);
+      }
+    });
+  });
+
+  async function readBalance(): Promise<bigint> {
+    const { rows } = await db.owner.query<{ left: bigint }>(
+      "select credited_micros - debited_micros as left from pb.wallets where id = $1",
+      [demo.walletId],
+    );
+    return rows[0]?.left ?? 0n;
+  }
+
+  async function statuses(...keys: string[]): Promise<number[]> {
+    const found: number[] = [];
+    for (const key of keys) found.push((await server.search(key, { query: "cats" })).status);
+    return found;
+  }
+});

@@ -1,0 +1,27 @@
+import type { Page } from "playwright-core";
+
+// Every page of the consoles, for pictures and for those who look at all of them.
+
+export interface PlacedPage {
+  name: string;
+  path: string;
+  /** What is there was read: nothing says that it is loading any more. */
+  ready: (page: Page) => Promise<void>;
+}
+
+const names = ["playground", "keys", "usage", "ledger", "top-up", "alerts", "team"];
+
+export const consolePages: PlacedPage[] = [
+  { name: "overview", path: "", ready: settled },
+  ...names.map((name) => ({ name, path: `/${name}`, ready: settled })),
+];
+
+export const operatorPages: PlacedPage[] = ["upstreams", "margin", "accounts", "books", "audit", "system"].map(
+  (name) => ({ name: `operator-${name}`, path: `#${name}`, ready: settled }),
+);
+
+async function settled(page: Page): Promise<void> {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.locator('[aria-busy="true"], .mantine-Skeleton-root').first().waitFor({ state: "detached" });
+  await page.waitForLoadState("networkidle").catch(() => undefined);
+}

@@ -1,0 +1,69 @@
+// npm run screenshots [-- FOLDER]
+//
+// Every page of both consoles, at the width of a desk and of a phone, light and dark, with five weeks of a small
+// company's searches behind them. Fails if a page breaks its policy or throws, so that no picture is of a broken page.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { startFixtureUpstream } from "../fixture-upstream.ts";
+import { testPepper } from "../server.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import { startConsoleWorld } from "./console-world.ts";
+import { consolePages, operatorPages } from "./pages.ts";
+import { seedDemo } from "./seed-demo.ts";
+
+const folder = process.argv[2] ?? ".pennyblack/screenshots";
+mkdirSync(folder, { recursive: true });
+const shapes = {
+  desk: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+};
+
+const upstream = await startFixtureUpstream("brave", "ok");
+const world = await startConsoleWorld({ PENNYBLACK_BRAVE_KEY: "key", PENNYBLACK_BRAVE_URL: upstream.url });
+const browser = await openBrowser();
+const faults: string[] = [];
+let pictures = 0;
+try {
+  const { walletId, ownerEmail } = await seedDemo(world.db.owner, testPepper);
+  for (const [shape, { viewport, ...device }] of Object.entries(shapes)) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const owner = await openPage(browser, { viewport, ...device, colorScheme });
+      const take = async (page: Page, name: string): Promise<void> => {
+        await page.screenshot({
+          path: join(folder, `${name}-${shape}-${colorScheme}.png`),
+          fullPage: shape === "phone",
+        });
+        pictures += 1;
+        console.error(`${name} ${shape} ${colorScheme}`);
+      };
+      await owner.page.goto(`${world.server.url}/console/sign-in`);
+      await owner.page.getByRole("heading", { level: 1 }).waitFor();
+      await take(owner.page, "sign-in");
+      await world.signIn(owner.page, ownerEmail);
+      for (const { name, path, ready } of consolePages) {
+        await owner.page.goto(`${world.server.url}/console/w/${walletId}${path}`);
+        await ready(owner.page);
+        await take(owner.page, name);
+      }
+      const operator = await openPage(browser, { viewport, ...device, colorScheme });
+      await world.signInOperator(operator.page);
+      for (const { name, path, ready } of operatorPages) {
+        await operator.page.goto(`${world.server.opsUrl}/console/${path}`);
+        await ready(operator.page);
+        await take(operator.page, name);
+      }
+      faults.push(...owner.faults, ...operator.faults);
+      await owner.context.close();
+      await operator.context.close();
+    }
+  }
+} finally {
+  await browser.close();
+  await world.close();
+  await upstream.close();
+}
+for (const fault of new Set(faults)) console.error(fault);
+console.log(`${pictures} pictures in ${folder}, ${faults.length} faults`);
+process.exitCode = faults.length === 0 ? 0 : 1;
