@@ -390,7 +390,7 @@ begin
   return (
     select jsonb_build_object(
       'person', jsonb_build_object('id', p.id, 'email', p.email, 'name', p.name),
-      'fresh_until', nullif(greatest(pb.fresh_until(s), clock_timestamp()), clock_timestamp()),
+      'fresh_until', case when pb.fresh_until(s) > clock_timestamp() then pb.fresh_until(s) end,
       'wallets', (
         select coalesce(jsonb_agg(jsonb_build_object(
           'id', w.id, 'name', w.name, 'account_id', a.id, 'account_name', a.name, 'role', m.role,

@@ -9,6 +9,7 @@ import { consoleRoutes } from "./console/console.ts";
 import type { ConsoleParts } from "./console/console-parts.ts";
 import { siteRoutes } from "./console/console-site.ts";
 import { createCookie } from "./console/cookies.ts";
+import { createOidc, type Oidc } from "./console/oidc.ts";
 import { createSignInLimits } from "./console/sign-in-limits.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
 import type { Pool } from "./db/pool.ts";
@@ -243,6 +244,12 @@ interface ConsoleWiring extends Pick<SearchWiring, "config" | "log" | "enterLimi
   noteKeyUse: (keyId: string) => void;
 }
 
+function openOidc({ oidcIssuer: issuer, oidcClientId: clientId, ...config }: ServerConfig): Oidc | undefined {
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const { oidcClientSecret: clientSecret, oidcName: name = "OpenID Connect", publicUrl } = config;
+  return createOidc({ issuer, clientId, clientSecret, name, publicUrl, secret: createSecretKey(config.secret) });
+}
+
 /** None where nobody can sign in. */
 function builtConsole(wiring: ConsoleWiring): Route[] {
   const { config, log, connections } = wiring;
@@ -262,7 +269,7 @@ function consoleParts(wiring: ConsoleWiring, people: Pool): ConsoleParts {
     publicUrl,
     secret: createSecretKey(secret),
     cookie: createCookie("pennyblack", publicUrl),
-    oidc: undefined,
+    oidc: openOidc(config),
     limits: createSignInLimits(connections.redis),
     enterPlaceLimits: (place, reply) =>
       enterUntilClosed(enterLimits, { keyId: `console ${place}`, ...placeLimits }, reply),

@@ -190,7 +190,10 @@ const settings = {
   /** Whether whoever signs in may open an account, or only those may who are known or invited. */
   signUp: { variable: "PENNYBLACK_SIGN_UP", read: withDefault("closed", oneOf("open", "closed")) },
   /** Sign-in to the console through an OpenID Connect provider. */
-  oidcIssuer: { variable: "PENNYBLACK_OIDC_ISSUER", read: together("PENNYBLACK_OIDC_CLIENT_ID", httpUrl) },
+  oidcIssuer: {
+    variable: "PENNYBLACK_OIDC_ISSUER",
+    read: together("PENNYBLACK_OIDC_CLIENT_ID", urlOf("https:", "http:")),
+  },
   oidcClientId: { variable: "PENNYBLACK_OIDC_CLIENT_ID", read: together("PENNYBLACK_OIDC_ISSUER", (text) => text) },
   oidcClientSecret: { variable: "PENNYBLACK_OIDC_CLIENT_SECRET", read: together("PENNYBLACK_OIDC_ISSUER", secretWord) },
   /** What its button says. */

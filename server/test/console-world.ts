@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { acceptInvitation, invite, type OpenedAccount, type Role, signUp } from "../src/accounts/accounts.ts";
 import { makeSignInLink } from "../src/console/console.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -34,7 +34,8 @@ export const publicUrl = "http://search.test";
 
 export async function createConsoleWorld(settings: Record<string, string> = {}): Promise<ConsoleWorld> {
   const db = await createTestDatabase();
-  const server = await startTestServer(db, settings);
+  // So that each browser is at an address of its own.
+  const server = await startTestServer(db, { PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1", ...settings });
   return {
     db,
     server,
@@ -90,8 +91,9 @@ export async function makeStale(db: TestDatabase, email: string): Promise<void> 
 
 export function openBrowser(server: Pick<TestServer, "url">): Browser {
   const cookies = new Map<string, string>();
+  const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
   async function open(path: string, init: RequestInit = {}): Promise<Reply> {
-    const headers = new Headers(init.headers);
+    const headers = new Headers({ "x-forwarded-for": address, ...init.headers });
     if (cookies.size > 0) headers.set("cookie", [...cookies].map((pair) => pair.join("=")).join("; "));
     const response = await fetch(server.url + path, { ...init, headers, redirect: "manual" });
     for (const line of response.headers.getSetCookie()) {

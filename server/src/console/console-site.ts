@@ -39,7 +39,7 @@ async function sendFile(file: SiteFile, request: FastifyRequest, reply: FastifyR
   const { "accept-encoding": accepted = "", "if-none-match": known } = request.raw.headers;
   reply.headers(file.headers);
   if (known === file.headers.etag) return reply.code(304).send();
-  const { bytes, encoding } = await file.encode(String(accepted));
+  const { bytes, encoding } = await file.encode(accepted);
   if (encoding) reply.header("content-encoding", encoding);
   return reply.send(bytes);
 }

@@ -3,6 +3,7 @@ import type { Enter } from "../keys/keys.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { type ConsoleParts, walletPath } from "./console-parts.ts";
 import { enterAsManager } from "./enter-console.ts";
+import { oidcRoutes } from "./oidc-routes.ts";
 import { playgroundRoute } from "./playground-route.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { teamRoutes } from "./team-routes.ts";
@@ -19,5 +20,12 @@ export function consoleRoutes(parts: ConsoleParts, managementRoutes: (enter: Ent
     // The rest is not a wallet's: the processor's webhook, and the key that asks.
     .filter(({ scope }) => scope !== undefined && scope !== "any")
     .map((route) => ({ ...route, path: route.path.replace(/^\/v1/, walletPath) }));
-  return [...signInRoutes(parts), ...accountRoutes(parts), ...teamRoutes(parts), playgroundRoute(parts), ...mounted];
+  return [
+    ...signInRoutes(parts),
+    ...oidcRoutes(parts),
+    ...accountRoutes(parts),
+    ...teamRoutes(parts),
+    playgroundRoute(parts),
+    ...mounted,
+  ];
 }

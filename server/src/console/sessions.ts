@@ -53,6 +53,20 @@ export async function redeemSignIn(people: Pool, token: string, session: NewSess
   return rows[0]?.done ?? false;
 }
 
+/** For whom a provider vouches. False if nobody is known by that address and none may be added. */
+export async function beginSession(
+  people: Pool,
+  proof: { email: string; isSignUpOpen: boolean; provedAt: Date | undefined },
+  session: NewSession,
+): Promise<boolean> {
+  const { rows } = await people.query<{ person: string | null }>(
+    "select pb.begin_session($1, $2, $3, $4, $5) as person",
+    // Who does not say when has not shown that it was lately.
+    [proof.email, proof.isSignUpOpen, ...session.digests, proof.provedAt ?? "-infinity"],
+  );
+  return (rows[0]?.person ?? null) !== null;
+}
+
 export async function joinAccount(
   people: Pool,
   given: { token: string; name: string },

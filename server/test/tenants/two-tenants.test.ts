@@ -6,7 +6,8 @@ import { createTestDatabase } from "../database.ts";
 import { startFakeStripe } from "../fake-stripe.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
 import { stripeSettings } from "../payment-world.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { createTestKey, type Reply, startTestServer } from "../server.ts";
+import { openTenant, readRows } from "./open-tenant.ts";
 import { findGaps, namesThing, type OpenapiDocument, type Operation, readOperations } from "./read-operations.ts";
 import { type Tenant, type TenantRequest, tenantRequests } from "./tenant-requests.ts";
 
@@ -18,8 +19,8 @@ const db = await createTestDatabase();
 const upstream = await startHostileUpstream();
 const stripe = await startFakeStripe();
 const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url, ...stripeSettings(stripe.url) });
-const owner = await openTenant("of-amber");
-const stranger = await openTenant("of-cobalt");
+const owner = await openTenant(db, server, "of-amber");
+const stranger = await openTenant(db, server, "of-cobalt");
 const operations = readOperations((await server.request("/openapi.json")).body as OpenapiDocument);
 
 const { id: revokedId, key: revoked } = await createTestKey(db, {
@@ -35,31 +36,6 @@ after(async () => {
   await stripe.close();
   await db.drop();
 });
-
-async function openTenant(mark: string): Promise<Tenant> {
-  const wallet = await createTestWallet(db, "10.00");
-  await db.owner.query("update pb.wallets set name = $2 where id = $1", [wallet.walletId, `${mark} wallet`]);
-  await db.owner.query("update pb.keys set name = $2 || ' ' || name where wallet_id = $1", [wallet.walletId, mark]);
-  const paid = await server.search(wallet.live, { query: "cats" }, { "search-run": `${mark}; max=1.00` });
-  assert.equal(paid.status, 200, paid.text);
-  // The owner of the tables plays the worker, who counts what was searched.
-  await db.owner.query(
-    `insert into pb.usage_days (day, wallet_id, key_id, mode, category, outcome, was_held, searches, charged_micros)
-     select current_date - days, $1, $2, 'live', '', 'ok', true, 1, 10000 from generate_series(1, 2) days`,
-    [wallet.walletId, wallet.liveKeyId],
-  );
-  const manage: Tenant["manage"] = (method, path, body, headers = {}) =>
-    server.request(path, {
-      method,
-      headers: {
-        "x-api-key": wallet.management,
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-  return { ...wallet, mark, manage, paidSearch: paid.headers.get("request-id") ?? "" };
-}
 
 async function makeRequest(operation: Operation): Promise<TenantRequest> {
   const made = (await tenantRequests[operation.name]?.(owner)) ?? {};
@@ -82,25 +58,6 @@ function send(operation: Operation, request: TenantRequest, key: string | undefi
     },
     ...(body !== undefined && { body }),
   });
-}
-
-/** Every row that is a tenant's, whatever the table. When a key was last used may be noted at any time. */
-async function readRows({ walletId }: Tenant): Promise<string[]> {
-  const { rows: tables } = await db.owner.query<{ name: string; owner: string }>(
-    `select c.relname as name, a.attname as owner from pg_class c join pg_attribute a on a.attrelid = c.oid
-     where c.relnamespace = 'pb'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-       and (a.attname = 'wallet_id' or (c.relname = 'wallets' and a.attname = 'id')) order by c.relname`,
-  );
-  assert.ok(tables.length >= 9, "the walk saw the tables");
-  const found: string[] = [];
-  for (const { name, owner: column } of tables) {
-    const { rows } = await db.owner.query<{ row: string }>(
-      `select '${name} ' || (to_jsonb(t) - 'last_used_at')::text as row from pb.${name} t where ${column} = $1 order by 1`,
-      [walletId],
-    );
-    found.push(...rows.map(({ row }) => row));
-  }
-  return found;
 }
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
@@ -157,7 +114,7 @@ for (const operation of operations.filter(({ isPublic }) => !isPublic)) {
 
   test(`${operation.name} tells a stranger nothing and does nothing for them`, async () => {
     const request = await makeRequest(operation);
-    const before = await readRows(owner);
+    const before = await readRows(db, owner);
     const brought = JSON.stringify(request);
     // A stranger would write their own names; the ids stay.
     const asStranger = JSON.parse(brought.replaceAll(owner.mark, stranger.mark)) as TenantRequest;
@@ -178,7 +135,7 @@ for (const operation of operations.filter(({ isPublic }) => !isPublic)) {
     for (const key of [undefined, `${owner.management.slice(0, -1)}_`, revoked]) {
       assert.equal((await send(operation, request, key)).status, 401);
     }
-    assert.deepEqual(await readRows(owner), before, "a row of the owner's has changed");
+    assert.deepEqual(await readRows(db, owner), before, "a row of the owner's has changed");
 
     const own = await send(operation, request, rightKey(owner));
     assert.ok(own.status >= 200 && own.status < 300, `the owner's own request failed: ${own.text}`);
@@ -199,7 +156,7 @@ for (const operation of operations.filter(({ isPublic }) => !isPublic)) {
     for (const asked of [page({}), page({ cursor })]) {
       const reply = await send(operation, asked, rightKey(stranger));
       assert.ok(reply.status < 500, reply.text);
-      assertNothingOf(await readRows(owner), reply, JSON.stringify(asked.path ?? {}));
+      assertNothingOf(await readRows(db, owner), reply, JSON.stringify(asked.path ?? {}));
     }
   });
 }

@@ -1,0 +1,98 @@
+import type { Role } from "../../src/accounts/accounts.ts";
+import { addTestMember, someone } from "../console-world.ts";
+import type { TestDatabase } from "../database.ts";
+import { createTestKey } from "../server.ts";
+import { type Tenant, type TenantRequest, tenantRequests } from "../tenants/tenant-requests.ts";
+
+// Who may do what below a wallet of the console, and a request for each. A new route fails roles.test.ts until it is here:
+// one of /v1 gets its request from tenant-requests.ts.
+
+export interface Access {
+  /** The least of the roles that may. */
+  role: Role;
+  /** It needs a fresh sign-in. */
+  isFresh?: true;
+  /** A suspended wallet's too. All reading is. */
+  isForSuspended?: true;
+}
+
+const reading: Access = { role: "viewer" };
+const changing: Access = { role: "developer" };
+const minting: Access = { role: "developer", isFresh: true };
+const leading: Access = { role: "owner", isFresh: true, isForSuspended: true };
+
+/** By method and path below /console/api/wallets/{walletId}. */
+export const access: Record<string, Access> = {
+  "GET /wallet": reading,
+  "GET /wallet/entries": reading,
+  "GET /wallet/entries.csv": reading,
+  "GET /wallet/alerts": reading,
+  "PUT /wallet/alerts": changing,
+  "GET /wallet/auto-top-up": reading,
+  "PUT /wallet/auto-top-up": minting,
+  "DELETE /wallet/auto-top-up": changing,
+  "GET /wallet/top-ups": reading,
+  "GET /wallet/top-ups/{id}": reading,
+  "POST /wallet/top-ups": changing,
+  "GET /usage": reading,
+  "GET /keys": reading,
+  "GET /keys/{id}": reading,
+  "POST /keys": minting,
+  "PATCH /keys/{id}": changing,
+  "DELETE /keys/{id}": changing,
+  "POST /keys/{id}/rotate": minting,
+  "GET /webhooks": reading,
+  "GET /webhooks/{id}": reading,
+  "POST /webhooks": minting,
+  "PATCH /webhooks/{id}": minting,
+  "DELETE /webhooks/{id}": changing,
+  "POST /webhooks/{id}/rotate-secret": minting,
+  "POST /webhooks/{id}/test": changing,
+  "GET /webhooks/{id}/deliveries": reading,
+  "POST /webhooks/deliveries/{id}/replay": changing,
+  "POST /playground/search": { role: "viewer" },
+  "GET /members": reading,
+  "PATCH /members/{personId}": leading,
+  "DELETE /members/{personId}": leading,
+  "POST /invitations": leading,
+  "DELETE /invitations/{id}": { role: "owner", isForSuspended: true },
+};
+
+export interface Household extends Tenant {
+  accountId: string;
+  browsers: Record<Role, import("../console-world.ts").Browser>;
+  emails: Record<Role, string>;
+}
+
+type Make = (db: TestDatabase, household: Household) => Promise<TenantRequest>;
+
+/** For what is the console's alone. */
+const ownRequests: Record<string, Make> = {
+  "POST /playground/search": async (db, { walletId }) => {
+    const { id } = await createTestKey(db, { walletId, mode: "test", name: "played with" });
+    return { body: { key_id: id, query: "cats" } };
+  },
+  "PATCH /members/{personId}": async (db, { accountId }) => ({
+    path: { personId: await addTestMember(db, accountId, someone("changed"), "viewer") },
+    body: { role: "developer" },
+  }),
+  "DELETE /members/{personId}": async (db, { accountId }) => ({
+    path: { personId: await addTestMember(db, accountId, someone("removed"), "viewer") },
+  }),
+  "POST /invitations": async () => ({ body: { email: someone("invited"), role: "viewer" } }),
+  "DELETE /invitations/{id}": async (db, { accountId }) => {
+    const { rows } = await db.owner.query<{ id: string }>("select id from pb.invite($1, $2, 'viewer', $3)", [
+      accountId,
+      someone("unwanted"),
+      Buffer.from(crypto.getRandomValues(new Uint8Array(32))),
+    ]);
+    return { path: { id: rows[0]?.id ?? "" } };
+  },
+};
+
+/** A request that is right in every part for this household. */
+export async function makeConsoleRequest(db: TestDatabase, household: Household, name: string): Promise<TenantRequest> {
+  const own = ownRequests[name];
+  if (own) return own(db, household);
+  return (await tenantRequests[name.replace(" /", " /v1/")]?.(household)) ?? {};
+}

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
+import { after, test } from "node:test";
+import { seal, unseal } from "../../src/lib/seal.ts";
+import { type Browser, createConsoleWorld, publicUrl, someone } from "../console-world.ts";
+import { startOpenidProvider, type Visitor } from "../openid-provider.ts";
+import { type Reply, testEnvironment } from "../server.ts";
+
+// Sign-in through a real OpenID Connect provider on loopback.
+
+const provider = await startOpenidProvider(publicUrl);
+const world = await createConsoleWorld(provider.settings);
+const { db } = world;
+
+after(async () => {
+  await world.close();
+  await provider.close();
+});
+
+function visitorOf(email: string): Visitor {
+  return { email, cookies: new Map(), logins: 0 };
+}
+
+/** What the provider is asked by this browser. */
+async function begin(browser: Browser, query = ""): Promise<string> {
+  const { status, headers } = await browser.get(`sign-in/oidc${query}`);
+  assert.equal(status, 302);
+  return headers.get("location") ?? "";
+}
+
+/** Back from the provider. */
+function comeBack(browser: Browser, url: string): Promise<Reply> {
+  assert.ok(url.startsWith(`${publicUrl}/console/api/sign-in/oidc/callback?`), url);
+  return browser.open(url.slice(publicUrl.length));
+}
+
+async function signIn(browser: Browser, visitor: Visitor, query = ""): Promise<Reply> {
+  return comeBack(browser, await provider.visit(await begin(browser, query), visitor));
+}
+
+function assertRefused(reply: Reply, word: string): void {
+  assert.equal(reply.status, 302);
+  assert.equal(reply.headers.get("location"), `${publicUrl}/console/sign-in?error=${word}`);
+  assert.ok(!reply.headers.getSetCookie().some((line) => /^pennyblack=[^;]/.test(line)), "somebody was signed in");
+}
+
+async function email(browser: Browser): Promise<string | undefined> {
+  return (await browser.get("session")).body.person?.email;
+}
+
+test("who logs in there is signed in here, by the verified address, and led back to where they were", async () => {
+  const address = someone("ada");
+  await world.openAccount(address);
+  const browser = world.openBrowser();
+  assert.deepEqual((await browser.get("session")).body.sign_in.oidc, { name: "Acme" });
+  const url = new URL(await begin(browser, "?return_to=/console/keys"));
+  assert.equal(url.origin, provider.issuer);
+  assert.equal(url.searchParams.get("code_challenge_method"), "S256");
+  for (const name of ["state", "nonce", "code_challenge"])
+    assert.ok((url.searchParams.get(name) ?? "").length > 40, name);
+  const reply = await comeBack(browser, await provider.visit(url.href, visitorOf(address)));
+  assert.equal(reply.headers.get("location"), `${publicUrl}/console/keys`);
+  assert.match(reply.headers.getSetCookie().join("\n"), /pennyblack=[\w-]{43};.*HttpOnly; SameSite=Lax/);
+  assert.equal(await email(browser), address);
+  assert.equal(browser.cookies.has("pennyblack-oidc"), false, "what is done with is forgotten");
+});
+
+test("an address that the provider has not verified signs nobody in", async () => {
+  const victim = someone("victim");
+  await world.openAccount(victim);
+  provider.unverified.add(victim);
+  const browser = world.openBrowser();
+  assertRefused(await signIn(browser, visitorOf(victim)), "email_not_verified");
+  assert.equal(await email(browser), undefined);
+});
+
+test("an answer is refused with another state, another nonce, another browser's or no cookie, and the second time", async () => {
+  const address = someone("ada");
+  await world.openAccount(address);
+  const [browser, other] = [world.openBrowser(), world.openBrowser()];
+
+  const changed = new URL(await provider.visit(await begin(browser), visitorOf(address)));
+  changed.searchParams.set("state", "x".repeat(43));
+  assertRefused(await comeBack(browser, changed.href), "failed");
+
+  // The nonce is asked for by whoever makes the request, and must come back in the ID token.
+  const asked = new URL(await begin(browser));
+  asked.searchParams.set("nonce", "chosen by somebody else");
+  assertRefused(await comeBack(browser, await provider.visit(asked.href, visitorOf(address))), "failed");
+
+  const answer = await provider.visit(await begin(browser), visitorOf(address));
+  assertRefused(await comeBack(world.openBrowser(), answer), "failed");
+  await begin(other);
+  assertRefused(await comeBack(other, answer), "failed");
+  const cookie = browser.cookies.get("pennyblack-oidc") ?? "";
+  browser.cookies.set("pennyblack-oidc", `${cookie.slice(0, -2)}AA`);
+  assertRefused(await comeBack(browser, answer), "failed");
+
+  browser.cookies.set("pennyblack-oidc", cookie);
+  assert.equal((await comeBack(browser, answer)).headers.get("location"), `${publicUrl}/console`);
+  browser.cookies.set("pennyblack-oidc", cookie);
+  assertRefused(await comeBack(browser, answer), "failed");
+  assert.equal(await email(browser), address, "who is signed in stays so");
+});
+
+test("no other site is led to, wherever return_to points", async () => {
+  for (const path of [
+    "https://evil.test/",
+    "//evil.test",
+    "/console//evil.test",
+    "/console/../evil",
+    "/console/%2e%2e/evil",
+    "/consoleevil",
+    "/console\\evil",
+    "/console/\nSet-Cookie:x",
+    "/console/api/session",
+    "/v1/keys",
+    "javascript:alert(1)",
+    "",
+  ]) {
+    const { status, body } = await world.openBrowser().get(`sign-in/oidc?return_to=${encodeURIComponent(path)}`);
+    assert.deepEqual([status, body?.code], [400, "invalid_request"], path);
+  }
+  for (const path of ["/console", "/console/keys?mode=test", "/console/wallets/1/ledger"]) {
+    assert.equal(
+      (await world.openBrowser().get(`sign-in/oidc?return_to=${encodeURIComponent(path)}`)).status,
+      302,
+      path,
+    );
+  }
+});
+
+test("a login that the provider remembers is no fresh sign-in; asked for one, it asks for the login again", async () => {
+  const address = someone("ada");
+  const { walletId } = await world.openAccount(address);
+  const [browser, visitor] = [world.openBrowser(), visitorOf(address)];
+  await signIn(browser, visitor);
+  await signIn(browser, visitor);
+  assert.equal(visitor.logins, 1, "the second time nobody was asked");
+  assert.equal((await browser.get("session")).body.fresh_until, null);
+  const make = () => browser.send("POST", `wallets/${walletId}/keys`, { mode: "test", name: "key" });
+  assert.equal((await make()).body.code, "reauthentication_required");
+  await signIn(browser, visitor, "?fresh=1");
+  assert.equal(visitor.logins, 2);
+  assert.ok((await browser.get("session")).body.fresh_until);
+  assert.equal((await make()).status, 200);
+});
+
+test("a provider that shows an old login when a fresh one is asked for is not believed", async () => {
+  const address = someone("ada");
+  await world.openAccount(address);
+  const [browser, visitor] = [world.openBrowser(), visitorOf(address)];
+  await signIn(browser, visitor);
+  const asked = new URL(await begin(browser, "?fresh=1"));
+  assert.deepEqual([asked.searchParams.get("prompt"), asked.searchParams.get("max_age")], ["login", "0"]);
+  // As if it had not been asked for: then it does not say when the login was.
+  asked.searchParams.delete("prompt");
+  asked.searchParams.delete("max_age");
+  assertRefused(await comeBack(browser, await provider.visit(asked.href, visitor)), "not_fresh");
+  assert.equal(visitor.logins, 1);
+
+  // As if we had asked ten minutes from now: then the login was long before.
+  const answer = await provider.visit(await begin(browser, "?fresh=1"), visitor);
+  const secret = createSecretKey(Buffer.from(testEnvironment(db)["PENNYBLACK_SECRET"] ?? "", "base64"));
+  const cookie = Buffer.from(browser.cookies.get("pennyblack-oidc") ?? "", "base64url");
+  const journey = JSON.parse(unseal(secret, "oidc sign-in", cookie));
+  journey.begunMs += 600_000;
+  const moved = seal(secret, "oidc sign-in", JSON.stringify(journey)).toString("base64url");
+  browser.cookies.set("pennyblack-oidc", moved);
+  assertRefused(await comeBack(browser, answer), "not_fresh");
+});
+
+test("whoever is not known here is let in only where sign-up is open", async () => {
+  const stranger = someone("stranger");
+  const browser = world.openBrowser();
+  assertRefused(await signIn(browser, visitorOf(stranger)), "unknown_person");
+  const { rowCount } = await db.owner.query("select from pb.people where email = $1", [stranger]);
+  assert.equal(rowCount, 0);
+});
+
+test("while the provider is away, the browser is led back with a word for it", async () => {
+  const away = await createConsoleWorld({ ...provider.settings, PENNYBLACK_OIDC_ISSUER: "http://127.0.0.1:1" });
+  try {
+    assertRefused(await away.openBrowser().get("sign-in/oidc"), "unavailable");
+  } finally {
+    await away.close();
+  }
+});

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import type { TestServer } from "./server.ts";
+
+/** What Fastify serves, "POST /v1/search", with the parameters written as in OpenAPI. */
+export function registeredRoutes(server: Pick<TestServer, "app">): string[] {
+  const tree = server.app.http.printRoutes({ commonPrefix: false });
+  const found: string[] = [];
+  const path: string[] = [];
+  for (const line of tree.trimEnd().split("\n")) {
+    const match = /^([│ ]*)(?:├── |└── )(\S*)(?: \(([A-Z, ]+)\))?$/.exec(line);
+    assert.ok(match, `not understood: ${line}`);
+    const depth = (match[1]?.length ?? 0) / 4;
+    path.length = depth;
+    path.push(match[2] ?? "");
+    const methods = match[3]?.split(", ") ?? [];
+    for (const method of methods) found.push(`${method} ${path.join("").replaceAll(/:(\w+)/g, "{$1}")}`);
+  }
+  return found.toSorted();
+}
