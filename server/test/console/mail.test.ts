@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import { after, test } from "node:test";
 import { sendLetters } from "../../src/console/console.ts";
-import { mostLetters, mostTries } from "../../src/console/sign-in-limits.ts";
+import { mostInvitations, mostLetters, mostTries } from "../../src/console/sign-in-limits.ts";
 import { createMailer } from "../../src/webhooks/mail.ts";
 import { createConsoleWorld, publicUrl, someone, tokenIn } from "../console-world.ts";
 import { type Letter, startMailServer } from "../mail-server.ts";
@@ -211,6 +211,18 @@ test("an invitation reaches its address alone, joins once, and is no more when i
     ],
   );
   assert.deepEqual(after.invitations, []);
+});
+
+test("one person has thirty letters written to others in a quarter of an hour", async () => {
+  const owner = someone("spammer");
+  const { walletId } = await world.openAccount(owner);
+  const browser = await world.signIn(owner);
+  const statuses: number[] = [];
+  for (let count = 0; count <= mostInvitations; count += 1) {
+    const body = { email: someone("victim"), role: "viewer" };
+    statuses.push((await browser.send("POST", `wallets/${walletId}/invitations`, body)).status);
+  }
+  assert.deepEqual(statuses, [...Array.from({ length: mostInvitations }, () => 201), 429]);
 });
 
 test("where no mail is sent, asking for some is refused and an operator makes the link", async () => {
