@@ -345,8 +345,8 @@ $$;
 create function pb.join_account(the_token bytea, the_name text, new_session bytea, old_session bytea) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  the_email text := (
-    select p.email from pb.accept_invitation(the_token, the_name) a join pb.people p on p.id = a.person_id);
+  the_person uuid := (select a.person_id from pb.accept_invitation(the_token, the_name) a);
+  the_email text := (select p.email from pb.people p where p.id = the_person);
 begin
   return the_email is not null
     and pb.begin_session(the_email, false, new_session, old_session, clock_timestamp()) is not null;

@@ -93,7 +93,8 @@ export function openBrowser(server: Pick<TestServer, "url">): Browser {
   const cookies = new Map<string, string>();
   const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
   async function open(path: string, init: RequestInit = {}): Promise<Reply> {
-    const headers = new Headers({ "x-forwarded-for": address, ...init.headers });
+    const headers = new Headers(init.headers);
+    headers.set("x-forwarded-for", address);
     if (cookies.size > 0) headers.set("cookie", [...cookies].map((pair) => pair.join("=")).join("; "));
     const response = await fetch(server.url + path, { ...init, headers, redirect: "manual" });
     for (const line of response.headers.getSetCookie()) {

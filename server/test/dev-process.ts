@@ -12,6 +12,7 @@ export interface DevReady {
   testKey: string;
   managementKey: string;
   walletId: string;
+  signInLink: string;
 }
 
 export interface DevProcess {

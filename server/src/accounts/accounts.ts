@@ -13,7 +13,6 @@ export {
   changeRole,
   keepingAnOwner,
   listMembers,
-  type MemberChange,
   type Role,
   removeMember,
   roles,

@@ -8,7 +8,7 @@ import { playgroundRoute } from "./playground-route.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { teamRoutes } from "./team-routes.ts";
 
-export { type LetterParts, sendLetters } from "./letters.ts";
+export { sendLetters } from "./letters.ts";
 export { forgetSignIns, makeSignInLink } from "./sessions.ts";
 
 /**

@@ -36,7 +36,7 @@ export interface Visitor {
 }
 
 /** What a request below a wallet needs, beyond a session of a member. */
-export interface Need {
+interface Need {
   role: Role;
   /** It makes credentials or moves trust: the sign-in must be fresh. */
   isFresh: boolean;
@@ -58,7 +58,7 @@ const fresh = new Set([
 ]);
 
 /** By method and path below the wallet: all read, developers and owners change, owners alone change the team. */
-export function needOf(method: string, path: string): Need {
+function needOf(method: string, path: string): Need {
   const name = `${method} ${path}`;
   const isTeam = /^\/(?:members|invitations)(?:\/|$)/.test(path);
   const isReading = method === "GET";

@@ -161,7 +161,7 @@ async function redeemCode(
       idTokenExpected: true,
     });
     const claims = tokens.claims();
-    if (claims) return { claims: claims as Claims, accessToken: tokens.access_token };
+    if (claims) return { claims, accessToken: tokens.access_token };
   } catch (error) {
     throw new OidcRefusal("failed", error);
   }

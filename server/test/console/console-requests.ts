@@ -1,5 +1,5 @@
 import type { Role } from "../../src/accounts/accounts.ts";
-import { addTestMember, someone } from "../console-world.ts";
+import { addTestMember, type Browser, someone } from "../console-world.ts";
 import type { TestDatabase } from "../database.ts";
 import { createTestKey } from "../server.ts";
 import { type Tenant, type TenantRequest, tenantRequests } from "../tenants/tenant-requests.ts";
@@ -60,7 +60,7 @@ export const access: Record<string, Access> = {
 
 export interface Household extends Tenant {
   accountId: string;
-  browsers: Record<Role, import("../console-world.ts").Browser>;
+  browsers: Record<Role, Browser>;
   emails: Record<Role, string>;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, test } from "node:test";
-import { createConsoleWorld, makeToken, someone } from "../console-world.ts";
+import { type Browser, createConsoleWorld, makeToken, someone } from "../console-world.ts";
 
 // Who is signed in, from the link to the end of the session.
 
@@ -57,5 +57,130 @@ test("a link signs its person in once, and only the digests of link and session 
       assert.ok(!row.includes(Buffer.from(secret).toString("hex")) && !row.includes(secret));
     assert.ok(kept.rows.some(({ row }) => row.includes(hash("sha256", secret, "hex"))));
     assert.ok(!server.logged().includes(secret), "a token is in the log");
+  }
+});
+
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  return (await browser.get("session")).body.person !== null;
+}
+
+async function age(column: "created_at" | "seen_at", email: string, interval: string): Promise<void> {
+  await db.owner.query(
+    `update pb.sessions set ${column} = clock_timestamp() - $2::interval
+     where person_id = (select id from pb.people where email = $1)`,
+    [email, interval],
+  );
+}
+
+test("a session ends after thirty days, and after seven without a visit", async () => {
+  for (const [column, alive, over] of [
+    ["created_at", "29 days 23 hours", "30 days"],
+    ["seen_at", "6 days 23 hours", "7 days"],
+  ] as const) {
+    const email = someone("ada");
+    const { walletId } = await world.openAccount(email);
+    const browser = await world.signIn(email);
+    await age(column, email, alive);
+    assert.equal(await isSignedIn(browser), true);
+    await age(column, email, over);
+    assert.equal(await isSignedIn(browser), false);
+    assert.equal((await browser.get(`wallets/${walletId}/wallet`)).body.code, "session_required");
+  }
+});
+
+test("a visit is noted, so that who comes every week stays", async () => {
+  const email = someone("regular");
+  const { walletId } = await world.openAccount(email);
+  const browser = await world.signIn(email);
+  for (const visit of ["session", `wallets/${walletId}/wallet`]) {
+    await age("seen_at", email, "6 days");
+    assert.equal((await browser.get(visit)).status, 200);
+    const { rows } = await db.owner.query<{ isNew: boolean }>(
+      `select seen_at > clock_timestamp() - interval '1 minute' as "isNew" from pb.sessions s
+       join pb.people p on p.id = s.person_id where p.email = $1`,
+      [email],
+    );
+    assert.deepEqual(rows, [{ isNew: true }]);
+  }
+});
+
+test("who signs out is out here, and everywhere if they ask for that", async () => {
+  const [email, other] = [someone("ada"), someone("other")];
+  for (const each of [email, other]) await world.openAccount(each);
+  const [first, second, third] = [await world.signIn(email), await world.signIn(email), await world.signIn(email)];
+  const stranger = await world.signIn(other);
+  const token = first.token();
+  const reply = await first.send("POST", "sign-out");
+  assert.equal(reply.status, 204);
+  assert.match(reply.headers.get("set-cookie") ?? "", /^pennyblack=; Max-Age=0; Path=\/; HttpOnly/);
+  first.cookies.set("pennyblack", token);
+  assert.deepEqual(
+    [await isSignedIn(first), await isSignedIn(second)],
+    [false, true],
+    "the cookie itself is worth nothing",
+  );
+  assert.equal((await second.send("POST", "sign-out/everywhere")).status, 204);
+  assert.equal(await isSignedIn(third), false);
+  assert.equal(await isSignedIn(stranger), true);
+  assert.equal((await world.openBrowser().send("POST", "sign-out")).status, 204);
+});
+
+test("a new sign-in is a new session in place of the browser's old one", async () => {
+  const email = someone("ada");
+  await world.openAccount(email);
+  const [browser, elsewhere] = [await world.signIn(email), await world.signIn(email)];
+  const old = browser.token();
+  await browser.send("POST", "sign-in/token", { token: await makeToken(db, email) });
+  assert.notEqual(browser.token(), old);
+  const thief = world.openBrowser();
+  thief.cookies.set("pennyblack", old);
+  assert.deepEqual(
+    [await isSignedIn(thief), await isSignedIn(browser), await isSignedIn(elsewhere)],
+    [false, true, true],
+  );
+});
+
+test("of many who open one link at once, one is signed in", async () => {
+  const email = someone("race");
+  await world.openAccount(email);
+  const token = await makeToken(db, email);
+  const tries = Array.from({ length: 8 }, () => world.openBrowser().send("POST", "sign-in/token", { token }));
+  const statuses = (await Promise.all(tries)).map(({ status }) => status);
+  assert.deepEqual(
+    statuses.toSorted((left, right) => left - right),
+    [200, ...Array.from({ length: 7 }, () => 400)],
+  );
+});
+
+test("a cookie set twice, or not like ours, is nobody's", async () => {
+  const email = someone("ada");
+  await world.openAccount(email);
+  const browser = await world.signIn(email);
+  const token = browser.token();
+  for (const cookie of [
+    `pennyblack=${token}; pennyblack=${"x".repeat(43)}`,
+    `pennyblack="${token}"`,
+    `Pennyblack=${token}`,
+  ]) {
+    const { body } = await server.request("/console/api/session", { headers: { cookie } });
+    assert.equal(body.person, null, cookie.replace(token, "..."));
+  }
+});
+
+test("on HTTPS the cookie is bound to the host and to TLS", async () => {
+  const secure = await createConsoleWorld({ PENNYBLACK_PUBLIC_URL: "https://search.test" });
+  try {
+    const email = someone("ada");
+    await secure.openAccount(email);
+    const browser = secure.openBrowser();
+    const token = await makeToken(secure.db, email);
+    const { headers } = await browser.send("POST", "sign-in/token", { token }, { origin: "https://search.test" });
+    assert.match(
+      headers.get("set-cookie") ?? "",
+      /^__Host-pennyblack=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    assert.equal((await browser.get("session")).body.person.email, email);
+  } finally {
+    await secure.close();
   }
 });

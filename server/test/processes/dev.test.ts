@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { parseEnv } from "node:util";
 import { runAdmin } from "../admin-process.ts";
+import { openBrowser, tokenIn } from "../console-world.ts";
 import { createTestDatabase, superuserUrl, type TestDatabase } from "../database.ts";
 import { type DevProcess, failDev, isAlive, startDev } from "../dev-process.ts";
 import { until } from "../until.ts";
@@ -46,6 +47,18 @@ function search(dev: DevProcess, key: string): Promise<Response> {
   });
 }
 
+/** The wallets that a link to the console leads to. */
+async function walletsOf(dev: DevProcess, link: string): Promise<string[]> {
+  assert.ok(link.startsWith(`${dev.ready.url}/console/sign-in#token=`), link);
+  const { body } = await openBrowser(dev.ready).send(
+    "POST",
+    "sign-in/token",
+    { token: tokenIn(link) },
+    { origin: dev.ready.url },
+  );
+  return body.wallets.map(({ id }: { id: string }) => id);
+}
+
 async function assertNothingIsLeft(dev: DevProcess, pids: number[]): Promise<void> {
   await until("no process is left", async () => !pids.some(isAlive), 15_000);
   await until("no data is left", async () => dev.leftBehind().length === 0, 15_000);
@@ -63,6 +76,7 @@ test("with nothing but npm: searches are answered and paid for, admin works besi
     "managementKey",
     "walletId",
     "operatorToken",
+    "signInLink",
   ]);
   assert.equal(dev.stdout().split("\n").length, 2, "one line on stdout");
   assert.equal((await search(dev, dev.ready.testKey)).status, 200);
@@ -72,6 +86,7 @@ test("with nothing but npm: searches are answered and paid for, admin works besi
     headers: { authorization: `Bearer ${dev.ready.managementKey}` },
   });
   assert.match(await wallet.text(), /"4\.99"/);
+  assert.deepEqual(await walletsOf(dev, dev.ready.signInLink), [dev.ready.walletId], "the link signs the owner in");
 
   assert.equal(statSync(dev.environmentFile).mode & 0o777, 0o600);
   const settings = parseEnv(readFileSync(dev.environmentFile, "utf8")) as Record<string, string>;
@@ -80,6 +95,10 @@ test("with nothing but npm: searches are answered and paid for, admin works besi
   assert.equal((await search(dev, liveKey)).status, 200);
   assert.equal((await search(dev, liveKey)).status, 402);
   assert.equal((await runAdmin(settings, "reconcile")).exitCode, 0);
+  const link = await runAdmin(settings, "console", "sign-in-link", "--email", "you@pennyblack.test");
+  assert.deepEqual(await walletsOf(dev, link.stdout), [dev.ready.walletId], link.stderr);
+  const nobody = await runAdmin(settings, "console", "sign-in-link", "--email", "nobody@pennyblack.test");
+  assert.deepEqual([nobody.exitCode, nobody.stdout], [1, ""]);
 
   dev.process.kill("SIGTERM");
   assert.equal(await dev.ended, 0, dev.stderr());

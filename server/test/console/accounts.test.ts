@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, test } from "node:test";
+import { deleteAccount } from "../../src/accounts/accounts.ts";
+import { forgetSignIns } from "../../src/console/console.ts";
+import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
+import { type Browser, createConsoleWorld, makeStale, someone } from "../console-world.ts";
+import { type Reply, startTestServer } from "../server.ts";
+
+// People and their accounts: how they come, change and go, and that a session follows at once.
+
+const trial = { PENNYBLACK_SIGN_UP: "open", PENNYBLACK_TRIAL_CREDIT: "0.50", PENNYBLACK_TRIALS_PER_DAY: "1000" };
+const world = await createConsoleWorld(trial);
+const { db, server } = world;
+after(() => world.close());
+
+/** Somebody new, whom a mailed link has just let in. */
+async function arrive(email: string): Promise<Browser> {
+  await db.owner.query("select pb.know_person($1, '')", [email]);
+  return world.signIn(email);
+}
+
+async function personOf(browser: Browser): Promise<string> {
+  return (await browser.get("session")).body.person.id;
+}
+
+function open(browser: Browser, name: string): Promise<Reply> {
+  return browser.send("POST", "accounts", { account_name: name, person_name: "Grace" });
+}
+
+test("who signs in first has no wallet, opens an account with a trial, and gets no key unasked", async () => {
+  const email = someone("grace");
+  const browser = await arrive(email);
+  const { body: before } = await browser.get("session");
+  assert.deepEqual([before.wallets, before.sign_in.sign_up], [[], true]);
+  const { status, body } = await open(browser, "  Grace & Co ");
+  assert.equal(status, 201);
+  const [wallet] = body.wallets;
+  assert.deepEqual([wallet.name, wallet.account_name, wallet.role], ["Grace & Co", "Grace & Co", "owner"]);
+  assert.equal(body.person.name, "Grace");
+  assert.equal((await browser.get(`wallets/${wallet.id}/wallet`)).body.balance, "0.50");
+  assert.deepEqual((await browser.get(`wallets/${wallet.id}/keys`)).body.keys, []);
+  const second = await open(browser, "Another");
+  const id = second.body.wallets[1].id;
+  assert.equal((await browser.get(`wallets/${id}/wallet`)).body.balance, "0.00", "one trial a person");
+  const report = await reconcile(db.owner);
+  assert.ok(report.isClean, formatReport(report));
+});
+
+test("a person owns ten accounts at most, also when they ask at once", async () => {
+  const browser = await arrive(someone("many"));
+  const replies = await Promise.all(Array.from({ length: 12 }, (_, count) => open(browser, `Account ${count}`)));
+  assert.equal(replies.filter(({ status }) => status === 201).length, 10);
+  assert.deepEqual(
+    new Set(replies.filter(({ status }) => status !== 201).map(({ body }) => body.code)),
+    new Set(["sign_up_closed"]),
+  );
+});
+
+test("an account needs a name and somebody who is signed in", async () => {
+  const browser = await arrive(someone("strict"));
+  for (const body of [
+    { account_name: " ", person_name: "" },
+    { account_name: "A\nB", person_name: "" },
+    { account_name: "A" },
+  ])
+    assert.equal((await browser.send("POST", "accounts", body)).body.code, "invalid_request", JSON.stringify(body));
+  assert.equal((await open(world.openBrowser(), "Nobody's")).body.code, "session_required");
+});
+
+test("a member who is removed loses the wallet with the next request, and whose role changes has the new one", async () => {
+  const [owner, developer] = [someone("owner"), someone("developer")];
+  const { walletId, accountId } = await world.openAccount(owner);
+  const personId = await world.addMember(accountId, developer, "developer");
+  const [boss, worker] = [await world.signIn(owner), await world.signIn(developer)];
+  const alerts = () => worker.send("PUT", `wallets/${walletId}/wallet/alerts`, { low_balance: "1.00", email: null });
+  assert.equal((await alerts()).status, 200);
+  const member = `wallets/${walletId}/members/${personId}`;
+  assert.equal((await boss.send("PATCH", member, { role: "viewer" })).status, 204);
+  assert.equal((await alerts()).body.code, "insufficient_role");
+  assert.equal((await worker.get(`wallets/${walletId}/keys`)).status, 200);
+  assert.equal((await boss.send("DELETE", member)).status, 204);
+  assert.equal((await worker.get(`wallets/${walletId}/keys`)).status, 404);
+  const { body } = await worker.get("session");
+  assert.deepEqual([body.person.email, body.wallets], [developer, []], "still signed in, to nothing");
+  assert.equal((await boss.send("DELETE", member)).status, 404);
+  assert.equal((await boss.send("DELETE", `wallets/${walletId}/members/${randomUUIDv7()}`)).status, 404);
+});
+
+test("the last owner stays, and with a second one may go", async () => {
+  const [first, second] = [someone("first"), someone("second")];
+  const { walletId, accountId } = await world.openAccount(first);
+  const browser = await world.signIn(first);
+  const own = `wallets/${walletId}/members/${await personOf(browser)}`;
+  assert.deepEqual((await browser.send("DELETE", own)).body.code, "last_owner");
+  assert.deepEqual((await browser.send("PATCH", own, { role: "viewer" })).body.code, "last_owner");
+  await world.addMember(accountId, second, "owner");
+  assert.equal((await browser.send("DELETE", own)).status, 204);
+  assert.equal((await browser.get(`wallets/${walletId}/members`)).status, 404);
+});
+
+test("straight in the database, the team changes for a fresh session of an owner and for no other", async () => {
+  const [owner, developer, stranger] = [someone("owner"), someone("developer"), someone("stranger")];
+  const { walletId, accountId } = await world.openAccount(owner);
+  const personId = await world.addMember(accountId, developer, "developer");
+  await world.openAccount(stranger);
+  const digestOf = async (email: string): Promise<Buffer> => {
+    await world.signIn(email);
+    const { rows } = await db.owner.query<{ digest: Buffer }>(
+      "select digest from pb.sessions s join pb.people p on p.id = s.person_id where p.email = $1",
+      [email],
+    );
+    return rows[0]?.digest ?? assert.fail();
+  };
+  const change = async (digest: Buffer): Promise<string> => {
+    const { rows } = await db.people.query<{ outcome: string }>(
+      "select pb.change_team($1, $2, $3, 'viewer') as outcome",
+      [digest, walletId, personId],
+    );
+    return rows[0]?.outcome ?? "";
+  };
+  const digest = await digestOf(owner);
+  assert.equal(await change(await digestOf(developer)), "insufficient_role");
+  assert.equal(await change(await digestOf(stranger)), "not_found");
+  assert.equal(await change(Buffer.alloc(32)), "session_required");
+  await makeStale(db, owner);
+  assert.equal(await change(digest), "reauthentication_required");
+  await db.owner.query(
+    "update pb.sessions set authenticated_at = clock_timestamp(), seen_at = clock_timestamp() - interval '7 days' where digest = $1",
+    [digest],
+  );
+  assert.equal(await change(digest), "session_required");
+  await db.owner.query("update pb.sessions set seen_at = clock_timestamp() where digest = $1", [digest]);
+  assert.equal(await change(digest), "done");
+});
+
+test("a deleted account is gone from the console at once, with its people's sessions and links", async () => {
+  const email = someone("leaving");
+  const { walletId, accountId } = await world.openAccount(email);
+  const browser = await world.signIn(email);
+  await deleteAccount(db.owner, accountId, true);
+  assert.equal((await browser.get(`wallets/${walletId}/wallet`)).body.code, "session_required");
+  assert.equal((await browser.get("session")).body.person, null);
+  for (const table of ["people", "sign_in_tokens", "sessions", "letters", "members"]) {
+    const { rowCount } = await db.owner.query(`select from pb.${table} t where t::text ilike $1`, [`%${email}%`]);
+    assert.equal(rowCount, 0, table);
+  }
+});
+
+test("the worker forgets what is over, and whom nobody has seen for a month", async () => {
+  const [gone, member] = [someone("gone"), someone("member")];
+  await arrive(gone);
+  await world.openAccount(member);
+  await world.signIn(member);
+  await db.owner.query("update pb.people set created_at = clock_timestamp() - interval '31 days'");
+  assert.equal(await forgetSignIns(db.owner, 100), 0, "sessions keep them");
+  await db.owner.query("update pb.sessions set seen_at = clock_timestamp() - interval '8 days'");
+  await db.owner.query("update pb.sign_in_tokens set expires_at = clock_timestamp() - interval '25 hours'");
+  assert.ok((await forgetSignIns(db.owner, 100)) > 0);
+  const counts = await db.owner.query(
+    `select (select count(*)::int from pb.sessions) as sessions, (select count(*)::int from pb.sign_in_tokens) as tokens,
+       array(select email from pb.people where email in ($1, $2)) as people`,
+    [gone, member],
+  );
+  assert.deepEqual(counts.rows, [{ sessions: 0, tokens: 0, people: [member] }]);
+});
+
+test("without its database role the server has no console and works all the same", async () => {
+  const bare = await startTestServer(db, { PENNYBLACK_PEOPLE_DATABASE_URL: "" });
+  try {
+    assert.equal((await bare.request("/console/api/session")).status, 404);
+    assert.equal((await bare.request("/v1/lenses")).status, 200);
+  } finally {
+    await bare.close();
+  }
+  assert.equal((await server.request("/console/api/session")).status, 200);
+});
