@@ -2,7 +2,6 @@ import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { listAccounts } from "./accounts/accounts.ts";
 import type { Config, serverSettings } from "./config.ts";
 import { openConnections } from "./connections.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
@@ -20,7 +19,7 @@ import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
 import { noteKeyUses } from "./keys/note-uses.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
-import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
+import { roomsOfOperators } from "./operator-rooms.ts";
 import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
 import { createStripe } from "./payments/stripe.ts";
 import { topUpRoutes } from "./payments/top-up-routes.ts";
@@ -38,20 +37,14 @@ import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { createProcessFigures, type ProcessFigures } from "./telemetry/process-figures.ts";
 import { summaryRoutes } from "./usage/summary-routes.ts";
-import { createTally, readMargin, type Tally } from "./usage/usage.ts";
+import { createTally, type Tally } from "./usage/usage.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { alertRoutes } from "./wallet/alert-routes.ts";
 import { searchListRoutes } from "./wallet/search-list-routes.ts";
-import {
-  createLedger,
-  findEntries,
-  type Ledger,
-  listWallets,
-  type ReleaseRequest,
-  readReconciliation,
-} from "./wallet/wallet.ts";
+import { createLedger, type Ledger, type ReleaseRequest } from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
@@ -92,9 +85,9 @@ export function createApp(config: ServerConfig, log: Log): App {
   const router = createRouter({
     providers: config.upstreams,
     callProvider: caller.callProvider,
-    onCall(answer, cost) {
+    onCall(answer, cost, isOpen) {
       noteCall({ metrics, log }, answer, cost);
-      tally.noteCall(answer, cost);
+      tally.noteCall(answer, cost, isOpen);
     },
   });
   metrics.watchUpstreams(() =>
@@ -103,8 +96,10 @@ export function createApp(config: ServerConfig, log: Log): App {
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
+  const figures = createProcessFigures();
+  const search = searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally }));
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally })),
+    ...counted(search, figures),
     ...lensRoutes(lenses, config.publicUrl),
     ...managementRoutes(config, log, management),
   ];
@@ -123,10 +118,8 @@ export function createApp(config: ServerConfig, log: Log): App {
     renderMetrics: metrics.render,
     operators: config.operators,
     publicUrl: config.publicUrl,
-    operatorRoutes: [
-      { method: "GET", path: "upstreams", handle: () => ({ upstreams: router.report() }) },
-      ...(operatorPool ? operatorRoutes(operatorParts(operatorPool)) : []),
-    ],
+    secret: createSecretKey(config.secret),
+    operatorRoutes: roomsOfOperators({ operatorPool, router, ledger, figures }),
     whyNotReady: async () => (state.isDraining ? "stopping" : await connections.check("running")),
   });
 
@@ -138,6 +131,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
     async close() {
+      figures.close();
       await http.close();
       await caller.close();
       await keyUses.close();
@@ -185,15 +179,12 @@ function builtDocs(): Route[] {
   return existsSync(folder) ? docsRoutes(folder) : [];
 }
 
-function operatorParts(db: Pool): OperatorParts {
-  return {
-    db,
-    listWallets: (wanted) => listWallets(db, wanted),
-    listAccounts: (wanted) => listAccounts(db, wanted),
-    findEntries: (requestId) => findEntries(db, requestId),
-    readReconciliation: () => readReconciliation(db),
-    readMargin: (days) => readMargin(db, days),
-  };
+/** The same routes, and how many of their requests are under way. */
+function counted(routes: readonly Route[], { duringSearch }: ProcessFigures): Route[] {
+  return routes.map((route) => ({
+    ...route,
+    handle: (request, reply) => duringSearch(() => route.handle(request, reply)),
+  }));
 }
 
 function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
