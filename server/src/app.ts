@@ -2,7 +2,6 @@ import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { listAccounts } from "./accounts/accounts.ts";
 import type { Config, serverSettings } from "./config.ts";
 import { type Connections, openConnections } from "./connections.ts";
 import { consoleRoutes } from "./console/console.ts";
@@ -28,7 +27,7 @@ import { findOwnCaller } from "./keys/own-caller.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
 import { formatUsd } from "./lib/money.ts";
-import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
+import { roomsOfOperators } from "./operator-rooms.ts";
 import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
 import { createStripe } from "./payments/stripe.ts";
 import { topUpRoutes } from "./payments/top-up-routes.ts";
@@ -46,20 +45,14 @@ import type { SearchParts } from "./search/search.ts";
 import { answerSearch, searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { createProcessFigures, type ProcessFigures } from "./telemetry/process-figures.ts";
 import { summaryRoutes } from "./usage/summary-routes.ts";
-import { createTally, readMargin, type Tally } from "./usage/usage.ts";
+import { createTally, type Tally } from "./usage/usage.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { alertRoutes } from "./wallet/alert-routes.ts";
 import { searchListRoutes } from "./wallet/search-list-routes.ts";
-import {
-  createLedger,
-  findEntries,
-  type Ledger,
-  listWallets,
-  type ReleaseRequest,
-  readReconciliation,
-} from "./wallet/wallet.ts";
+import { createLedger, type Ledger, type ReleaseRequest } from "./wallet/wallet.ts";
 import { walletRoutes } from "./wallet/wallet-routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
@@ -103,9 +96,9 @@ export function createApp(config: ServerConfig, log: Log): App {
   const router = createRouter({
     providers: config.upstreams,
     callProvider: caller.callProvider,
-    onCall(answer, cost) {
+    onCall(answer, cost, isOpen) {
       noteCall({ metrics, log }, answer, cost);
-      tally.noteCall(answer, cost);
+      tally.noteCall(answer, cost, isOpen);
     },
   });
   metrics.watchUpstreams(() =>
@@ -114,9 +107,10 @@ export function createApp(config: ServerConfig, log: Log): App {
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
+  const figures = createProcessFigures();
   const search = searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally });
   const routes: Route[] = [
-    ...searchRoutes(search),
+    ...counted(searchRoutes(search), figures),
     ...lensRoutes(lenses, config.publicUrl),
     ...managementRoutes(config, log, management),
   ];
@@ -136,10 +130,9 @@ export function createApp(config: ServerConfig, log: Log): App {
     renderMetrics: metrics.render,
     operators: config.operators,
     publicUrl: config.publicUrl,
-    operatorRoutes: [
-      { method: "GET", path: "upstreams", handle: () => ({ upstreams: router.report() }) },
-      ...(operatorPool ? operatorRoutes(operatorParts(operatorPool)) : []),
-    ],
+    secret: createSecretKey(config.secret),
+    operatorRoutes: roomsOfOperators({ operatorPool, router, ledger, figures }),
+    pages: builtPages("operator.html"),
     whyNotReady: async () => (state.isDraining ? "stopping" : await connections.check("running")),
   });
 
@@ -151,6 +144,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
     async close() {
+      figures.close();
       await http.close();
       await caller.close();
       await keyUses.close();
@@ -198,15 +192,12 @@ function builtDocs(): Route[] {
   return existsSync(folder) ? docsRoutes(folder) : [];
 }
 
-function operatorParts(db: Pool): OperatorParts {
-  return {
-    db,
-    listWallets: (wanted) => listWallets(db, wanted),
-    listAccounts: (wanted) => listAccounts(db, wanted),
-    findEntries: (requestId) => findEntries(db, requestId),
-    readReconciliation: () => readReconciliation(db),
-    readMargin: (days) => readMargin(db, days),
-  };
+/** The same routes, and how many of their requests are under way. */
+function counted(routes: readonly Route[], { duringSearch }: ProcessFigures): Route[] {
+  return routes.map((route) => ({
+    ...route,
+    handle: (request, reply) => duringSearch(() => route.handle(request, reply)),
+  }));
 }
 
 function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
@@ -255,10 +246,14 @@ function builtConsole(wiring: ConsoleWiring): Route[] {
   const { config, log, connections } = wiring;
   const { peoplePool, tenantPool: tenant } = connections;
   if (!peoplePool) return [];
-  const folder = fileURLToPath(new URL("../../console/dist", import.meta.url));
-  const pages = existsSync(folder) ? siteRoutes(folder, "index.html") : [];
   const manage = (enter: Enter): Route[] => managementRoutes(config, log, { tenant, enter });
-  return [...pages, ...consoleRoutes(consoleParts(wiring, peoplePool), manage)];
+  return [...builtPages("index.html"), ...consoleRoutes(consoleParts(wiring, peoplePool), manage)];
+}
+
+/** Where `npm run console:build` has run. */
+function builtPages(page: "index.html" | "operator.html"): Route[] {
+  const folder = fileURLToPath(new URL("../../console/dist", import.meta.url));
+  return existsSync(folder) ? siteRoutes(folder, page) : [];
 }
 
 function consoleParts(wiring: ConsoleWiring, people: Pool): ConsoleParts {

@@ -29,6 +29,7 @@ const tenantMayCall = [
   "create_own_key",
   "create_webhook",
   "delete_webhook",
+  "own_search_ids",
   "own_wallet",
   "replay_delivery",
   "revoke_own_key",
@@ -108,6 +109,7 @@ const tenantMayRead: Record<string, string[]> = {
 const operatorMayCall = [
   "applied_migrations",
   "operator_credit",
+  "operator_health",
   "operator_refund",
   "operator_revoke_key",
   "operator_suspend",
@@ -124,7 +126,15 @@ const operatorMayRead: Record<string, string[]> = {
   keys: ["id", "wallet_id", "mode", "name", "start", "scopes", "expires_at", "revoked_at", "created_at"],
   usage_days: ["day", "charged_micros"],
 };
-const operatorMayReadWhole = ["accounts", "audit_log", "members", "people", "reconciliations", "upstream_days"];
+const operatorMayReadWhole = [
+  "accounts",
+  "audit_log",
+  "members",
+  "people",
+  "reconciliations",
+  "upstream_days",
+  "upstream_hours",
+];
 
 function words(...lines: string[]): string[] {
   return lines.flatMap((line) => line.split(" "));

@@ -1,4 +1,9 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+
+// Who may enter /operator/* on the internal listener: by a token in a header, or, in a browser, by a cookie that was given
+// for a token. The cookie is signed and stored nowhere. It is bound to the name and the token: it ends after eight hours,
+// and with the token at once.
 
 /** Someone who runs the service. The name is for the log, the token opens /operator/* on the internal listener. */
 export interface Operator {
@@ -6,17 +11,89 @@ export interface Operator {
   token: string;
 }
 
-/** Finds who sent `Authorization: Bearer <token>`. Every token is compared, each in constant time. */
-export function createFindOperator(operators: readonly Operator[]): (authorization?: string) => Operator | undefined {
+export interface Operators {
+  /** Who sent the request, if its token or its cookie is good. */
+  find: (request: { method: string; headers: IncomingHttpHeaders }) => Operator | undefined;
+  /** The Set-Cookie of a new session. */
+  openSession: (operator: Operator) => string;
+  /** Who has this token. Every token is compared, each in constant time. */
+  findByToken: (token: string) => Operator | undefined;
+}
+
+export interface OperatorsOptions {
+  operators: readonly Operator[];
+  /** Signs sessions. Without it, there are none. */
+  secret?: KeyObject | undefined;
+  now?: () => number;
+}
+
+const cookieName = "pennyblack_operator";
+const sessionSeconds = 8 * 3_600;
+
+export const closeSession = setCookie("", 0);
+
+export function createOperators({ operators, secret, now = Date.now }: OperatorsOptions): Operators {
   const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
-  return function findOperator(authorization) {
-    const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-    if (token === undefined) return undefined;
+
+  function findByToken(token: string): Operator | undefined {
     const digest = digestOf(token);
     return known.filter((each) => timingSafeEqual(each.digest, digest))[0]?.operator;
+  }
+
+  function findBySession(cookie: string): Operator | undefined {
+    const [name, until = "", signature = ""] = cookie.split("~");
+    const found = known.find(({ operator }) => operator.name === name);
+    if (!found || !secret || !/^\d{1,12}$/.test(until) || Number(until) * 1_000 <= now()) return undefined;
+    const [given, expected] = [signature, sign(secret, found, until)].map((text) => digestOf(text)) as [Buffer, Buffer];
+    return timingSafeEqual(given, expected) ? found.operator : undefined;
+  }
+
+  return {
+    findByToken,
+    find({ method, headers }) {
+      const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+      if (token !== undefined) return findByToken(token);
+      const cookie = readCookie(headers.cookie);
+      const mayBeForged = method !== "GET" && !isFromOwnPage(headers);
+      return cookie === undefined || mayBeForged ? undefined : findBySession(cookie);
+    },
+    openSession(operator) {
+      if (!secret) throw new Error("sessions need a secret");
+      const until = String(Math.floor(now() / 1_000) + sessionSeconds);
+      const signature = sign(secret, { operator, digest: digestOf(operator.token) }, until);
+      return setCookie([operator.name, until, signature].join("~"), sessionSeconds);
+    },
   };
 }
 
-function digestOf(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
+/**
+ * A page of elsewhere can make a browser send our cookie, but not our header, unless we allowed it, which we never do.
+ * Where the browser says who asks, that must be us, too.
+ */
+function isFromOwnPage({
+  host,
+  origin,
+  "sec-fetch-site": site,
+  "x-pennyblack-csrf": mark,
+}: IncomingHttpHeaders): boolean {
+  const isOwnOrigin = origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
+  return mark === "1" && isOwnOrigin && (site === undefined || site === "same-origin");
+}
+
+function sign(secret: KeyObject, { operator, digest }: { operator: Operator; digest: Buffer }, until: string): string {
+  const text = ["operator session", operator.name, until, digest.toString("hex")].join("\0");
+  return createHmac("sha256", secret).update(text).digest("base64url");
+}
+
+function setCookie(value: string, maxAge: number): string {
+  return `${cookieName}=${value}; Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Strict`;
+}
+
+function readCookie(header: string | undefined): string | undefined {
+  const pairs = (header ?? "").split(";").map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -5,9 +6,12 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
+import { Type } from "typebox";
 import { Problem } from "../problems.ts";
 import { encodeProblem } from "./encode-problem.ts";
-import { createFindOperator, type Operator } from "./operators.ts";
+import { closeSession, createOperators, type Operator, type Operators } from "./operators.ts";
+import { jsonReader } from "./read-json.ts";
+import type { Route } from "./route.ts";
 
 export interface OpsServerOptions {
   log: FastifyBaseLogger;
@@ -17,6 +21,10 @@ export interface OpsServerOptions {
   /** Who may enter /operator/. Without any, nobody. */
   operators?: readonly Operator[];
   operatorRoutes?: readonly OperatorRoute[];
+  /** Signs the sessions of operators who sign in with a browser. */
+  secret?: KeyObject;
+  /** What a browser may see before anyone has signed in: the pages themselves, which know nothing. */
+  pages?: readonly Pick<Route, "method" | "path" | "handle">[];
   /** Where the pages of problems are. */
   publicUrl?: string;
 }
@@ -50,26 +58,68 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   ops.addContentTypeParser("*", (_request, _payload, done) => done(null));
   ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
 
-  const findOperator = createFindOperator(operators);
+  const known = createOperators({ operators, secret: options.secret });
+  if (operators.length > 0 && options.secret) addSessionRoutes(ops, known);
   for (const { method, path, handle } of operatorRoutes) {
     ops.route({
       method,
       url: `/operator/${path}`,
       handler: async (request, reply) => {
-        reply.header("cache-control", "no-store");
-        const operator = findOperator(request.headers.authorization);
+        reply.headers(headersOfEveryAnswer);
+        const operator = known.find(request);
         if (!operator) throw notAnOperator();
         request.log.info({ operator: operator.name, method, path }, "an operator came");
         return reply.send(await handle(request, operator.name));
       },
     });
   }
+  for (const { method, path, handle } of options.pages ?? []) {
+    ops.route({
+      method,
+      url: path,
+      handler: (request, reply) => handle(request, reply.headers(headersOfEveryAnswer)),
+    });
+  }
   return ops;
+}
+
+/** Until the answer says otherwise. */
+const headersOfEveryAnswer = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+const readToken = jsonReader(
+  Type.Object({ token: Type.String({ maxLength: 1_000 }) }, { additionalProperties: false }),
+);
+
+/** A browser changes a token for a cookie, so that the token itself stays out of pages and their storage. */
+function addSessionRoutes(ops: FastifyInstance, known: Operators): void {
+  const url = "/operator/session";
+  ops.get(url, async (request, reply) => {
+    reply.headers(headersOfEveryAnswer);
+    return { operator: known.find(request)?.name ?? null };
+  });
+  ops.post(url, async (request, reply) => {
+    reply.headers(headersOfEveryAnswer);
+    const { token } = await readToken(request.raw);
+    const operator = known.findByToken(token);
+    if (!operator) throw notAnOperator();
+    request.log.info({ operator: operator.name }, "an operator signed in");
+    return reply.code(204).header("set-cookie", known.openSession(operator)).send();
+  });
+  ops.delete(url, async (_request, reply) =>
+    reply.headers(headersOfEveryAnswer).code(204).header("set-cookie", closeSession).send(),
+  );
 }
 
 function notAnOperator(): Problem {
   return new Problem("authentication_required", {
-    detail: "An operator's token is required. Send `Authorization: Bearer <token>` with one of PENNYBLACK_OPERATORS.",
+    detail:
+      "An operator's token is required. Send `Authorization: Bearer <token>` with one of PENNYBLACK_OPERATORS. The cookie of a session changes something only with `x-pennyblack-csrf: 1`, from a page of this listener.",
     headers: { "www-authenticate": 'Bearer realm="operator"' },
   });
 }

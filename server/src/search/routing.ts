@@ -39,7 +39,8 @@ export interface UpstreamReport extends HealthReport {
 export interface RouterParts {
   providers: readonly Provider[];
   callProvider: (provider: Provider, search: UpstreamSearch, options: AskOptions) => Promise<UpstreamAnswer>;
-  onCall: (answer: UpstreamAnswer, cost: Micros) => void;
+  /** `isOpen`: after this answer others are asked first for a while. */
+  onCall: (answer: UpstreamAnswer, cost: Micros, isOpen: boolean) => void;
 }
 
 interface Upstream {
@@ -62,7 +63,7 @@ export function createRouter({ providers, callProvider, onCall }: RouterParts): 
     const costMicros = answer.ok ? provider.costMicros(n) : 0n;
     noteAnswer(answer, Date.now());
     health.noteCall(answer, costMicros, Date.now());
-    onCall(answer, costMicros);
+    onCall(answer, costMicros, circuit.isOpen(Date.now()));
     return answer;
   }
 

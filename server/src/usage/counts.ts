@@ -6,7 +6,8 @@ import type { UpstreamAnswer } from "../providers/provider.ts";
 export interface Counts {
   /** A request with a good key that was refused before its hold, or answered again without one. */
   noteUnheld: (caller: Pick<Principal, "walletId" | "keyId" | "mode">, outcome: string) => void;
-  noteCall: (answer: UpstreamAnswer, cost: Micros) => void;
+  /** `isOpen`: after it, others are asked before this upstream for a while. */
+  noteCall: (answer: UpstreamAnswer, cost: Micros, isOpen: boolean) => void;
   noteCharge: (provider: string, charge: Micros) => void;
   /** Everything counted, as the rows that pb.write_tally reads, and from then on nothing; undefined if there is nothing. */
   take: () => { unheld: string; upstreams: string; uncounted: number } | undefined;
@@ -21,28 +22,38 @@ interface Unheld {
   searches: number;
 }
 
-interface UpstreamDay {
+interface UpstreamRow {
   day: string;
+  hour: string;
   provider: string;
   outcome: string;
+  /** The class of durations it belongs to; null for what is no call. */
+  up_to_ms: number | null;
   calls: number;
+  was_open: boolean;
   cost: Micros;
   revenue: Micros;
 }
 
+/** Fine where most answers come, and no finer than an hour of one upstream needs. The last is our own deadline. */
+const durations = [
+  25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000,
+];
+
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** At most so many different rows are kept: a flood of refusals by very many keys must not fill the memory. */
 export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?: number; now?: () => number }): Counts {
   const unheld = new Map<string, Unheld>();
-  const upstreams = new Map<string, UpstreamDay>();
+  const upstreams = new Map<string, UpstreamRow>();
   let uncounted = 0;
 
-  function upstreamDay(provider: string, outcome: string): UpstreamDay {
-    const day = startOf(now(), dayMs).slice(0, 10);
-    const name = `${provider} ${outcome} ${day}`;
-    const row = upstreams.get(name) ?? { day, provider, outcome, calls: 0, cost: 0n, revenue: 0n };
+  function upstreamRow(provider: string, outcome: string, up_to_ms: number | null): UpstreamRow {
+    const hour = startOf(now(), hourMs);
+    const name = `${provider} ${outcome} ${hour} ${up_to_ms}`;
+    const day = hour.slice(0, 10);
+    const none = { calls: 0, was_open: false, cost: 0n, revenue: 0n };
+    const row = upstreams.get(name) ?? { day, hour, provider, outcome, up_to_ms, ...none };
     upstreams.set(name, row);
     return row;
   }
@@ -56,13 +67,15 @@ export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?:
       else if (unheld.size >= mostRows) uncounted += 1;
       else unheld.set(name, { wallet_id: walletId, key_id: keyId, mode, hour, outcome, searches: 1 });
     },
-    noteCall(answer, cost) {
-      const row = upstreamDay(answer.provider, answer.ok ? "ok" : answer.reason);
+    noteCall(answer, cost, isOpen) {
+      const upToMs = durations.find((ms) => answer.tookMs <= ms) ?? 10_000;
+      const row = upstreamRow(answer.provider, answer.ok ? "ok" : answer.reason, upToMs);
       row.calls += 1;
       row.cost += cost;
+      row.was_open ||= isOpen;
     },
     noteCharge(provider, charge) {
-      upstreamDay(provider, "ok").revenue += charge;
+      upstreamRow(provider, "ok", null).revenue += charge;
     },
     take() {
       if (unheld.size + upstreams.size === 0) return undefined;
@@ -83,6 +96,6 @@ function startOf(moment: number, stretchMs: number): string {
   return new Date(moment - (moment % stretchMs)).toISOString();
 }
 
-function toRow({ cost, revenue, ...row }: UpstreamDay): Record<string, string | number> {
+function toRow({ cost, revenue, ...row }: UpstreamRow): Record<string, unknown> {
   return { ...row, cost_micros: String(cost), revenue_micros: String(revenue) };
 }

@@ -5,11 +5,12 @@ import { createTestDatabase } from "../../test/database.ts";
 import type { Queryable } from "../db/pool.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
 import { readMargin } from "./read-margin.ts";
+import { readUpstreamHours } from "./read-upstream-hours.ts";
 import { createTally } from "./tally.ts";
 
 const db = await createTestDatabase();
 after(() => db.drop());
-beforeEach(() => db.owner.query("truncate pb.usage_hours, pb.usage_days, pb.upstream_days"));
+beforeEach(() => db.owner.query("truncate pb.usage_hours, pb.usage_days, pb.upstream_days, pb.upstream_hours"));
 
 const everyMs = 3_600_000;
 const caller = { walletId: randomUUIDv7(), keyId: randomUUIDv7(), mode: "live" as const };
@@ -100,14 +101,14 @@ test("the margin of an upstream is what its answers were charged less what its c
   let now = Date.parse("2026-01-31T23:59:59Z");
   const tally = createTally({ db: db.ledger, ...quietLog(), everyMs, now: () => now });
   const ok: UpstreamAnswer = { ok: true, provider: "brave", hits: [], tookMs: 1 };
-  tally.noteCall(ok, 5_000n);
+  tally.noteCall(ok, 5_000n, false);
   tally.noteCharge("brave", 10_000n);
-  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n);
+  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
   await tally.write();
-  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n);
+  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
   now += 2_000;
-  tally.noteCall(ok, 5_000n);
-  tally.noteCall({ ...ok, provider: "exa" }, 7_000n);
+  tally.noteCall(ok, 5_000n, false);
+  tally.noteCall({ ...ok, provider: "exa" }, 7_000n, false);
   tally.noteCharge("exa", 10_000n);
   await tally.close();
   const { rows } = await readMargin(db.owner, { from: "2026-01-31", to: "2026-02-01" });
@@ -117,4 +118,36 @@ test("the margin of an upstream is what its answers were charged less what its c
     { day: "2026-01-31", provider: "brave", calls: 3, failures: { timeout: 2 }, cost: 5_000n, revenue: 10_000n },
   ]);
   assert.deepEqual((await readMargin(db.owner, { from: "2026-02-02", to: "2026-03-01" })).rows, []);
+});
+
+test("calls are told by hour with how long they took, and a server of the version before still reports its days", async () => {
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+  const now = new Date(hour + 1_800_000);
+  const day = now.toISOString().slice(0, 10);
+  await db.owner.query("insert into pb.upstream_hours values ($1, 'brave', 'ok', 50, 1, true)", [
+    new Date(hour - 8 * 86_400_000),
+  ]);
+  const tally = createTally({ db: db.ledger, ...quietLog(), everyMs, now: () => now.getTime() });
+  const call = (tookMs: number): UpstreamAnswer => ({ ok: true, provider: "brave", hits: [], tookMs });
+  for (let count = 0; count < 18; count += 1) tally.noteCall(call(60), 5_000n, false);
+  tally.noteCall(call(401), 5_000n, false);
+  tally.noteCharge("brave", 10_000n);
+  await tally.write();
+  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 12_000 }, 0n, true);
+  tally.noteCall({ ok: false, provider: "brave", reason: "aborted", tookMs: 2 }, 0n, false);
+  await tally.close();
+  // What pb.write_tally was sent before there were hours.
+  const row = { day, provider: "brave", outcome: "ok", calls: 1, cost_micros: "1", revenue_micros: "0" };
+  await db.ledger.query("select pb.write_tally($1, 1, '[]', $2)", [randomUUIDv7(), JSON.stringify([row])]);
+
+  const [margin] = (await readMargin(db.owner, { from: day, to: day })).rows;
+  assert.deepEqual([margin?.calls, margin?.cost, margin?.revenue], [22, 95_001n, 10_000n]);
+  const hours = (await readUpstreamHours(db.operator, now)).get("brave");
+  assert.equal(hours?.length, 24);
+  const start = (ms: number): string => new Date(ms).toISOString();
+  assert.deepEqual(hours?.at(-1), { start: start(hour), calls: 20, failures: 1, p95_ms: 500, open: true });
+  const none = { calls: 0, failures: 0, p95_ms: null, open: false };
+  assert.deepEqual(hours?.[0], { start: start(hour - 23 * 3_600_000), ...none });
+  const { rows } = await db.owner.query("select hour from pb.upstream_hours where hour < now() - interval '7 days'");
+  assert.deepEqual(rows, [], "hours are kept for a week");
 });

@@ -2,6 +2,7 @@ import { asTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import { firstIdOf } from "../lib/first-id-of.ts";
 import type { Micros } from "../lib/money.ts";
+import { beyondNewest } from "./read-wallet.ts";
 
 // What became of each search. The table has no index by wallet, since every search would pay for it: what was charged is
 // found by its entry, what was not by its outcome, and test searches by an index of theirs (0019_reads.sql). A search in
@@ -41,7 +42,7 @@ export interface SearchPage {
 }
 
 /** How many searches a page looks at for those it was asked for: a rare one must not be looked for without end. */
-const mostLookedAt = 20_000;
+const mostLookedAt = 5_000;
 
 /** Those that have ended, newest first. A narrowed page may be short, even empty, and yet not be the last. */
 export async function readSearches(pool: Pool, walletId: string, wanted: SearchesWanted): Promise<SearchPage> {
@@ -53,18 +54,18 @@ export async function readSearches(pool: Pool, walletId: string, wanted: Searche
   return asTenant(pool, walletId, async (db) => {
     const since = await readSince(db);
     const { rows } = await db.query<PageRow>(
-      `with candidates as materialized (${newestEnded(wanted)})
+      `with candidates as materialized (${newestIds(wanted)})
        select e.looked, e.last, r.*
        from (select count(*)::integer as looked, (select id from candidates order by id limit 1) as last
          from candidates) e
        left join lateral (
          select ${columns} from candidates c
          ${eachSearch} ${itsNames}
-         where ($5::uuid is null or s.key_id = $5)
+         where s.state <> 'pending' and ($5::uuid is null or s.key_id = $5)
            and case $6::text when 'failed' then s.state <> 'captured' else $6 is null or ${outcomeOf} = $6 end
          order by s.id desc limit $7
        ) r on true`,
-      [walletId, wanted.before ?? lastId, firstIdOf(since), looks, keyId ?? null, outcome ?? null, most + 1],
+      [walletId, wanted.before ?? beyondNewest(), firstIdOf(since), looks, keyId ?? null, outcome ?? null, most + 1],
     );
     const [first] = rows;
     const found = rows.filter((row) => row.id !== null).map(toView);
@@ -102,7 +103,7 @@ export interface RecentSearches {
   p95: number | null;
 }
 
-const mostCounted = 10_000;
+const mostCounted = 5_000;
 
 /** What has ended since a moment and may not be in the counts yet. Inside a transaction of the wallet's. */
 export async function readRecentSearches(
@@ -113,19 +114,19 @@ export async function readRecentSearches(
   // An id is of a server's clock, a hold of the database's: a minute for the two to differ.
   const firstId = firstIdOf(new Date(since.getTime() - 60_000));
   const counted = await db.query<RecentHour & { looked: number }>(
-    `with candidates as materialized (${newestEnded({ mode })})
+    `with candidates as materialized (${newestIds({ mode })})
      select date_trunc('hour', s.held_at, 'utc') as start, (select count(*)::integer from candidates) as looked,
        count(*)::integer as searches, count(*) filter (where s.state = 'captured')::integer as ok,
        coalesce(sum(s.price_micros) filter (where s.state = 'captured'), 0)::bigint as charged
-     from candidates c ${eachSearch} where s.held_at >= $5 group by 1`,
-    [walletId, lastId, firstId, mostCounted, since],
+     from candidates c ${eachSearch} where s.held_at >= $5 and s.state <> 'pending' group by 1`,
+    [walletId, beyondNewest(), firstId, mostCounted, since],
   );
   const timed = await db.query<{ p50: number | null; p95: number | null }>(
-    `with candidates as materialized (${newestEnded({ mode, outcome: "ok" })})
+    `with candidates as materialized (${newestIds({ mode, outcome: "ok" })})
      select percentile_disc(0.5) within group (order by ${msOf}) as p50,
        percentile_disc(0.95) within group (order by ${msOf}) as p95
      from candidates c ${eachSearch} where s.state = 'captured'`,
-    [walletId, lastId, firstIdOf(new Date(Date.now() - 86_400_000)), 1_000],
+    [walletId, beyondNewest(), firstIdOf(new Date(Date.now() - 86_400_000)), 1_000],
   );
   const isTooMany = counted.rows[0]?.looked === mostCounted;
   return {
@@ -135,30 +136,28 @@ export async function readRecentSearches(
   };
 }
 
-const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
 async function readSince(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ since: Date }>("select pb.searches_listed_since() as since");
   return rows[0]?.since ?? new Date(0);
 }
 
-/** The ids of the newest $4 of wallet $1 below $2 and from $3 on. Each source is said in the words of its index. */
-function newestEnded({ mode, outcome }: Pick<SearchesWanted, "mode" | "outcome">): string {
+/** The ids of the newest $4 of wallet $1 below $2 and from $3 on; of test searches also those in flight. */
+function newestIds({ mode, outcome }: Pick<SearchesWanted, "mode" | "outcome">): string {
+  const paid = `select id from pb.transfers
+    where wallet_id = $1 and kind = 'capture' and id < $2 and id >= $3 order by id desc limit $4`;
   const sources = [
-    ...(mode === "test" || (outcome !== undefined && outcome !== "ok") ? [] : ["pb.transfers where kind = 'capture'"]),
-    ...(mode === "test" || outcome === "ok" ? [] : ["pb.searches where outcome is not null and mode = 'live'"]),
-    ...(mode === "live" ? [] : ["pb.searches where mode = 'test' and state <> 'pending'"]),
+    ...(mode === "test" || (outcome !== undefined && outcome !== "ok") ? [] : [paid]),
+    ...(mode === "test" || outcome === "ok" ? [] : ["select id from pb.own_search_ids('live', $2, $3, $4) id"]),
+    ...(mode === "live" ? [] : ["select id from pb.own_search_ids('test', $2, $3, $4) id"]),
   ];
-  const bounds = "and wallet_id = $1 and id < $2 and id >= $3 order by id desc limit $4";
-  const newest = sources.map((source) => `(select id from ${source} ${bounds})`);
-  return `select id from (${newest.join(" union all ")}) newest order by id desc limit $4`;
+  return `select id from (${sources.map((source) => `(${source})`).join(" union all ")}) newest order by id desc limit $4`;
 }
 
 // "offset 0" keeps this a look-up per candidate; as a plain join it may become a walk through all the days.
 const eachSearch = `cross join lateral (
   select f.id, f.wallet_id, f.key_id, f.mode, f.state, f.price_micros, f.held_at, f.settled_at, f.run_budget_id,
     f.category, f.outcome
-  from pb.searches f where f.id = c.id and f.id < $2 and f.id >= $3 offset 0
+  from pb.searches f where f.id = c.id and f.wallet_id = $1 and f.id < $2 and f.id >= $3 offset 0
 ) s`;
 const itsNames = "left join pb.keys k on k.id = s.key_id left join pb.run_budgets b on b.id = s.run_budget_id";
 const outcomeOf = `case s.state when 'captured' then 'ok' when 'released' then coalesce(s.outcome, 'released')

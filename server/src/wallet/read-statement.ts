@@ -3,6 +3,7 @@ import type { Pool, Queryable } from "../db/pool.ts";
 import { firstIdOf } from "../lib/first-id-of.ts";
 import type { Micros } from "../lib/money.ts";
 import {
+  beyondNewest,
   type Entry,
   type EntryRow,
   entryColumns,
@@ -46,7 +47,7 @@ export async function readStatement(pool: Pool, walletId: string, wanted: Statem
   // What is so old does not change any more: it needs no common snapshot, and may take many statements.
   const oldBalance = isOld && !place ? await readBalanceAt(pool, walletId, to) : undefined;
   return snapshotAsTenant(pool, walletId, async (db) => {
-    const before = place?.id ?? (to ? firstIdOf(to) : lastId);
+    const before = place?.id ?? (to ? firstIdOf(to) : beyondNewest());
     const rows = await readRows(db, walletId, { ...wanted, before, bookedMicros: place?.bookedMicros });
     let balance = place?.balance ?? oldBalance ?? (await readBalanceBefore(db, walletId, before));
     const entries = rows.slice(0, most).map((row) => {
@@ -61,7 +62,6 @@ export async function readStatement(pool: Pool, walletId: string, wanted: Statem
   });
 }
 
-const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const booked = "(extract(epoch from created_at) * 1000000)::bigint";
 
 async function readRows(
@@ -103,13 +103,13 @@ async function readBalanceBefore(db: Queryable, walletId: string, before: string
  */
 async function readLastBooked(db: Queryable, walletId: string): Promise<bigint> {
   const newest = await db.query<{ id: string }>(
-    "select id from pb.transfers where wallet_id = $1 order by id desc limit 1",
-    [walletId],
+    "select id from pb.transfers where wallet_id = $1 and id < $2 order by id desc limit 1",
+    [walletId, beyondNewest()],
   );
-  const sentMs = Number.parseInt((newest.rows[0]?.id ?? lastId).replaceAll("-", "").slice(0, 12), 16);
+  const sentMs = Number.parseInt((newest.rows[0]?.id ?? "0").replaceAll("-", "").slice(0, 12), 16);
   const { rows } = await db.query<{ at: bigint }>(
     `select max(${booked}) as at from pb.transfers where wallet_id = $1 and id >= $2`,
-    [walletId, firstIdOf(new Date(sentMs - 120_000))],
+    [walletId, firstIdOf(new Date(Math.max(0, sentMs - 120_000)))],
   );
   return rows[0]?.at ?? 0n;
 }

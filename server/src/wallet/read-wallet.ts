@@ -110,6 +110,11 @@ const dayMs = 86_400_000;
 /** An entry bears the id of its search, and an id is at most a day off the moment it was booked. */
 export const mostLateMs = 1.1 * dayMs;
 
+/** Above every id there can be by now. The partitions of the coming weeks need not even be planned for. */
+export function beyondNewest(): string {
+  return firstIdOf(new Date(Date.now() + mostLateMs));
+}
+
 /**
  * What the wallet's entries before a moment sum to, in statements of a day each. It goes back from today's balance, for
  * who asks wants the last weeks rather than the first. The first stretch is read with the balance in one statement and

@@ -51,7 +51,7 @@ const searchesSchema = Type.Object(
     since: Type.String({ format: "date-time", description: "Searches sent before this moment are not listed." }),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
-        "Send it as `cursor` for the next page. With `key_id` or `outcome`, a page looks at 20,000 searches at most: it may be short, even empty, and yet not be the last.",
+        "Send it as `cursor` for the next page. With `key_id` or `outcome`, a page looks at 5,000 searches at most: it may be short, even empty, and yet not be the last.",
     }),
   },
   { title: "Searches" },

@@ -154,6 +154,39 @@ test("the list says since when it knows, which is the first day there is", async
   assert.equal(body.since.slice(0, 10).replaceAll("-", ""), rows[0]?.day);
 });
 
+test("a few among very many are found without walking past the many", async () => {
+  const many = await createTestWallet(db, "1.00");
+  await db.owner.query(
+    `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at)
+     select (left(pb.uuid_floor(at)::text, 14) || '7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, $2, 'live', 10000, 'captured', at, at, at
+     from generate_series(1, 50000) n, lateral (select now() - n * interval '100 milliseconds' as at) m`,
+    [many.walletId, many.liveKeyId],
+  );
+  await db.owner.query("analyze pb.searches");
+  const client = await db.tenant.connect();
+  try {
+    await client.query("begin");
+    await client.query("select set_config('pb.wallet_id', $1, true)", [many.walletId]);
+    const countPages = async (mode: string): Promise<number> => {
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+        `explain (analyze, buffers, format json) select pb.own_search_ids('${mode}', 'ffffffff-ffff-ffff-ffff-ffffffffffff', $1, 51)`,
+        ["00000000-0000-0000-0000-000000000000"],
+      );
+      const plan = rows[0]?.["QUERY PLAN"][0].Plan ?? {};
+      return (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+    };
+    for (const mode of ["live", "test"]) {
+      // The first call reads what the catalog says of every partition.
+      await countPages(mode);
+      const pages = await countPages(mode);
+      assert.ok(pages < 200, `${mode}: ${pages} pages, where the day has a thousand`);
+    }
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
 test("a search in flight is found by its Request-Id, and a request that never became one is not", async () => {
   const { rows } = await db.owner.query<{ id: string }>(
     "select id from pb.keys where wallet_id = $1 and mode = 'test'",

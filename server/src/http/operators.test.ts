@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { createSecretKey, randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { createOperators } from "./operators.ts";
+
+const alice = { name: "alice", token: "a".repeat(40) };
+const bob = { name: "bob", token: "b".repeat(40) };
+const secret = createSecretKey(randomBytes(32));
+const own = { "x-pennyblack-csrf": "1", host: "ops.test:9090" };
+
+function open(operators = [alice, bob], options: { secret?: typeof secret; now?: () => number } = {}) {
+  return createOperators({ operators, secret, ...options });
+}
+
+const cookieOf = (setCookie: string): string => setCookie.split(";")[0] ?? "";
+const session = cookieOf(open().openSession(alice));
+const nameOf = (operators: ReturnType<typeof open>, headers: Record<string, string>, method = "GET") =>
+  operators.find({ method, headers })?.name;
+
+test("a token opens, in a header or for a cookie, and nothing else does", () => {
+  assert.equal(nameOf(open(), { authorization: `Bearer ${bob.token}` }), "bob");
+  assert.equal(nameOf(open(), { cookie: `a=b; ${session}; c=d` }), "alice");
+  const [, value = ""] = session.split("=");
+  const [name, until, signature = ""] = value.split("~");
+  const forged = [
+    "",
+    "alice",
+    [name, until, ""].join("~"),
+    [name, Number(until) + 1, signature].join("~"),
+    ["bob", until, signature].join("~"),
+    [name, until, `${signature.slice(0, -1)}${signature.endsWith("A") ? "B" : "A"}`].join("~"),
+    [name, "1e99", signature].join("~"),
+  ];
+  for (const each of forged) assert.equal(nameOf(open(), { cookie: `pennyblack_operator=${each}` }), undefined, each);
+  // A wrong token is not helped by a good cookie.
+  assert.equal(nameOf(open(), { authorization: "Bearer wrong", cookie: session }), undefined);
+});
+
+test("a session ends with the operator, with the token, with the secret, and after eight hours", () => {
+  const cookie = { cookie: session };
+  assert.equal(nameOf(open([bob]), cookie), undefined);
+  assert.equal(nameOf(open([{ ...alice, token: "c".repeat(40) }, bob]), cookie), undefined);
+  assert.equal(nameOf(open([alice], { secret: createSecretKey(randomBytes(32)) }), cookie), undefined);
+  assert.equal(createOperators({ operators: [alice] }).find({ method: "GET", headers: cookie }), undefined);
+  const hours = (count: number) => ({ now: () => Date.now() + count * 3_600_000 });
+  assert.equal(nameOf(open([alice], hours(7.99)), cookie), "alice");
+  assert.equal(nameOf(open([alice], hours(8.01)), cookie), undefined);
+});
+
+test("a cookie changes something only with our header, and where the browser says who asks, from our own page", () => {
+  const ask = (headers: Record<string, string>) => nameOf(open(), { cookie: session, ...headers }, "POST");
+  assert.equal(ask(own), "alice");
+  assert.equal(ask({ ...own, origin: "http://ops.test:9090", "sec-fetch-site": "same-origin" }), "alice");
+  assert.equal(ask({ host: own.host }), undefined);
+  assert.equal(ask({ ...own, "x-pennyblack-csrf": "0" }), undefined);
+  assert.equal(ask({ ...own, origin: "http://evil.test" }), undefined);
+  assert.equal(ask({ ...own, origin: "null" }), undefined);
+  assert.equal(ask({ ...own, "sec-fetch-site": "cross-site" }), undefined);
+  assert.equal(ask({ ...own, "sec-fetch-site": "same-site" }), undefined);
+  // A token is sent by programs, which no page can make them do.
+  assert.equal(nameOf(open(), { authorization: `Bearer ${bob.token}` }, "POST"), "bob");
+});
+
+test("the cookie is kept from scripts and from other sites", () => {
+  const attributes = open().openSession(alice).split("; ").slice(1);
+  assert.deepEqual(attributes, ["Max-Age=28800", "Path=/", "HttpOnly", "SameSite=Strict"]);
+});

@@ -1,0 +1,32 @@
+import type { Queryable } from "../db/pool.ts";
+
+/** What the database says about itself and the worker. */
+export interface Health {
+  oldestPendingSeconds: number | undefined;
+  sweptAt: Date | undefined;
+  partitionDays: number;
+  connections: number;
+  mostConnections: number;
+  bytes: bigint;
+}
+
+export async function readHealth(db: Queryable): Promise<Health> {
+  const { rows } = await db.query<{
+    oldest_pending_s: number | null;
+    swept_at: Date | null;
+    partition_days: number;
+    connections: number;
+    most_connections: number;
+    bytes: bigint;
+  }>("select * from pb.operator_health()");
+  const [row] = rows;
+  if (!row) throw new Error("a function of the ledger answered nothing");
+  return {
+    oldestPendingSeconds: row.oldest_pending_s ?? undefined,
+    sweptAt: row.swept_at ?? undefined,
+    partitionDays: row.partition_days,
+    connections: row.connections,
+    mostConnections: row.most_connections,
+    bytes: row.bytes,
+  };
+}

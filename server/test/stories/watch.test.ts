@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { after, test } from "node:test";
+import { createOpsServer } from "../../src/http/ops-server.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { reconcile } from "../../src/wallet/reconcile.ts";
+import { expireHolds, holdBatch } from "../../src/wallet/statements.ts";
+import { keepReport } from "../../src/wallet/wallet.ts";
+import { createTestDatabase } from "../database.ts";
+import { startHostileUpstream } from "../hostile-upstream.ts";
+import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { until } from "../until.ts";
+
+// What an operator sees of a service that runs, with a browser: signed in by a cookie, on the internal listener alone.
+
+const db = await createTestDatabase();
+const upstream = await startHostileUpstream();
+const token = "an-operator-token-of-forty-characters-ok";
+const settings = {
+  PENNYBLACK_SEARXNG_URL: upstream.url,
+  PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
+  PENNYBLACK_OPERATORS: `alice:${token}`,
+};
+const server = await startTestServer(db, settings);
+const wallet = await createTestWallet(db, "1.00");
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await db.drop();
+});
+
+async function ask(path: string, init: RequestInit = {}, base = server.opsUrl) {
+  const response = await fetch(base + path, init);
+  const text = await response.text();
+  const body: Reply["body"] = text.startsWith("{") ? JSON.parse(text) : undefined;
+  return { status: response.status, headers: response.headers, text, body };
+}
+
+const operate = async (path: string): Promise<Reply["body"]> =>
+  (await ask(`/operator/${path}`, { headers: { authorization: `Bearer ${token}` } })).body;
+
+function signIn(base?: string) {
+  const headers = { "content-type": "application/json" };
+  return ask("/operator/session", { method: "POST", headers, body: JSON.stringify({ token }) }, base);
+}
+
+const cookieOf = ({ headers }: { headers: Headers }): string => (headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+
+test("a browser changes a token for a cookie, works with it, and gives it back", async () => {
+  assert.deepEqual((await ask("/operator/session")).body, { operator: null });
+  const signedIn = await signIn();
+  assert.deepEqual([signedIn.status, signedIn.headers.get("cache-control")], [204, "no-store"]);
+  const cookie = cookieOf(signedIn);
+  assert.deepEqual((await ask("/operator/session", { headers: { cookie } })).body, { operator: "alice" });
+  assert.equal((await ask("/operator/wallets", { headers: { cookie } })).status, 200);
+
+  const suspend = (headers: Record<string, string>) =>
+    ask(`/operator/wallets/${wallet.walletId}/resume`, {
+      method: "POST",
+      headers: { cookie, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ reason: "a test" }),
+    });
+  assert.equal((await suspend({})).status, 401, "without the header");
+  assert.equal((await suspend({ "x-pennyblack-csrf": "1", origin: "http://evil.test" })).status, 401);
+  assert.equal((await suspend({ "x-pennyblack-csrf": "1" })).status, 200);
+  assert.equal((await operate("audit")).lines[0].operator, "alice");
+
+  const signedOut = await ask("/operator/session", { method: "DELETE", headers: { cookie } });
+  assert.equal(signedOut.status, 204);
+  assert.match(signedOut.headers.get("set-cookie") ?? "", /^pennyblack_operator=; Max-Age=0;/);
+});
+
+test("a wrong token opens no session", async () => {
+  for (const body of ['{"token":"wrong"}', "{}", "token", `{"token":"${token}","more":1}`]) {
+    const headers = { "content-type": "application/json" };
+    const refused = await ask("/operator/session", { method: "POST", headers, body });
+    assert.ok([400, 401].includes(refused.status), body);
+    assert.equal(refused.headers.get("set-cookie"), null);
+  }
+  assert.ok(!server.logged().includes(token));
+});
+
+test("a session is good on every server with the secret and the token, and on no other", async () => {
+  const cookie = cookieOf(await signIn());
+  const whoIs = async (changes: Record<string, string>): Promise<unknown> => {
+    const other = await startTestServer(db, { ...settings, ...changes });
+    try {
+      return (await ask("/operator/session", { headers: { cookie } }, other.opsUrl)).body.operator;
+    } finally {
+      await other.close();
+    }
+  };
+  assert.equal(await whoIs({}), "alice");
+  assert.equal(await whoIs({ PENNYBLACK_SECRET: randomBytes(32).toString("base64") }), null);
+  assert.equal(await whoIs({ PENNYBLACK_OPERATORS: `alice:${"x".repeat(40)}` }), null);
+  assert.equal(await whoIs({ PENNYBLACK_OPERATORS: `bob:${token}` }), null);
+});
+
+test("the public listener has none of this", async () => {
+  const cookie = cookieOf(await signIn());
+  for (const path of ["session", "system", "attention", "upstreams"]) {
+    assert.equal((await ask(`/operator/${path}`, { headers: { cookie } }, server.url)).status, 404, path);
+  }
+  assert.equal((await signIn(server.url)).status, 404);
+});
+
+test("without operators there are no sessions, and nobody is let in", async () => {
+  const other = await startTestServer(db, { ...settings, PENNYBLACK_OPERATORS: "" });
+  try {
+    assert.equal((await signIn(other.opsUrl)).status, 404);
+    assert.equal((await ask("/operator/system", {}, other.opsUrl)).status, 401);
+  } finally {
+    await other.close();
+  }
+});
+
+test("pages are shown to everyone on the internal listener, and keep out of other sites", async () => {
+  const ops = createOpsServer({
+    log: createLog("silent"),
+    whyNotReady: async () => undefined,
+    renderMetrics: async () => "",
+    pages: [
+      { method: "GET", path: "/console/*", handle: async (_request, reply) => reply.type("text/html").send("<p>") },
+    ],
+  });
+  try {
+    const { statusCode, headers, body } = await ops.inject({ method: "GET", url: "/console/upstreams" });
+    assert.deepEqual([statusCode, body, headers["x-content-type-options"]], [200, "<p>", "nosniff"]);
+    assert.match(String(headers["content-security-policy"]), /frame-ancestors 'none'/);
+  } finally {
+    await ops.close();
+  }
+});
+
+test("the system tells of this server and of the database that all share", async () => {
+  await server.search(wallet.live, { query: "cats" });
+  await expireHolds(db.owner, 10);
+  const system = await operate("system");
+  assert.equal(system.load.length, 3);
+  assert.ok(system.memory_mb > 10 && system.event_loop_ms_p99 >= 0);
+  assert.deepEqual([system.in_flight, system.ledger_waiting], [0, 0]);
+  assert.ok(system.db.connections > 0 && system.db.max >= system.db.connections && system.db.size_mb > 0);
+  assert.ok(system.partitions_ahead >= 13, String(system.partitions_ahead));
+  assert.equal(system.oldest_pending_s, null);
+  assert.ok(Math.abs(Date.parse(system.worker_last_seen) - Date.now()) < 60_000, system.worker_last_seen);
+  await until("the search is in the rate", async () => (await operate("system")).searches_per_second > 0);
+
+  await upstream.behave("slow_headers");
+  const leaving = new AbortController();
+  const waiting = server
+    .request("/v1/search", {
+      method: "POST",
+      headers: { "x-api-key": wallet.live, "content-type": "application/json" },
+      body: '{"query":"cats"}',
+      signal: leaving.signal,
+    })
+    .catch(() => undefined);
+  await until("it is in flight", async () => {
+    const { in_flight: inFlight, oldest_pending_s: oldest } = await operate("system");
+    return inFlight === 1 && oldest !== null;
+  });
+  leaving.abort();
+  await waiting;
+  await upstream.behave("ok");
+  await until("it has ended", async () => (await operate("system")).in_flight === 0);
+});
+
+test("upstreams are told with their hours and what the day cost and brought", async () => {
+  await upstream.behave("ok");
+  await server.search(wallet.live, { query: "cats" });
+  await until("the server has written what it counted", async () => {
+    const [found] = (await operate("upstreams")).upstreams;
+    return (found.hours.at(-1)?.calls ?? 0) > 0 && found.today.revenue !== "0.00";
+  });
+  const [found] = (await operate("upstreams")).upstreams;
+  assert.deepEqual([found.name, found.circuit.state, found.hours.length], ["searxng", "closed", 24]);
+  const { start, failures, p95_ms: p95 } = found.hours.at(-1);
+  assert.ok(Date.now() - Date.parse(start) < 7_200_000 && failures === 0 && p95 > 0);
+  assert.equal(found.today.margin, found.today.revenue, "SearXNG costs nothing");
+});
+
+test("what is wrong comes in sentences, and nothing when all is well", async () => {
+  await expireHolds(db.owner, 10);
+  await keepReport(db.owner, await reconcile(db.owner));
+  assert.deepEqual((await operate("attention")).items, []);
+
+  const titles = async (): Promise<string[]> =>
+    (await operate("attention")).items.map(({ title }: { title: string }) => title);
+  await upstream.behave("status_503");
+  for (let count = 0; count < 3; count += 1) await server.search(wallet.live, { query: "cats" });
+  assert.deepEqual(await titles(), ["searxng is failing"]);
+  await upstream.behave("ok");
+  await until("it answers again", async () => (await server.search(wallet.live, { query: "cats" })).status === 200);
+
+  const searchId = randomUUIDv7();
+  await holdBatch(db.ledger, [{ searchId, walletId: wallet.walletId, keyId: wallet.liveKeyId }]);
+  await db.owner.query("update pb.searches set held_at = held_at - interval '10 minutes' where id = $1", [searchId]);
+  // The trigger would date it now.
+  await db.owner.query("alter table pb.sweep_watermark disable trigger sweep_is_noted");
+  await db.owner.query("update pb.sweep_watermark set swept_at = now() - interval '10 minutes'");
+  await db.owner.query("alter table pb.sweep_watermark enable trigger sweep_is_noted");
+  await db.owner.query("update pb.reconciliations set differences = 2");
+  const found = await titles();
+  assert.equal(found.length, 3);
+  assert.match(
+    found.join("\n"),
+    /^The books have 2 differences\nA hold has been pending for 6\d\d seconds\nNo worker has been/,
+  );
+});
+
+test("a database that does not answer is said to be silent, and takes nothing else along", async () => {
+  const dead = new URL(db.operatorUrl);
+  dead.port = "1";
+  const other = await startTestServer(db, { ...settings, PENNYBLACK_OPERATOR_DATABASE_URL: dead.href });
+  try {
+    const { status, body } = await ask(
+      "/operator/attention",
+      { headers: { authorization: `Bearer ${token}` } },
+      other.opsUrl,
+    );
+    assert.deepEqual(
+      [status, body.items.map(({ title }: { title: string }) => title)],
+      [200, ["The database does not answer operators"]],
+    );
+  } finally {
+    await other.close();
+  }
+});
