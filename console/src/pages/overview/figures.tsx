@@ -31,7 +31,7 @@ function Balance({ summary }: OfSummary) {
   const spent = addMoney(hours.map(({ charged }) => charged));
   const notes = [
     days === null ? undefined : `about ${formatDays(days)} left`,
-    `${formatMoney(spent)} in 24 hours`,
+    `${formatMoney(spent)} spent in 24 hours`,
     toNumber(held) > 0 ? `${formatMoney(held)} set aside` : undefined,
   ];
   return (
@@ -79,7 +79,7 @@ function Success({ summary }: OfSummary) {
     <Figure
       label="Answered, last 24 hours"
       value={rate === null ? "no searches" : formatPercent(rate)}
-      note={[...pace, ...(failed > 0 ? [`${formatCount(failed, "failure")}, not charged`] : [])].join(", ")}
+      note={[...pace, ...(failed > 0 ? [`${failed} failed`] : [])].join(", ")}
       tone={rate !== null && rate < 0.9 ? "warning" : "plain"}
       line={shares(summary.hours)}
     />

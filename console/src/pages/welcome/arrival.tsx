@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { lastSearchQuery, type PastSearch } from "../../api/searches.ts";
+import type { SearchFact } from "../../api/ledger.ts";
+import { lastSearchQuery } from "../../api/searches.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { describeOutcome } from "../../words/describe-outcome.ts";
 import { formatMs } from "../../words/format-time.ts";
@@ -28,7 +29,7 @@ export function Arrival({ walletId, go }: { walletId: string; go: () => unknown 
   );
 }
 
-function stateOf(data: PastSearch | null | undefined, error: unknown): string {
+function stateOf(data: SearchFact | null | undefined, error: unknown): string {
   if (data) return "arrived";
   return error ? "failed" : "waiting";
 }
@@ -37,7 +38,7 @@ function waiting(error: unknown): string {
   return error ? "We cannot look for your search right now, and keep trying." : "Waiting for your first search.";
 }
 
-function Arrived({ search }: { search: PastSearch }) {
+function Arrived({ search }: { search: SearchFact }) {
   const { outcome, ms, at, request_id: id } = search;
   const took = ms === null ? "" : ` in ${formatMs(ms)}`;
   const became = outcome === "ok" || outcome === "pending" ? `answered${took}` : describeOutcome(outcome).happened;

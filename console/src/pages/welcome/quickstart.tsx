@@ -2,7 +2,7 @@ import { Button, Group, Tabs, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "../../api/client.ts";
-import { type NamedKey, namedKeysQuery } from "../../api/named-keys.ts";
+import { keysQuery, type NewKey } from "../../api/keys.ts";
 import { useSession } from "../../api/session.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Code } from "../../parts/code.tsx";
@@ -49,10 +49,10 @@ export function Quickstart(props: {
 function KeyMaker(props: { walletId: string; mayMakeKeys: boolean; onMade: (key: string) => void }) {
   const { walletId, mayMakeKeys, onMade } = props;
   const queries = useQueryClient();
-  const keys = useQuery(namedKeysQuery(walletId));
+  const keys = useQuery(keysQuery(walletId));
   const make = useMutation({
     mutationFn: () =>
-      api<NamedKey & { key: string }>(walletPath(walletId, "keys"), {
+      api<NewKey>(walletPath(walletId, "keys"), {
         method: "POST",
         body: { mode: "test", name: "First test key" },
       }),

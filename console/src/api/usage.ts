@@ -1,0 +1,78 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api } from "./client.ts";
+import { toQuery } from "./ledger.ts";
+import { type Mode, walletPath } from "./wallet.ts";
+
+export type UsageGroup = "key" | "category" | "outcome";
+
+export interface UsageLine {
+  start: string;
+  mode: Mode;
+  key_id?: string;
+  category?: string | null;
+  outcome?: string;
+  searches: number;
+  charged: string;
+}
+
+export interface UsageWanted {
+  from: string;
+  by: "hour" | "day";
+  group: UsageGroup | undefined;
+}
+
+export interface Usage {
+  from: string;
+  to: string;
+  as_of: string;
+  lines: UsageLine[];
+}
+
+interface UsagePage {
+  from: string;
+  to: string;
+  as_of: string;
+  usage: UsageLine[];
+  next_cursor: string | null;
+}
+
+export const usageQuery = (walletId: string, wanted: UsageWanted) =>
+  queryOptions({
+    queryKey: ["wallet", walletId, "usage", wanted],
+    queryFn: () => readUsage(walletId, wanted),
+    refetchInterval: 60_000,
+  });
+
+/** Every line of the stretch: a chart or a total of half of them would be wrong. */
+async function readUsage(walletId: string, { from, by, group }: UsageWanted): Promise<Usage> {
+  const lines: UsageLine[] = [];
+  let page: UsagePage;
+  let cursor: string | undefined;
+  do {
+    page = await api<UsagePage>(walletPath(walletId, `usage?${toQuery({ from, by, group, cursor, limit: "2000" })}`));
+    lines.push(...page.usage);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return { from: page.from, to: page.to, as_of: page.as_of, lines };
+}
+
+export interface Run {
+  run: string;
+  spent: string;
+  limit: string;
+  searches: number;
+  first_at: string;
+  expires_at: string;
+}
+
+export const runsQuery = (walletId: string) =>
+  infiniteQueryOptions({
+    queryKey: ["wallet", walletId, "runs"],
+    queryFn: ({ pageParam }) =>
+      api<{ runs: Run[]; next_cursor: string | null }>(
+        walletPath(walletId, `runs?${toQuery({ cursor: pageParam, limit: "50" })}`),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    refetchInterval: 15_000,
+  });
