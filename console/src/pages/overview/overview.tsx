@@ -15,7 +15,7 @@ import { Warnings } from "./warnings.tsx";
 /** How the wallet is: what is left, what was searched, what went wrong. */
 export function Overview() {
   const { id, mayChange } = useWallet();
-  const { mode } = useMode();
+  const { mode, setMode } = useMode();
   const { isPending, hasNone } = useFirstSearch(id);
   // Whoever watched their first search arrive goes on when they want to, not under their eyes.
   const [isNew, setIsNew] = useState(false);
@@ -34,7 +34,14 @@ export function Overview() {
     return (
       <Page title="Overview" about="No search yet. Two steps to the first one; neither costs anything.">
         <Warnings walletId={id} isQuietAboutBalance />
-        <Quickstart walletId={id} mayMakeKeys={mayChange} go={() => setIsNew(false)} />
+        <Quickstart
+          walletId={id}
+          mayMakeKeys={mayChange}
+          go={(arrived) => {
+            setMode(arrived);
+            setIsNew(false);
+          }}
+        />
       </Page>
     );
   }
