@@ -5,7 +5,7 @@ import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, StrictMode } from "react";
 import { theme, variables } from "./theme.ts";
 
-// The lock that keeps the page still behind a dialog makes a style of its own, and looks for the nonce by this name.
+// What locks scrolling behind a dialog makes a style of its own, and looks for the nonce under this name.
 Object.assign(globalThis, { __webpack_nonce__: readNonce() });
 
 /** What both consoles stand in: colours, and the memory of what was read. */

@@ -1,4 +1,9 @@
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from "@mantine/core";
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  defaultVariantColorsResolver,
+  type MantineColorsTuple,
+} from "@mantine/core";
 
 // Ink on paper, one accent. Red is for danger only, amber for play money and warnings. Every pair of text and ground
 // that is used meets WCAG AA; the axe tests look at both schemes.
@@ -64,11 +69,30 @@ const red: MantineColorsTuple = [
   "#4e100c",
 ];
 
+// From text to ground, as Mantine counts them: 4 is a border, 6 a field, 7 the page.
+const dark: MantineColorsTuple = [
+  "#e9e6df",
+  "#c9c5bc",
+  "#a5a29a",
+  "#8f8c85",
+  "#3a3f44",
+  "#25292d",
+  "#181b1e",
+  "#101214",
+  "#0c0e0f",
+  "#080909",
+];
+
 export const theme = createTheme({
-  colors: { ink, blue, green, amber, red, gray: ink, dark: ink },
+  colors: { ink, blue, green, amber, red, gray: ink, dark },
   primaryColor: "blue",
   primaryShade: { light: 6, dark: 3 },
   autoContrast: true,
+  // Mantine chooses the letters of a filled button for the light scheme only.
+  variantColorResolver: (input) => {
+    const colors = defaultVariantColorsResolver(input);
+    return input.variant === "filled" ? { ...colors, color: "var(--pb-on-filled)" } : colors;
+  },
   black: "#14171a",
   white: "#faf8f4",
   defaultRadius: 4,
@@ -108,6 +132,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--pb-success": "#2e7d4f",
     "--pb-warning": "#8f5500",
     "--pb-danger": "#b3261e",
+    "--pb-on-filled": "#fffefb",
     "--pb-test-band": "#fae4be",
     "--pb-test-ink": "#4a2c00",
   },
@@ -128,6 +153,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--pb-success": "#7cc79b",
     "--pb-warning": "#f0b95b",
     "--pb-danger": "#f2938c",
+    "--pb-on-filled": "#101214",
     "--pb-test-band": "#4a2c00",
     "--pb-test-ink": "#fae4be",
   },

@@ -1,22 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
+import type { SearchFact } from "./ledger.ts";
 import { type Mode, walletPath } from "./wallet.ts";
 
-/** A search as the ledger knows it: never the query. */
-export interface PastSearch {
-  request_id: string;
-  at: string;
-  mode: Mode;
-  key_id: string;
-  key_name: string;
-  category: string | null;
-  outcome: string;
-  charged: string;
-  ms: number | null;
-}
-
 interface Searches {
-  searches: PastSearch[];
+  searches: SearchFact[];
 }
 
 /** The newest of all, of either mode. */

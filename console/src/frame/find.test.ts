@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NamedKey } from "../api/named-keys.ts";
 import { find } from "./find.ts";
 
 const pages = [
   { to: "/keys", label: "Keys" },
   { to: "/top-up", label: "Top up" },
 ];
-const key = (name: string, start: string): NamedKey => ({ id: name, mode: "live", name, start, state: "active" });
-const keys = [key("Crawler of news", "pb_live_aB3d"), key("Agent", "pb_test_Zz91")];
+const keys = [
+  { name: "Crawler of news", start: "pb_live_aB3d" },
+  { name: "Agent", start: "pb_test_Zz91" },
+];
 const told = (typed: string): string[] =>
   find(typed, pages, keys).map((found) => {
     if (found.kind === "page") return found.page.label;

@@ -1,24 +1,17 @@
-import type { NamedKey } from "../api/named-keys.ts";
-
-export interface Place {
-  to: string;
-  label: string;
-}
-
-export type Found<Page extends Place> =
+export type Found<Page, Key> =
   | { kind: "page"; page: Page }
-  | { kind: "key"; key: NamedKey }
+  | { kind: "key"; key: Key }
   | { kind: "request"; id: string };
 
 const requestId = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 const mostKeys = 8;
 
 /** What someone may mean by what they typed: a request id that was pasted, pages, keys by name or by their start. */
-export function find<Page extends Place>(
+export function find<Page extends { label: string }, Key extends { name: string; start: string }>(
   typed: string,
   pages: readonly Page[],
-  keys: readonly NamedKey[],
-): Found<Page>[] {
+  keys: readonly Key[],
+): Found<Page, Key>[] {
   const id = requestId.exec(typed)?.[0].toLowerCase();
   if (id !== undefined) return [{ kind: "request", id }];
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);

@@ -3,20 +3,21 @@ import { Spotlight, spotlight } from "@mantine/spotlight";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { namedKeysQuery } from "../api/named-keys.ts";
+import { type Key, keysQuery } from "../api/keys.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type Found, find } from "./find.ts";
+import classes from "./finder-box.module.css";
 import { useMode } from "./mode.tsx";
 import { places } from "./navigation.tsx";
 import { useWallet } from "./use-wallet.ts";
 
-type Choice = Found<(typeof places)[number]>;
+type Choice = Found<(typeof places)[number], Key>;
 
 export function FinderBox({ timesWanted }: { timesWanted: number }) {
   const { id: walletId } = useWallet();
   const navigate = useNavigate();
   const [typed, setTyped] = useState("");
-  const keys = useQuery(namedKeysQuery(walletId)).data ?? [];
+  const keys = useQuery(keysQuery(walletId)).data ?? [];
   useEffect(() => {
     if (timesWanted > 0) spotlight.open();
   }, [timesWanted]);
@@ -29,11 +30,23 @@ export function FinderBox({ timesWanted }: { timesWanted: number }) {
   };
   const choices = find(typed, places, keys);
   return (
-    <Spotlight.Root shortcut={null} query={typed} onQueryChange={setTyped} scrollable maxHeight={400}>
+    <Spotlight.Root
+      shortcut={null}
+      query={typed}
+      onQueryChange={setTyped}
+      scrollable
+      maxHeight={400}
+      overlayProps={{ backgroundOpacity: 0.3 }}
+    >
       <Spotlight.Search placeholder="A page, a key, a request id" aria-label="Find" autoComplete="off" />
       <Spotlight.ActionsList>
         {choices.map((choice) => (
-          <Spotlight.Action key={nameOf(choice)} {...describe(choice)} onClick={() => go(choice)} />
+          <Spotlight.Action
+            key={nameOf(choice)}
+            className={classes.action}
+            {...describe(choice)}
+            onClick={() => go(choice)}
+          />
         ))}
         {typed === "" && <ModeAction />}
         {choices.length === 0 && (
@@ -49,7 +62,9 @@ export function FinderBox({ timesWanted }: { timesWanted: number }) {
 function ModeAction() {
   const { mode, setMode } = useMode();
   const other = mode === "live" ? "test" : "live";
-  return <Spotlight.Action label={`Switch to ${other} mode`} onClick={() => setMode(other)} />;
+  return (
+    <Spotlight.Action className={classes.action} label={`Switch to ${other} mode`} onClick={() => setMode(other)} />
+  );
 }
 
 function nameOf(choice: Choice): string {

@@ -36,7 +36,10 @@ export function TopBar() {
 
 function Balance() {
   const { id } = useWallet();
+  const { mode } = useMode();
   const { data } = useQuery(summaryQuery(id, "live"));
+  // Beside play money, money is not shown.
+  if (mode === "test") return undefined;
   if (!data) return <span className={classes.balance}>&nbsp;</span>;
   return (
     <Link to="/w/$walletId/top-up" params={{ walletId: id }} className={classes.balance}>

@@ -1,7 +1,8 @@
 import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lastFailuresQuery, type PastSearch } from "../../api/searches.ts";
+import type { SearchFact } from "../../api/ledger.ts";
+import { lastFailuresQuery } from "../../api/searches.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { Section } from "../../parts/page.tsx";
 import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
@@ -35,17 +36,18 @@ export function Failures({ walletId, mode }: { walletId: string; mode: Mode }) {
   );
 }
 
-function Line({ walletId, search }: { walletId: string; search: PastSearch }) {
+function Line({ walletId, search }: { walletId: string; search: SearchFact }) {
   const now = useNow(60_000);
   const at = new Date(search.at);
   const charged = toNumber(search.charged) > 0 ? `${formatMoney(search.charged)} charged` : "nothing charged";
+  const sentence = [describeOutcome(search.outcome).happened, charged, ...(search.key_name ? [search.key_name] : [])];
   return (
     <li>
       <time dateTime={search.at} title={formatExact(at)} className={classes.when}>
         {formatClock(at, now)}
       </time>
       <span>
-        {describeOutcome(search.outcome).happened}, {charged}, {search.key_name}, request{" "}
+        {sentence.join(", ")}, request{" "}
         <Anchor
           component={Link}
           to="/w/$walletId/ledger"

@@ -31,7 +31,7 @@ function Balance({ summary }: OfSummary) {
   const spent = addMoney(hours.map(({ charged }) => charged));
   const notes = [
     days === null ? undefined : `about ${formatDays(days)} left`,
-    `${formatMoney(spent)} in 24 hours`,
+    `${formatMoney(spent)} spent in 24 hours`,
     toNumber(held) > 0 ? `${formatMoney(held)} set aside` : undefined,
   ];
   return (
@@ -39,8 +39,8 @@ function Balance({ summary }: OfSummary) {
       label="Balance"
       value={formatMoney(available)}
       note={notes.filter((note) => note !== undefined).join(", ")}
-      tone={toNumber(available) > 0 ? "plain" : "danger"}
-      line={hours.map(({ charged }) => toNumber(charged))}
+      tone={toNumber(available) > 0 || days === null ? "plain" : "danger"}
+      line={unlessFlat(hours.map(({ charged }) => toNumber(charged)))}
     />
   );
 }
@@ -52,7 +52,7 @@ function TestSearches({ summary }: OfSummary) {
       label="Test searches, last 24 hours"
       value={formatCount(summary.last_24h.searches, "search", "searches")}
       note="free, with made-up results"
-      line={summary.hours.map(({ searches }) => searches)}
+      line={unlessFlat(summary.hours.map(({ searches }) => searches))}
     />
   );
 }
@@ -65,7 +65,7 @@ function Today({ summary }: OfSummary) {
       label="Searches today, UTC"
       value={formatCount(searches, "search", "searches")}
       note={usual === null ? "no usual day to compare with yet" : `usually ${Math.round(usual)} by now`}
-      line={summary.hours.map(({ searches: ofHour }) => ofHour)}
+      line={unlessFlat(summary.hours.map(({ searches: ofHour }) => ofHour))}
     />
   );
 }
@@ -79,11 +79,16 @@ function Success({ summary }: OfSummary) {
     <Figure
       label="Answered, last 24 hours"
       value={rate === null ? "no searches" : formatPercent(rate)}
-      note={[...pace, ...(failed > 0 ? [`${formatCount(failed, "failure")}, not charged`] : [])].join(", ")}
+      note={[...pace, ...(failed > 0 ? [`${failed} failed`] : [])].join(", ")}
       tone={rate !== null && rate < 0.9 ? "warning" : "plain"}
-      line={shares(summary.hours)}
+      line={searches === 0 ? [] : shares(summary.hours)}
     />
   );
+}
+
+/** A line along the ground says nothing. */
+function unlessFlat(values: number[]): number[] {
+  return values.some((value) => value > 0) ? values : [];
 }
 
 /** An hour without a search failed nobody. */

@@ -1,6 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { keysQuery } from "../../api/keys.ts";
 import { lastSearchQuery } from "../../api/searches.ts";
 import { useMode } from "../../frame/mode.tsx";
 import { useWallet } from "../../frame/use-wallet.ts";
@@ -14,26 +15,33 @@ import { Warnings } from "./warnings.tsx";
 /** How the wallet is: what is left, what was searched, what went wrong. */
 export function Overview() {
   const { id, mayChange } = useWallet();
-  const { mode } = useMode();
-  const last = useQuery(lastSearchQuery(id));
+  const { mode, setMode } = useMode();
+  const { isPending, hasNone } = useFirstSearch(id);
   // Whoever watched their first search arrive goes on when they want to, not under their eyes.
   const [isNew, setIsNew] = useState(false);
   useEffect(() => {
-    if (last.data === null) setIsNew(true);
-  }, [last.data]);
+    if (hasNone) setIsNew(true);
+  }, [hasNone]);
 
-  if (last.isPending) {
+  if (isPending) {
     return (
       <Page title="Overview">
         <Skeleton height={120} aria-label="Loading" role="status" />
       </Page>
     );
   }
-  if (isNew || last.data === null) {
+  if (isNew || hasNone) {
     return (
       <Page title="Overview" about="No search yet. Two steps to the first one; neither costs anything.">
         <Warnings walletId={id} isQuietAboutBalance />
-        <Quickstart walletId={id} mayMakeKeys={mayChange} go={() => setIsNew(false)} />
+        <Quickstart
+          walletId={id}
+          mayMakeKeys={mayChange}
+          go={(arrived) => {
+            setMode(arrived);
+            setIsNew(false);
+          }}
+        />
       </Page>
     );
   }
@@ -45,4 +53,12 @@ export function Overview() {
       <Failures walletId={id} mode={mode} />
     </Page>
   );
+}
+
+/** Old searches are not listed any more; their keys still remember that they were used. */
+function useFirstSearch(walletId: string): { isPending: boolean; hasNone: boolean } {
+  const last = useQuery(lastSearchQuery(walletId));
+  const keys = useQuery(keysQuery(walletId));
+  const hasNone = last.data === null && keys.data?.every((key) => key.last_used_at === null) === true;
+  return { isPending: last.isPending || (last.data === null && keys.isPending), hasNone };
 }

@@ -5,10 +5,12 @@ import { formatDay } from "../../words/format-clock.ts";
 import classes from "./overview.module.css";
 import type { Layer, Stack } from "./stack-days.ts";
 
-// Told apart by lightness as well as by hue. Red is for danger only.
-const colors = ["blue.6", "amber.5", "green.5", "ink.4", "blue.3"];
-
-export function SpendChart({ stack, format }: { stack: Stack; format: (amount: string) => string }) {
+export function SpendChart(props: {
+  stack: Stack;
+  format: (amount: string) => string;
+  formatTick: (value: number) => string;
+}) {
+  const { stack, format, formatTick } = props;
   const { layers, days, total } = stack;
   return (
     <figure className={classes.chart}>
@@ -29,7 +31,7 @@ export function SpendChart({ stack, format }: { stack: Stack; format: (amount: s
         h={240}
         data={days.map(({ day, heights }) => ({ day, ...heights }))}
         dataKey="day"
-        series={layers.map(({ id, name }, index) => ({ name: id, label: name, color: colorOf(index) }))}
+        series={layers.map(({ id, name }, index) => ({ name: id, label: name, color: `var(--series-${index})` }))}
         type="stacked"
         curveType="linear"
         withDots={false}
@@ -39,7 +41,11 @@ export function SpendChart({ stack, format }: { stack: Stack; format: (amount: s
         gridColor="var(--pb-hairline)"
         tickLine="none"
         xAxisProps={{ tickFormatter: formatDay, minTickGap: 40 }}
-        yAxisProps={{ width: 64, tickFormatter: (value: number) => format(String(value)), allowDecimals: true }}
+        yAxisProps={{
+          width: 64,
+          tickFormatter: formatTick,
+          allowDecimals: total.includes("."),
+        }}
         tooltipProps={{
           content: ({ label }) => <Day day={String(label)} stack={stack} format={format} />,
           isAnimationActive: false,
@@ -82,10 +88,5 @@ function Lines(props: {
 }
 
 function Swatch({ index }: { index: number }) {
-  const color = `var(--mantine-color-${colorOf(index).replace(".", "-")})`;
-  return <span className={classes.swatch} style={{ background: color }} aria-hidden="true" />;
-}
-
-function colorOf(index: number): string {
-  return colors[index % colors.length] ?? "blue.6";
+  return <span className={classes.swatch} style={{ background: `var(--series-${index})` }} aria-hidden="true" />;
 }

@@ -2,8 +2,8 @@ import { Anchor, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
-import { type DailyUse, dailyUseQuery } from "../../api/daily-use.ts";
-import { namedKeysQuery } from "../../api/named-keys.ts";
+import { keysQuery } from "../../api/keys.ts";
+import { type Usage, usageQuery } from "../../api/usage.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { Section } from "../../parts/page.tsx";
@@ -18,7 +18,7 @@ const SpendChart = lazy(async () => ({ default: (await import("./spend-chart.tsx
 const days = 30;
 
 export function Spend({ walletId, mode }: { walletId: string; mode: Mode }) {
-  const use = useQuery(dailyUseQuery(walletId, days));
+  const use = useQuery(usageQuery(walletId, { from: firstDay(), by: "day", group: "key" }));
   return (
     <Section
       title={mode === "live" ? "Spend by day" : "Test searches by day"}
@@ -38,19 +38,19 @@ export function Spend({ walletId, mode }: { walletId: string; mode: Mode }) {
   );
 }
 
-function About({ use }: { use: DailyUse }) {
+function About({ use }: { use: Usage }) {
   return (
     <>
-      The last {days} days, UTC, by key. Counted up to <Moment at={use.asOf} />.
+      The last {days} days, UTC, by key. Counted up to <Moment at={use.as_of} />.
     </>
   );
 }
 
-function Chart({ walletId, mode, use }: { walletId: string; mode: Mode; use: DailyUse }) {
-  const keys = useQuery(namedKeysQuery(walletId)).data;
+function Chart({ walletId, mode, use }: { walletId: string; mode: Mode; use: Usage }) {
+  const keys = useQuery(keysQuery(walletId)).data;
   const stack = useMemo(() => {
     const names = new Map(keys?.map(({ id, name }) => [id, name]));
-    return stackDays({ use: use.days, names, mode, days, now: new Date() });
+    return stackDays({ use: use.lines, names, mode, days, now: new Date() });
   }, [keys, use, mode]);
   if (stack.layers.length === 0) {
     return (
@@ -63,11 +63,17 @@ function Chart({ walletId, mode, use }: { walletId: string; mode: Mode; use: Dai
   }
   const format = (amount: string): string =>
     mode === "live" ? formatMoney(amount) : formatCount(Number(amount), "search", "searches");
+  // On the axis a count needs no unit, which the heading says; money has its sign anywhere.
+  const formatTick = (value: number): string => (mode === "live" ? formatMoney(value.toFixed(2)) : String(value));
   return (
     <Suspense fallback={<ChartSkeleton />}>
-      <SpendChart stack={stack} format={format} />
+      <SpendChart stack={stack} format={format} formatTick={formatTick} />
     </Suspense>
   );
+}
+
+function firstDay(): string {
+  return new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
 }
 
 function ChartSkeleton() {

@@ -1,4 +1,4 @@
-import type { DayOfKey } from "../../api/daily-use.ts";
+import type { UsageLine } from "../../api/usage.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { addMoney, toNumber } from "../../words/format-money.ts";
 
@@ -32,7 +32,7 @@ const mostLayers = 5;
  * In test mode nothing costs anything, so searches are counted instead.
  */
 export function stackDays(input: {
-  use: readonly DayOfKey[];
+  use: readonly UsageLine[];
   names: ReadonlyMap<string, string>;
   mode: Mode;
   days: number;
@@ -40,11 +40,11 @@ export function stackDays(input: {
 }): Stack {
   const { use, names, mode, days, now } = input;
   const lines = use.filter((line) => line.mode === mode && (mode === "test" || toNumber(line.charged) > 0));
-  const amount = (line: DayOfKey): string => (mode === "live" ? line.charged : String(line.searches));
+  const amount = (line: UsageLine): string => (mode === "live" ? line.charged : String(line.searches));
 
   const layers = chooseLayers(lines, amount, names);
   const own = new Set(layers.map(({ id }) => id));
-  const layerOf = (line: DayOfKey): string => (own.has(line.key_id) ? line.key_id : rest);
+  const layerOf = (line: UsageLine): string => (own.has(keyOf(line)) ? keyOf(line) : rest);
 
   const stacked = lastDays(days, now).map((day) => {
     const ofDay = lines.filter((line) => line.start.startsWith(day));
@@ -65,16 +65,20 @@ export function stackDays(input: {
 }
 
 function chooseLayers(
-  lines: readonly DayOfKey[],
-  amount: (line: DayOfKey) => string,
+  lines: readonly UsageLine[],
+  amount: (line: UsageLine) => string,
   names: ReadonlyMap<string, string>,
 ): Layer[] {
   const weights = new Map<string, number>();
-  for (const line of lines) weights.set(line.key_id, (weights.get(line.key_id) ?? 0) + toNumber(amount(line)));
+  for (const line of lines) weights.set(keyOf(line), (weights.get(keyOf(line)) ?? 0) + toNumber(amount(line)));
   const ids = [...weights].sort(([, one], [, other]) => other - one).map(([id]) => id);
   const own = ids.length > mostLayers ? ids.slice(0, mostLayers - 1) : ids;
   const layers = own.map((id) => ({ id, name: names.get(id) ?? "a key" }));
   return ids.length > own.length ? [...layers, { id: rest, name: `${ids.length - own.length} other keys` }] : layers;
+}
+
+function keyOf(line: UsageLine): string {
+  return line.key_id ?? "";
 }
 
 function lastDays(count: number, now: Date): string[] {

@@ -22,16 +22,24 @@ test("a wallet that is well is left in peace", () => {
   assert.deepEqual(titles({ runway_days: null }), []);
 });
 
-test("the balance is warned of while there is still time, and told apart from one that is spent", () => {
+test("the balance is warned of while there is still time, and told apart from one that is empty", () => {
   assert.deepEqual(titles({ runway_days: 2.5 }), ["The balance is low."]);
   assert.deepEqual(titles({ available: "0.24", runway_days: null }), ["The balance is low."]);
-  assert.deepEqual(titles({ available: "0.009", runway_days: 0 }), ["The balance is spent."]);
+  assert.deepEqual(titles({ available: "0.009", runway_days: 0 }), ["The balance is empty."]);
   const [low] = warn({
     summary: { ...summary, available: "0.01", runway_days: 0.1 },
     price: "0.01",
     isSuspended: false,
   });
   assert.equal(low?.text, "$0.01 is enough for 1 search, about 2 hours at your usual pace.");
+});
+
+test("a wallet that nothing was ever paid into is no emergency", () => {
+  const tone = (runway: number | null): string | undefined =>
+    warn({ summary: { ...summary, available: "0.00", runway_days: runway }, price: "0.01", isSuspended: false })[0]
+      ?.tone;
+  assert.equal(tone(null), "warning");
+  assert.equal(tone(0), "danger");
 });
 
 test("what is set aside for searches in flight is not spent", () => {
@@ -45,7 +53,7 @@ test("the worst is said first, and a top-up is offered only where it helps", () 
     [
       ["This account is suspended.", false],
       ["This wallet owes $1.50.", true],
-      ["The balance is spent.", true],
+      ["The balance is empty.", true],
     ],
   );
 });

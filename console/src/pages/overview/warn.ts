@@ -40,8 +40,9 @@ function warnOfBalance({ available, held, runway_days: days }: Summary, price: s
   const left = Math.max(0, Math.floor(toNumber(available) / toNumber(price)));
   if (left === 0 && toNumber(held) === 0) {
     return {
-      tone: "danger",
-      title: "The balance is spent.",
+      // Nobody was refused yet where nothing was ever spent.
+      tone: days === null ? "warning" : "danger",
+      title: "The balance is empty.",
       text: "Live searches are refused until you top up. Test searches go on.",
       mayTopUp: true,
     };

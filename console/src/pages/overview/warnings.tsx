@@ -1,10 +1,9 @@
-import { Button } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { summaryQuery, walletQuery } from "../../api/wallet.ts";
 import { useWallet } from "../../frame/use-wallet.ts";
 import { Notice } from "../../parts/notice.tsx";
-import classes from "./overview.module.css";
 import { warn } from "./warn.ts";
 
 export function Warnings({ walletId, isQuietAboutBalance }: { walletId: string; isQuietAboutBalance: boolean }) {
@@ -17,24 +16,17 @@ export function Warnings({ walletId, isQuietAboutBalance }: { walletId: string; 
   );
   if (warnings.length === 0) return undefined;
   return (
-    <div className={classes.warnings}>
+    <>
       {warnings.map(({ tone, title, text, mayTopUp }) => (
-        <Notice
-          key={title}
-          tone={tone}
-          title={title}
-          action={
-            mayTopUp &&
-            mayChange && (
-              <Button component={Link} to="/w/$walletId/top-up" params={{ walletId } as never} size="xs">
-                Top up
-              </Button>
-            )
-          }
-        >
-          {text}
+        <Notice key={title} tone={tone} title={title}>
+          <Text size="sm">{text}</Text>
+          {mayTopUp && mayChange && (
+            <Button component={Link} to="/w/$walletId/top-up" params={{ walletId } as never} size="xs">
+              Top up
+            </Button>
+          )}
         </Notice>
       ))}
-    </div>
+    </>
   );
 }

@@ -1,7 +1,7 @@
 import { Button, Chip, Group, NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { SubmitEvent } from "react";
-import type { NamedKey } from "../../api/named-keys.ts";
+import type { Key } from "../../api/keys.ts";
 import type { Category, Question } from "../../api/playground.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
 import { formatMoney } from "../../words/format-money.ts";
@@ -18,7 +18,7 @@ const kinds: [Category | "any", string][] = [
 export function AskForm(props: {
   mode: Mode;
   walletId: string;
-  keys: NamedKey[];
+  keys: Key[];
   question: Question;
   change: {
     query: (query: string) => void;
@@ -45,12 +45,13 @@ export function AskForm(props: {
           size="xl"
           name="query"
           autoComplete="off"
+          required
           maxLength={2_048}
           className={classes.query}
           value={question.query}
           onChange={(event) => change.query(event.currentTarget.value)}
         />
-        <Button type="submit" size="xl" loading={isBusy} disabled={question.query.trim() === ""}>
+        <Button type="submit" size="xl" loading={isBusy}>
           {mode === "live" ? `Search for ${formatMoney(price)}` : "Search, free"}
         </Button>
       </div>

@@ -31,9 +31,9 @@ export function Panel(props: { walletId: string; outcome: Outcome | undefined; q
   return (
     <section aria-label="What the API said" className={classes.panel}>
       <Tabs value={chosen} onChange={(value) => setChosen((value ?? "Answer") as Name)} keepMounted={false}>
-        <Tabs.List mb="md">
+        <Tabs.List mb="md" className={classes.tabs}>
           {names.map((name) => (
-            <Tabs.Tab key={name} value={name} px="sm">
+            <Tabs.Tab key={name} value={name} px={8}>
               {name}
             </Tabs.Tab>
           ))}

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { NamedKey } from "../../api/named-keys.ts";
-import { namedKeysQuery } from "../../api/named-keys.ts";
+import type { Key } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { type Category, type Question, searchOnce } from "../../api/playground.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { useMode } from "../../frame/mode.tsx";
@@ -19,8 +19,10 @@ import { Results } from "./results.tsx";
 export function Playground() {
   const { id, mayChange } = useWallet();
   const { mode } = useMode();
-  const keys = useQuery(namedKeysQuery(id));
-  const usable = keys.data?.filter((key) => key.mode === mode && key.state === "active");
+  const keys = useQuery(keysQuery(id));
+  const usable = keys.data
+    ?.filter((key) => key.mode === mode && key.state === "active")
+    .toSorted((one, other) => (other.last_used_at ?? "").localeCompare(one.last_used_at ?? ""));
   const isRefused = mode === "live" && !mayChange;
   return (
     <Page
@@ -37,7 +39,7 @@ export function Playground() {
   );
 }
 
-function Bench({ mode, walletId, keys }: { mode: Mode; walletId: string; keys: NamedKey[] }) {
+function Bench({ mode, walletId, keys }: { mode: Mode; walletId: string; keys: Key[] }) {
   const queries = useQueryClient();
   const [query, setQuery] = useState("");
   const [category, setCategory] = useState<Category>();

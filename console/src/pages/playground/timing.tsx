@@ -10,6 +10,7 @@ const words: Record<string, string> = {
   upstream: "provider asked",
   rank: "results ordered",
   capture: "cent charged",
+  network: "to here and back",
 };
 
 /** The way of a search through the server, to scale. */
@@ -19,7 +20,7 @@ export function Timing({ outcome }: { outcome: Outcome }) {
   const totalMs = Math.max(outcome.ms, serverMs, 0.1);
   if (steps.length === 0)
     return <Text c="dimmed">The answer has no Server-Timing: it was refused before any work.</Text>;
-  const rows = [...steps, { name: "way and wait", startMs: serverMs, ms: Math.max(0, totalMs - serverMs) }];
+  const rows = [...steps, { name: "network", startMs: serverMs, ms: Math.max(0, totalMs - serverMs) }];
   return (
     <>
       <table className={classes.timing}>
@@ -34,7 +35,7 @@ export function Timing({ outcome }: { outcome: Outcome }) {
               <td className={classes.track} aria-hidden="true">
                 <span
                   className={classes.bar}
-                  data-ours={name in words || undefined}
+                  data-ours={name !== "network" || undefined}
                   style={{ left: percent(startMs / totalMs), width: percent(ms / totalMs) }}
                 />
               </td>

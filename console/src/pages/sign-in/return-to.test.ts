@@ -26,6 +26,11 @@ test("no address leads out of the console", () => {
   for (const trap of traps) assert.equal(readReturnTo(trap), "/console/", trap);
 });
 
+test("what the server would not carry in a link is left out", () => {
+  assert.equal(readReturnTo("/console/w/1#content"), "/console/w/1");
+  assert.equal(readReturnTo(`/console/w/1?q=${"x".repeat(512)}`), "/console/");
+});
+
 test("it leads neither back to the door nor to the API", () => {
   assert.equal(readReturnTo("/console/sign-in?return_to=/console/sign-in"), "/console/");
   assert.equal(readReturnTo("/console/api/session"), "/console/");

@@ -7,5 +7,7 @@ export function readReturnTo(wanted: string | undefined): string {
   const isOurs = url?.origin === base && wanted.startsWith("/console/") && url.pathname.startsWith("/console/");
   // Neither back to where they come from, nor to what is no page.
   if (!isOurs || /^\/console\/(?:sign-in|api)(?:\/|$)/.test(url.pathname)) return home;
-  return url.pathname + url.search + url.hash;
+  const path = url.pathname + url.search;
+  // The server carries no more than that in a link.
+  return path.length <= 512 ? path : home;
 }

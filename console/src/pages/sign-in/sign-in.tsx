@@ -5,6 +5,7 @@ import { type SubmitEvent, useEffect, useRef, useState } from "react";
 import { ApiProblem, api } from "../../api/client.ts";
 import { type Session, sessionQuery, useSession } from "../../api/session.ts";
 import { Sheet } from "../../frame/sheet.tsx";
+import { Code } from "../../parts/code.tsx";
 import { Refusal, RowsSkeleton } from "../../parts/states.tsx";
 import { readReturnTo } from "./return-to.ts";
 import { useEnter } from "./use-enter.ts";
@@ -76,9 +77,7 @@ function ByHand() {
 /** How a person can sign in here. */
 function Ways({ returnTo }: { returnTo: string | undefined }) {
   const { email, oidc } = useSession().sign_in;
-  if (!email && !oidc) {
-    return <Text>Nobody can sign in yet: the operator has set up neither mail nor a sign-in provider.</Text>;
-  }
+  if (!email && !oidc) return <AskOperator />;
   return (
     <Stack gap="lg">
       {email && <MailForm returnTo={returnTo} />}
@@ -93,6 +92,16 @@ function Ways({ returnTo }: { returnTo: string | undefined }) {
           Sign in with {oidc.name}
         </Button>
       )}
+    </Stack>
+  );
+}
+
+/** Neither mail nor a provider is set up. */
+function AskOperator() {
+  return (
+    <Stack gap="sm">
+      <Text>This installation sends no mail and knows no sign-in provider, so its operator makes the link:</Text>
+      <Code text="npm run admin -- console sign-in-link --email you@example.org" label="the command" isWrapped />
     </Stack>
   );
 }

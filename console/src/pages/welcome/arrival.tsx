@@ -1,18 +1,14 @@
 import { Button } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { lastSearchQuery, type PastSearch } from "../../api/searches.ts";
+import type { SearchFact } from "../../api/ledger.ts";
+import type { Mode } from "../../api/wallet.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { describeOutcome } from "../../words/describe-outcome.ts";
 import { formatMs } from "../../words/format-time.ts";
 import classes from "./welcome.module.css";
 
 /** Waits for the wallet's first search, and says that it has come. */
-export function Arrival({ walletId, go }: { walletId: string; go: () => unknown }) {
-  const { data, error } = useQuery({
-    ...lastSearchQuery(walletId),
-    refetchInterval: ({ state }) => (state.data ? false : 2_000),
-    refetchIntervalInBackground: true,
-  });
+export function Arrival(props: { search: SearchFact | null | undefined; error: unknown; go: (mode: Mode) => unknown }) {
+  const { search: data, error, go } = props;
   return (
     <>
       <div className={classes.arrival} data-state={stateOf(data, error)} role="status">
@@ -20,7 +16,7 @@ export function Arrival({ walletId, go }: { walletId: string; go: () => unknown 
         <span>{data ? <Arrived search={data} /> : waiting(error)}</span>
       </div>
       {data && (
-        <Button mt="md" onClick={() => go()}>
+        <Button mt="md" onClick={() => go(data.mode)}>
           Go to the overview
         </Button>
       )}
@@ -28,7 +24,7 @@ export function Arrival({ walletId, go }: { walletId: string; go: () => unknown 
   );
 }
 
-function stateOf(data: PastSearch | null | undefined, error: unknown): string {
+function stateOf(data: SearchFact | null | undefined, error: unknown): string {
   if (data) return "arrived";
   return error ? "failed" : "waiting";
 }
@@ -37,7 +33,7 @@ function waiting(error: unknown): string {
   return error ? "We cannot look for your search right now, and keep trying." : "Waiting for your first search.";
 }
 
-function Arrived({ search }: { search: PastSearch }) {
+function Arrived({ search }: { search: SearchFact }) {
   const { outcome, ms, at, request_id: id } = search;
   const took = ms === null ? "" : ` in ${formatMs(ms)}`;
   const became = outcome === "ok" || outcome === "pending" ? `answered${took}` : describeOutcome(outcome).happened;

@@ -2,9 +2,10 @@ import { Button, Group, Tabs, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "../../api/client.ts";
-import { type NamedKey, namedKeysQuery } from "../../api/named-keys.ts";
+import { keysQuery, type NewKey } from "../../api/keys.ts";
+import { lastSearchQuery } from "../../api/searches.ts";
 import { useSession } from "../../api/session.ts";
-import { walletPath } from "../../api/wallet.ts";
+import { type Mode, walletPath } from "../../api/wallet.ts";
 import { Code } from "../../parts/code.tsx";
 import { Refusal, RowsSkeleton } from "../../parts/states.tsx";
 import { writeCode } from "../../words/write-code.ts";
@@ -18,10 +19,16 @@ export function Quickstart(props: {
   mayMakeKeys: boolean;
   /** What stands before it, as in the first run. */
   before?: ReactNode;
-  go: () => unknown;
+  /** On to the overview, in the mode of the search that arrived. */
+  go: (mode: Mode) => unknown;
 }) {
   const { walletId, mayMakeKeys, before, go } = props;
   const [key, setKey] = useState<string>();
+  const first = useQuery({
+    ...lastSearchQuery(walletId),
+    refetchInterval: ({ state }) => (state.data ? false : 2_000),
+    refetchIntervalInBackground: true,
+  });
   const start = before === undefined ? 1 : 2;
   return (
     <ol className={classes.steps}>
@@ -38,9 +45,9 @@ export function Quickstart(props: {
           </>
         )}
       </Step>
-      <Step number={start + 1} title="Send your first search">
+      <Step number={start + 1} title="Send your first search" isDone={Boolean(first.data)}>
         <FirstSearch apiKey={key} />
-        <Arrival walletId={walletId} go={go} />
+        <Arrival search={first.data} error={first.error} go={go} />
       </Step>
     </ol>
   );
@@ -49,10 +56,10 @@ export function Quickstart(props: {
 function KeyMaker(props: { walletId: string; mayMakeKeys: boolean; onMade: (key: string) => void }) {
   const { walletId, mayMakeKeys, onMade } = props;
   const queries = useQueryClient();
-  const keys = useQuery(namedKeysQuery(walletId));
+  const keys = useQuery(keysQuery(walletId));
   const make = useMutation({
     mutationFn: () =>
-      api<NamedKey & { key: string }>(walletPath(walletId, "keys"), {
+      api<NewKey>(walletPath(walletId, "keys"), {
         method: "POST",
         body: { mode: "test", name: "First test key" },
       }),

@@ -5,6 +5,7 @@ import { type SubmitEvent, useState } from "react";
 import { api } from "../../api/client.ts";
 import { type Session, sessionQuery, useSession, type WalletOfPerson } from "../../api/session.ts";
 import { lastWallet } from "../../frame/last-wallet.ts";
+import { rememberMode } from "../../frame/mode.tsx";
 import { Sheet } from "../../frame/sheet.tsx";
 import { Refusal } from "../../parts/states.tsx";
 import { Quickstart } from "./quickstart.tsx";
@@ -29,7 +30,10 @@ function Begun({ wallet }: { wallet: WalletOfPerson }) {
     <Quickstart
       walletId={wallet.id}
       mayMakeKeys={wallet.role !== "viewer"}
-      go={() => navigate({ to: "/w/$walletId", params: { walletId: wallet.id } })}
+      go={(mode) => {
+        rememberMode(mode);
+        return navigate({ to: "/w/$walletId", params: { walletId: wallet.id } });
+      }}
       before={
         <Step number={1} title="Name your account" isDone>
           <Text size="sm" c="dimmed">
