@@ -44,6 +44,7 @@ export function UsageChart({ pivot, by, days, measure, group, onZoom }: Props) {
       maxBarWidth={40}
       tickLine="none"
       gridAxis="x"
+      gridColor="var(--pb-hairline)"
       strokeDasharray="0"
       valueFormatter={(value) => measure.formatTick(value)}
       yAxisProps={{ width: 64, allowDecimals: measure.name === "charged" }}

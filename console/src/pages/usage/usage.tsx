@@ -20,7 +20,7 @@ export function Usage() {
       <Tabs
         value={tab === "runs" ? "runs" : "searches"}
         keepMounted={false}
-        className={classes.tabs}
+        classNames={{ list: classes.tabs ?? "" }}
         onChange={(chosen) =>
           navigate({ search: (before) => ({ ...before, tab: chosen === "runs" ? "runs" : undefined }), replace: true })
         }
