@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack } from "@mantine/core";
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import type { ReactNode, SubmitEvent } from "react";
 import { Refusal } from "./states.tsx";
 
@@ -32,7 +32,7 @@ export function Dialog(props: {
     if (isReady && !isBusy) onSubmit();
   };
   return (
-    <Modal opened onClose={onClose} title={title} size={size ?? "md"} centered>
+    <Modal opened onClose={onClose} title={<Title text={title} />} size={size ?? "md"} centered>
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           {children}
@@ -67,7 +67,7 @@ export function Shown({
     <Modal
       opened
       onClose={onClose}
-      title={title}
+      title={<Title text={title} />}
       size="lg"
       centered
       withCloseButton={false}
@@ -81,5 +81,13 @@ export function Shown({
         </Group>
       </Stack>
     </Modal>
+  );
+}
+
+function Title({ text }: { text: string }) {
+  return (
+    <Text span fw={600} fz="lg">
+      {text}
+    </Text>
   );
 }
