@@ -2,6 +2,9 @@ import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import type { ReactNode, SubmitEvent } from "react";
 import { Refusal } from "./states.tsx";
 
+// Where the server wants to see the person again, that question comes to stand before this one (Mantine's is 200).
+const below = 190;
+
 /** A question with one answer button. Enter answers it, Escape leaves it. */
 export function Dialog(props: {
   title: string;
@@ -32,7 +35,7 @@ export function Dialog(props: {
     if (isReady && !isBusy) onSubmit();
   };
   return (
-    <Modal opened onClose={onClose} title={<Title text={title} />} size={size ?? "md"} centered>
+    <Modal opened onClose={onClose} title={<Title text={title} />} size={size ?? "md"} zIndex={below} centered>
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           {children}
@@ -73,6 +76,7 @@ export function Shown({
       withCloseButton={false}
       closeOnClickOutside={false}
       closeOnEscape={false}
+      zIndex={below}
     >
       <Stack gap="md">
         {children}
