@@ -55,6 +55,7 @@ export const endpointsQuery = (walletId: string) =>
     queryKey: ["wallet", walletId, "webhooks"],
     queryFn: () => api<{ endpoints: Endpoint[] }>(walletPath(walletId, "webhooks")),
     select: ({ endpoints }) => endpoints,
+    refetchInterval: 30_000,
   });
 
 export const deliveriesQuery = (walletId: string, endpointId: string) =>

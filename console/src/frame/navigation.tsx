@@ -27,7 +27,12 @@ export function Rail() {
       <ul className={classes.places}>
         {places.map(({ to, label, icon }) => (
           <li key={to}>
-            <Link to={to} params={{ walletId: id }} className={classes.place} activeOptions={{ exact: true }}>
+            <Link
+              to={to}
+              params={{ walletId: id }}
+              className={classes.place}
+              activeOptions={{ exact: true, includeSearch: false }}
+            >
               <Icon name={icon} />
               {label}
             </Link>
@@ -52,7 +57,13 @@ export function BottomBar() {
   return (
     <nav className={classes.bottomBar} aria-label="Pages">
       {places.slice(0, 4).map(({ to, label, icon }) => (
-        <Link key={to} to={to} params={{ walletId: id }} className={classes.tab} activeOptions={{ exact: true }}>
+        <Link
+          key={to}
+          to={to}
+          params={{ walletId: id }}
+          className={classes.tab}
+          activeOptions={{ exact: true, includeSearch: false }}
+        >
           <Icon name={icon} />
           {label}
         </Link>

@@ -1,6 +1,9 @@
-import { Button, Group, Modal, Stack } from "@mantine/core";
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import type { ReactNode, SubmitEvent } from "react";
 import { Refusal } from "./states.tsx";
+
+// Where the server wants to see the person again, that question comes to stand before this one (Mantine's is 200).
+const below = 190;
 
 /** A question with one answer button. Enter answers it, Escape leaves it. */
 export function Dialog(props: {
@@ -32,7 +35,7 @@ export function Dialog(props: {
     if (isReady && !isBusy) onSubmit();
   };
   return (
-    <Modal opened onClose={onClose} title={title} size={size ?? "md"} centered>
+    <Modal opened onClose={onClose} title={<Title text={title} />} size={size ?? "md"} zIndex={below} centered>
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           {children}
@@ -67,12 +70,13 @@ export function Shown({
     <Modal
       opened
       onClose={onClose}
-      title={title}
+      title={<Title text={title} />}
       size="lg"
       centered
       withCloseButton={false}
       closeOnClickOutside={false}
       closeOnEscape={false}
+      zIndex={below}
     >
       <Stack gap="md">
         {children}
@@ -81,5 +85,13 @@ export function Shown({
         </Group>
       </Stack>
     </Modal>
+  );
+}
+
+function Title({ text }: { text: string }) {
+  return (
+    <Text span fw={600} fz="lg">
+      {text}
+    </Text>
   );
 }

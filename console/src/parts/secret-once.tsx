@@ -1,12 +1,16 @@
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import { Code } from "./code.tsx";
+import { CopyButton } from "./copy-button.tsx";
+import classes from "./secret-once.module.css";
 
 /** A secret that is shown this once, and where to keep it. */
 export function SecretOnce({ secret, label, children }: { secret: string; label: string; children: ReactNode }) {
   return (
     <Stack gap="xs">
-      <Code text={secret} label={label} />
+      <div className={classes.secret}>
+        <code className={`mono ${classes.text ?? ""}`}>{secret}</code>
+        <CopyButton text={secret} aria-label={`Copy ${label}`} />
+      </div>
       <Text size="sm" c="dimmed">
         {children}
       </Text>

@@ -55,7 +55,7 @@ export function Row({ children, ...rest }: { children: ReactNode; "data-muted"?:
 }
 
 /** `label` is the column's name, shown beside the value where there are no columns. */
-export function Cell(props: { label?: string; isFigures?: boolean; className?: string; children: ReactNode }) {
+export function Cell(props: { label?: string; isFigures?: boolean; className?: string; children?: ReactNode }) {
   const { label, isFigures, className, children } = props;
   return (
     <td role="cell" data-figures={isFigures} className={className}>
@@ -65,6 +65,15 @@ export function Cell(props: { label?: string; isFigures?: boolean; className?: s
         </span>
       )}
       <div className={classes.value}>{children}</div>
+    </td>
+  );
+}
+
+/** Buttons for the row. */
+export function ActCell({ children }: { children: ReactNode }) {
+  return (
+    <td role="cell" className={classes.act}>
+      {children}
     </td>
   );
 }

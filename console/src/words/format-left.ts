@@ -11,6 +11,7 @@ export function formatLeft(until: Date, now: Date): string | undefined {
   const first = parts.findIndex(([count]) => count > 0);
   return parts
     .slice(first, first + 2)
+    .filter(([count]) => count > 0)
     .map(([count, unit]) => `${count} ${unit}`)
     .join(" ");
 }

@@ -7,7 +7,7 @@ import { useWallet } from "../../frame/use-wallet.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { StateWord, type Tone } from "../../parts/state-word.tsx";
 import { Failure, Refusal, RowsSkeleton } from "../../parts/states.tsx";
-import { Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
+import { ActCell, Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
 import classes from "./alerts.module.css";
 import { tellDelivery } from "./event-words.ts";
 
@@ -89,14 +89,14 @@ function DeliveryRow({ delivery, endpointId }: { delivery: Delivery; endpointId:
           )}
         </Text>
       </Cell>
-      <Cell isFigures>
+      <ActCell>
         {mayChange && delivery.status !== "pending" && (
           <Button variant="subtle" size="compact-xs" loading={replay.isPending} onClick={() => replay.mutate()}>
             Send again
           </Button>
         )}
         <Refusal error={replay.error} />
-      </Cell>
+      </ActCell>
     </Row>
   );
 }

@@ -54,7 +54,9 @@ function About({ endpoint }: { endpoint: Endpoint }) {
   return (
     <div>
       <div className={`mono ${classes.url ?? ""}`}>{url}</div>
-      <EndpointState endpoint={endpoint} />
+      <Text size="sm" component="div" my={2}>
+        <EndpointState endpoint={endpoint} />
+      </Text>
       <Text size="sm" c="dimmed">
         {description !== "" && `${description}. `}
         {events.length === eventTypes.length ? "Told of everything." : `Told of ${events.join(", ")}.`}

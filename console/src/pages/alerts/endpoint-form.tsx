@@ -30,7 +30,7 @@ export function EndpointForm({ endpoint, onClose }: { endpoint?: Endpoint; onClo
   });
   if (save.data?.secret !== undefined) return <ShowSecret secret={save.data.secret} onClose={onClose} />;
   const submit = (): void => {
-    const isWrong = !/^https:\/\/[^\s/]/.test(url.trim());
+    const isWrong = !/^https?:\/\/[^\s/]/.test(url.trim());
     setError(isWrong ? "An https address on the public internet." : undefined);
     if (!isWrong) save.mutate();
   };

@@ -67,7 +67,7 @@ function Settings({ now }: { now: AlertSettings }) {
     <form onSubmit={submit} noValidate>
       <div className={classes.fields}>
         <AmountInput
-          label="When the balance is below"
+          label="Balance below"
           description="Empty: never"
           placeholder="2.00"
           value={threshold}

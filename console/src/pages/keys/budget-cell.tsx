@@ -10,25 +10,24 @@ const spans = { day: "today", month: "this month", total: "in all" } as const;
 
 /** What the key may spend and has spent. One that is spent is seen at once. */
 export function BudgetCell({ apiKey, price }: { apiKey: Key; price: string }) {
-  if (apiKey.mode === "mgmt")
-    return (
-      <Text span size="sm" c="dimmed">
-        does not search
-      </Text>
-    );
+  if (apiKey.mode === "mgmt") return <Quiet text="does not search" />;
   const facts = readBudget(apiKey, price);
-  if (facts.length === 0)
-    return (
-      <Text span size="sm" c="dimmed">
-        no limit
-      </Text>
-    );
+  if (apiKey.mode === "test") return <Quiet text="spends nothing" />;
+  if (facts.length === 0) return <Quiet text="no limit" />;
   return (
     <div className={classes.budgets}>
       {facts.map((fact) => (
         <BudgetMeter key={fact.term} fact={fact} isOver={apiKey.state !== "active"} />
       ))}
     </div>
+  );
+}
+
+function Quiet({ text }: { text: string }) {
+  return (
+    <Text span size="sm" c="dimmed">
+      {text}
+    </Text>
   );
 }
 

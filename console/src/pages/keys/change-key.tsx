@@ -5,14 +5,16 @@ import { type Key, keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { useWallet } from "../../frame/use-wallet.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { findErrors, type KeyErrors, toChanges, toDraft } from "./key-draft.ts";
+import { findErrors, toChanges, toDraft } from "./key-draft.ts";
 import { KeyForm } from "./key-form.tsx";
 
 export function ChangeKey({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
   const { id } = useWallet();
   const queries = useQueryClient();
   const [draft, setDraft] = useState(() => toDraft(apiKey));
-  const [errors, setErrors] = useState<KeyErrors>({});
+  const [hasTried, setHasTried] = useState(false);
+  // Said once they have tried, and gone as soon as it is right.
+  const errors = hasTried ? findErrors(draft, new Date()) : {};
   const change = useMutation({
     mutationFn: () =>
       api<Key>(walletPath(id, `keys/${apiKey.id}`), { method: "PATCH", body: onlyChanged(draft, apiKey) }),
@@ -30,9 +32,8 @@ export function ChangeKey({ apiKey, onClose }: { apiKey: Key; onClose: () => voi
       isBusy={change.isPending}
       error={change.error}
       onSubmit={() => {
-        const found = findErrors(draft, new Date());
-        setErrors(found);
-        if (Object.keys(found).length > 0) return;
+        setHasTried(true);
+        if (Object.keys(findErrors(draft, new Date())).length > 0) return;
         if (Object.keys(onlyChanged(draft, apiKey)).length === 0) onClose();
         else change.mutate();
       }}

@@ -8,7 +8,7 @@ import { useMode } from "../../frame/mode.tsx";
 import { useWallet } from "../../frame/use-wallet.ts";
 import { Dialog, Shown } from "../../parts/dialog.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
-import { emptyDraft, findErrors, type KeyErrors, toNewKey } from "./key-draft.ts";
+import { emptyDraft, findErrors, toNewKey } from "./key-draft.ts";
 import { KeyForm } from "./key-form.tsx";
 
 /** Asks what the key may do, then shows it this once. */
@@ -17,7 +17,9 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   const { mode } = useMode();
   const queries = useQueryClient();
   const [draft, setDraft] = useState(emptyDraft(mode));
-  const [errors, setErrors] = useState<KeyErrors>({});
+  const [hasTried, setHasTried] = useState(false);
+  // Said once they have tried, and gone as soon as it is right.
+  const errors = hasTried ? findErrors(draft, new Date()) : {};
   const make = useMutation({
     mutationFn: () => api<NewKey>(walletPath(id, "keys"), { method: "POST", body: toNewKey(draft) }),
     onSuccess: () => queries.invalidateQueries(keysQuery(id)),
@@ -32,9 +34,8 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
       isBusy={make.isPending}
       error={make.error}
       onSubmit={() => {
-        const found = findErrors(draft, new Date());
-        setErrors(found);
-        if (Object.keys(found).length === 0) make.mutate();
+        setHasTried(true);
+        if (Object.keys(findErrors(draft, new Date())).length === 0) make.mutate();
       }}
     >
       <KeyForm draft={draft} errors={errors} onChange={setDraft} isNew />

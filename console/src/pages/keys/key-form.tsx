@@ -55,7 +55,7 @@ const terms: [BudgetTerm, string][] = [
 function BudgetFields({ draft, errors, onChange }: Props) {
   return (
     <div role="group" aria-label="Budget">
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         Budget
       </Text>
       <Text size="xs" c="dimmed" mb={6}>
@@ -111,7 +111,7 @@ function MoreFields({ draft, errors, isNew, onChange }: Props) {
         placeholder={"203.0.113.7\n2001:db8::/32"}
         autosize
         minRows={2}
-        className="mono"
+        classNames={{ input: "mono" }}
         value={draft.ips}
         error={errors.ips}
         onChange={(event) => onChange({ ...draft, ips: event.currentTarget.value })}

@@ -55,7 +55,7 @@ function Ending({ until, heir }: { until: string; heir: Key }) {
   return (
     <>
       <StateWord tone="warning">
-        <Countdown until={until} />
+        <Countdown until={until} before="Ends in" after="Ended" />
       </StateWord>
       <Text size="xs" c="dimmed">
         replaced by <span className="mono">{heir.start}…</span>
@@ -65,13 +65,13 @@ function Ending({ until, heir }: { until: string; heir: Key }) {
 }
 
 /** How long a key that was rotated away still works. */
-export function Countdown({ until }: { until: string }) {
+export function Countdown({ until, before, after }: { until: string; before: string; after: string }) {
   const now = useNow(1_000);
   const moment = new Date(until);
   const left = formatLeft(moment, now);
   return (
     <time dateTime={until} title={formatExact(moment)}>
-      {left === undefined ? "Ended" : `Ends in ${left}`}
+      {left === undefined ? after : `${before} ${left}`}
     </time>
   );
 }

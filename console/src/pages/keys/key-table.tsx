@@ -4,7 +4,7 @@ import { useWallet } from "../../frame/use-wallet.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { ModeWord } from "../../parts/state-word.tsx";
-import { Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
+import { ActCell, Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
 import { BudgetCell } from "./budget-cell.tsx";
 import { KeyState } from "./key-state.tsx";
 import classes from "./keys.module.css";
@@ -58,7 +58,9 @@ function KeyRow({ apiKey, all, price, onAct }: Omit<Props, "keys"> & { apiKey: K
       <Cell label="Key">
         <span className="mono">{apiKey.start}…</span>
       </Cell>
-      <Cell label="Last used">{apiKey.last_used_at === null ? "never" : <Moment at={apiKey.last_used_at} />}</Cell>
+      <Cell label="Last used" className={classes.once ?? ""}>
+        {apiKey.last_used_at === null ? "never" : <Moment at={apiKey.last_used_at} />}
+      </Cell>
       <Cell label="Budget">
         <BudgetCell apiKey={apiKey} price={price} />
       </Cell>
@@ -66,9 +68,9 @@ function KeyRow({ apiKey, all, price, onAct }: Omit<Props, "keys"> & { apiKey: K
         <KeyState apiKey={apiKey} price={price} heir={heir} />
       </Cell>
       {mayChange && (
-        <Cell>
+        <ActCell>
           {apiKey.state === "active" && <KeyMenu apiKey={apiKey} isReplaced={heir !== undefined} onAct={onAct} />}
-        </Cell>
+        </ActCell>
       )}
     </Row>
   );

@@ -70,7 +70,7 @@ function ShowBoth(props: { old: Key; made: NewKey; endsAt: string; onClose: () =
         </dd>
         <dt>Old</dt>
         <dd>
-          <span className="mono">{old.start}…</span>, <Countdown until={endsAt} />
+          <span className="mono">{old.start}…</span>, <Countdown until={endsAt} before="ends in" after="has ended" />
         </dd>
       </dl>
     </Shown>

@@ -42,7 +42,21 @@ function EntryRow({ entry, hasBalance }: { entry: Entry; hasBalance: boolean }) 
       <Cell className={classes.date ?? ""}>
         <StatementTime at={entry.created_at} />
       </Cell>
-      <Cell className={classes.what ?? ""}>{kindWords[entry.kind].one}</Cell>
+      <Cell className={classes.what ?? ""}>
+        {entry.request_id === null ? (
+          kindWords[entry.kind].one
+        ) : (
+          <Link
+            to="/w/$walletId/ledger"
+            params={{ walletId: id }}
+            search={{ request_id: entry.request_id }}
+            className={classes.whatLink}
+            tabIndex={-1}
+          >
+            {kindWords[entry.kind].one}
+          </Link>
+        )}
+      </Cell>
       <Cell className={classes.request ?? ""}>
         {entry.request_id !== null && (
           <Link

@@ -33,7 +33,7 @@ export function Ledger() {
       }
       actions={
         <Button variant="default" component="a" href={exportPath(id, wanted)} download>
-          Download CSV
+          {wanted.kind === undefined ? "Download CSV" : "Download CSV of all kinds"}
         </Button>
       }
     >

@@ -7,7 +7,7 @@ import { useWallet } from "../../frame/use-wallet.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Refusal } from "../../parts/states.tsx";
-import { Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
+import { ActCell, Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
 import { roleWords } from "./role-words.ts";
 import classes from "./team.module.css";
 
@@ -41,14 +41,20 @@ function InvitationRow({ invitation }: { invitation: Invitation }) {
       <Cell label="Ends">
         <Moment at={invitation.expires_at} />
       </Cell>
-      <Cell isFigures>
+      <ActCell>
         {mayLead && (
-          <Button variant="subtle" color="ink" size="xs" loading={takeBack.isPending} onClick={() => takeBack.mutate()}>
+          <Button
+            variant="subtle"
+            color="ink"
+            size="compact-sm"
+            loading={takeBack.isPending}
+            onClick={() => takeBack.mutate()}
+          >
             Take back
           </Button>
         )}
         <Refusal error={takeBack.error} />
-      </Cell>
+      </ActCell>
     </Row>
   );
 }

@@ -8,7 +8,7 @@ import { walletPath } from "../../api/wallet.ts";
 import { useWallet } from "../../frame/use-wallet.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { Refusal } from "../../parts/states.tsx";
-import { Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
+import { ActCell, Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
 import { isLastOwner } from "./may-leave.ts";
 import { RemoveMember } from "./remove-member.tsx";
 import { roles, roleWords } from "./role-words.ts";
@@ -63,13 +63,13 @@ function MemberRow({ member, isLast, onRemove }: { member: Member; isLast: boole
       <Cell label="Joined">
         <Moment at={member.joined_at} />
       </Cell>
-      <Cell isFigures>
+      <ActCell>
         {!isLast && (mayLead || member.you) && (
-          <Button variant="subtle" color="ink" size="xs" onClick={onRemove}>
+          <Button variant="subtle" color="ink" size="compact-sm" onClick={onRemove}>
             {member.you ? "Leave" : "Remove"}
           </Button>
         )}
-      </Cell>
+      </ActCell>
     </Row>
   );
 }

@@ -99,7 +99,7 @@ function Running(props: { auto: AutoTopUp; state: keyof typeof states; onEdit: (
           <Button variant="default" onClick={onEdit}>
             Change
           </Button>
-          <Button variant="subtle" color="ink" loading={end.isPending} onClick={() => end.mutate()}>
+          <Button variant="default" loading={end.isPending} onClick={() => end.mutate()}>
             Turn off and forget the card
           </Button>
         </Group>

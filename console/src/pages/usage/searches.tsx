@@ -12,6 +12,7 @@ import { Moment } from "../../parts/moment.tsx";
 import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
 import { formatMoney } from "../../words/format-money.ts";
 import { formatCount } from "../../words/format-time.ts";
+import { colorOf } from "./color-of.ts";
 import { formatStep } from "./format-step.ts";
 import { type Measure, measures } from "./measure.ts";
 import { nameLine } from "./name-line.ts";
@@ -150,7 +151,7 @@ function Counted({ usage, lines, keyNames, view }: CountedProps) {
     <>
       <Figures buckets={buckets} by={by} />
       <div className={classes.chart}>
-        {table.series.length > 1 && <Legend table={table} />}
+        {table.series.length > 1 && <Legend table={table} group={group} />}
         <Suspense fallback={<Skeleton height={320} />}>
           <UsageChart key={drawing} pivot={table} {...view} onZoom={onZoom} />
         </Suspense>
@@ -165,7 +166,7 @@ function Counted({ usage, lines, keyNames, view }: CountedProps) {
               Show all again
             </Button>
           )}
-          <Button variant="default" size="xs" ml="xs" onClick={save}>
+          <Button variant="default" size="xs" onClick={save}>
             Download CSV
           </Button>
         </span>
@@ -180,6 +181,8 @@ function nameFile(buckets: readonly Bucket[]): string {
   return `usage-${day(buckets[0])}-to-${day(buckets.at(-1))}.csv`;
 }
 
+const plain = new Intl.NumberFormat("en");
+
 function Figures({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
   const { mode } = useMode();
   const { searches, charged } = totalOf(buckets, 0);
@@ -189,7 +192,7 @@ function Figures({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
   );
   return (
     <div className={classes.figures}>
-      <Figure label="Searches" value={formatCount(searches, "search", "searches")} />
+      <Figure label="Searches" value={plain.format(searches)} />
       <Figure label="Charged" value={mode === "test" ? "free" : formatMoney(charged)} />
       {busiest && (
         <Figure
@@ -202,12 +205,12 @@ function Figures({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
   );
 }
 
-function Legend({ table }: { table: Pivot }) {
+function Legend({ table, group }: { table: Pivot; group: UsageGroup | undefined }) {
   return (
     <ul className={classes.legend} aria-label="Colours">
       {table.series.map(({ name }, index) => (
         <li key={name}>
-          <span className={classes.swatch} style={{ background: `var(--series-${index})` }} />
+          <span className={classes.swatch} style={{ background: colorOf(index, group) }} />
           {name}
         </li>
       ))}

@@ -1,7 +1,9 @@
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
 import { useMemo } from "react";
+import type { UsageGroup } from "../../api/usage.ts";
 import { toNumber } from "../../words/format-money.ts";
+import { colorOf } from "./color-of.ts";
 import { formatStep, formatTick } from "./format-step.ts";
 import type { Measure } from "./measure.ts";
 import type { Bucket, Count, Pivot } from "./pivot.ts";
@@ -12,12 +14,13 @@ interface Props {
   by: "hour" | "day";
   days: number;
   measure: Measure;
+  group: UsageGroup | undefined;
   /** Called with the first and last bucket in view. */
   onZoom: (first: number, last: number) => void;
 }
 
 /** Stacked bars. The strip below them zooms: drag its handles, or reach them with Tab and move them with the arrows. */
-export function UsageChart({ pivot, by, days, measure, onZoom }: Props) {
+export function UsageChart({ pivot, by, days, measure, group, onZoom }: Props) {
   const data = useMemo(
     () =>
       pivot.buckets.map((bucket) => ({
@@ -36,11 +39,12 @@ export function UsageChart({ pivot, by, days, measure, onZoom }: Props) {
       series={pivot.series.map(({ name }, index) => ({
         name: `s${index}`,
         label: name,
-        color: `var(--series-${index})`,
+        color: colorOf(index, group),
       }))}
       maxBarWidth={40}
       tickLine="none"
-      gridAxis="y"
+      gridAxis="x"
+      gridColor="var(--pb-hairline)"
       strokeDasharray="0"
       valueFormatter={(value) => measure.formatTick(value)}
       yAxisProps={{ width: 64, allowDecimals: measure.name === "charged" }}
@@ -49,7 +53,7 @@ export function UsageChart({ pivot, by, days, measure, onZoom }: Props) {
       tooltipProps={{
         content: ({ payload }) => {
           const given = payload[0]?.payload as { bucket: Bucket } | undefined;
-          return given && <Tooltip bucket={given.bucket} pivot={pivot} by={by} measure={measure} />;
+          return given && <Tooltip bucket={given.bucket} pivot={pivot} by={by} measure={measure} group={group} />;
         },
       }}
       withBrush={data.length > 1}
@@ -68,17 +72,7 @@ function toHeight(count: Count, measure: Measure): number {
   return measure.name === "charged" ? toNumber(count.charged) : count.searches;
 }
 
-function Tooltip({
-  bucket,
-  pivot,
-  by,
-  measure,
-}: {
-  bucket: Bucket;
-  pivot: Pivot;
-  by: "hour" | "day";
-  measure: Measure;
-}) {
+function Tooltip({ bucket, pivot, by, measure, group }: Omit<Props, "days" | "onZoom"> & { bucket: Bucket }) {
   const rows = pivot.series.map(({ name }, index) => ({ name, index, cell: bucket.cells[index] }));
   return (
     <div className={classes.tooltip}>
@@ -91,7 +85,7 @@ function Tooltip({
               cell.searches > 0 && (
                 <div key={name} style={{ display: "contents" }}>
                   <dt>
-                    <span className={classes.swatch} style={{ background: `var(--series-${index})` }} />
+                    <span className={classes.swatch} style={{ background: colorOf(index, group) }} />
                     {name}
                   </dt>
                   <dd>{measure.format(cell)}</dd>

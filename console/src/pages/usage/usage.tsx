@@ -4,6 +4,7 @@ import { useMode } from "../../frame/mode.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Runs } from "./runs.tsx";
 import { Searches } from "./searches.tsx";
+import classes from "./usage.module.css";
 
 const route = getRouteApi("/signed-in/w/$walletId/usage");
 
@@ -19,6 +20,7 @@ export function Usage() {
       <Tabs
         value={tab === "runs" ? "runs" : "searches"}
         keepMounted={false}
+        classNames={{ list: classes.tabs ?? "" }}
         onChange={(chosen) =>
           navigate({ search: (before) => ({ ...before, tab: chosen === "runs" ? "runs" : undefined }), replace: true })
         }
