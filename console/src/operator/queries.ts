@@ -8,6 +8,7 @@ export interface UpstreamHour {
   calls: number;
   failures: number;
   p95_ms: number | null;
+  open?: boolean;
 }
 
 export interface Upstream {
@@ -17,7 +18,9 @@ export interface Upstream {
   recent: { calls: number; success_rate: number | null; p50_ms: number | null; p95_ms: number | null };
   money: { searches: number; price: string; revenue: string; cost: string; margin: string };
   last_failure: { reason: string; upstream_status: number | null; at: string } | null;
+  /** Known where operators have a database. */
   hours?: UpstreamHour[];
+  today?: { day: string; calls: number; cost: string; revenue: string; margin: string };
 }
 
 export interface AttentionItem {
@@ -82,6 +85,20 @@ export interface EntryLine {
   created_at: string;
 }
 
+export interface SystemFigures {
+  load: number[];
+  memory_mb: number;
+  event_loop_ms_p99: number;
+  ledger_waiting: number;
+  in_flight: number;
+  searches_per_second: number;
+  /** What follows is known where operators have a database. */
+  db?: { connections: number; max: number; size_mb: number };
+  oldest_pending_s?: number | null;
+  partitions_ahead?: number;
+  worker_last_seen?: string | null;
+}
+
 export const operatorQuery = queryOptions({
   queryKey: ["operator"],
   queryFn: () => api<{ operator: string | null }>("/operator/session"),
@@ -112,7 +129,7 @@ export const reconciliationQuery = queryOptions({
 
 export const systemQuery = queryOptions({
   queryKey: ["system"],
-  queryFn: () => api<Record<string, unknown>>("/operator/system"),
+  queryFn: () => api<SystemFigures>("/operator/system"),
   refetchInterval: 5_000,
 });
 

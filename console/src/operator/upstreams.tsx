@@ -13,7 +13,7 @@ export function Upstreams() {
   return (
     <Page
       title="Upstreams"
-      about="In the order in which they are asked. Rates are of the last 15 minutes, money since this server started."
+      about="In the order in which they are asked. Rates are of this server's last 15 minutes, money of today, UTC."
     >
       {error && <Failure error={error} what="The upstreams could not be read." retry={refetch} />}
       {!data && !error && <RowsSkeleton rows={3} />}
@@ -35,7 +35,7 @@ export function Upstreams() {
 const states = { closed: "in use", trial: "being tried again", open: "left out" } as const;
 
 function UpstreamLine({ upstream }: { upstream: Upstream }) {
-  const { name, circuit, recent, money, hours = [], last_failure: failure, documentation } = upstream;
+  const { name, circuit, recent, money, today = money, hours = [], last_failure: failure, documentation } = upstream;
   return (
     <li className={classes.upstream}>
       <div>
@@ -62,8 +62,8 @@ function UpstreamLine({ upstream }: { upstream: Upstream }) {
       </div>
       <Fact label="answered" value={recent.success_rate === null ? "no calls" : formatPercent(recent.success_rate)} />
       <Fact label="p95" value={recent.p95_ms === null ? "no calls" : formatMs(recent.p95_ms)} />
-      <Fact label="cost" value={formatMoney(money.cost)} />
-      <Fact label="margin" value={formatMoney(money.margin)} />
+      <Fact label="cost" value={formatMoney(today.cost)} />
+      <Fact label="margin" value={formatMoney(today.margin)} />
     </li>
   );
 }
@@ -91,9 +91,9 @@ function HoursBar({ name, hours }: { name: string; hours: readonly UpstreamHour[
   );
 }
 
-function stateOf({ calls, failures }: UpstreamHour): "none" | "good" | "some" | "bad" {
+function stateOf({ calls, failures, open: wasOpen = false }: UpstreamHour): "none" | "good" | "some" | "bad" {
   if (calls === 0) return "none";
-  if (failures / calls >= 0.5) return "bad";
+  if (wasOpen || failures / calls >= 0.5) return "bad";
   return failures / calls >= 0.02 ? "some" : "good";
 }
 
