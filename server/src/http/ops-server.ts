@@ -73,6 +73,10 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
       },
     });
   }
+  // Runbooks are named by their path; the docs are on the public listener.
+  if (options.publicUrl !== undefined) {
+    ops.get("/docs/*", async (request, reply) => reply.redirect(`${options.publicUrl}${request.url}`));
+  }
   for (const { method, path, handle } of options.pages ?? []) {
     ops.route({
       method,

@@ -11,7 +11,7 @@ export interface UpstreamHour {
   open: boolean;
 }
 
-export interface HourRow {
+interface HourRow {
   hour: Date;
   provider: string;
   outcome: string;
@@ -42,7 +42,7 @@ export async function readUpstreamHours(db: Queryable, now: Date): Promise<Map<s
 }
 
 /** The rows of one upstream as 24 hours, those without a call too. */
-export function describeHours(rows: readonly HourRow[], now: Date): UpstreamHour[] {
+function describeHours(rows: readonly HourRow[], now: Date): UpstreamHour[] {
   return Array.from({ length: 24 }, (_, index) => {
     const startMs = firstHour(now) + index * hourMs;
     const own = rows.filter(({ hour, outcome }) => hour.getTime() === startMs && outcome !== "aborted");

@@ -133,6 +133,11 @@ test("pages are shown to everyone on the internal listener, and keep out of othe
   }
 });
 
+test("a runbook's path leads to the docs of the public listener", async () => {
+  const { status, headers } = await fetch(`${server.opsUrl}/docs/runbooks/books-differ`, { redirect: "manual" });
+  assert.deepEqual([status, headers.get("location")], [302, "http://search.test/docs/runbooks/books-differ"]);
+});
+
 test("the system tells of this server and of the database that all share", async () => {
   await server.search(wallet.live, { query: "cats" });
   await expireHolds(db.owner, 10);
