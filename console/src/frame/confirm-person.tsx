@@ -26,7 +26,8 @@ export function ConfirmPerson() {
     decide.current?.(isConfirmed);
   };
   return (
-    <Modal opened={isOpen} onClose={() => end(false)} title="Confirm that it is you" centered>
+    // Above whatever dialog asked.
+    <Modal opened={isOpen} onClose={() => end(false)} title="Confirm that it is you" centered zIndex={400}>
       <Question onConfirmed={() => end(true)} />
     </Modal>
   );
