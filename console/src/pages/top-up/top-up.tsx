@@ -16,6 +16,7 @@ import { forgetTopUp, recallTopUp } from "./open-checkout.ts";
 import { Pay } from "./pay.tsx";
 import { Receipts } from "./receipts.tsx";
 import { Returned } from "./returned.tsx";
+import classes from "./top-up.module.css";
 
 const route = getRouteApi("/signed-in/w/$walletId/top-up");
 
@@ -96,10 +97,12 @@ function ByHand({ walletId }: { walletId: string }) {
         Whoever runs it adds money by hand. Tell them the amount and the id of this wallet; the ledger shows it as a
         credit at once. They run:
       </Text>
-      <Code
-        label="the operator's command"
-        text={`npm run admin -- credit --wallet ${walletId} --amount 20.00 --kind invoice --reason "paid by invoice" --reference INV-17`}
-      />
+      <div className={classes.command}>
+        <Code
+          label="the operator's command"
+          text={`npm run admin -- credit --wallet ${walletId} --amount 20.00 --kind invoice --reason "paid by invoice" --reference INV-17`}
+        />
+      </div>
     </Notice>
   );
 }
