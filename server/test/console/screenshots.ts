@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { startFixtureUpstream } from "../fixture-upstream.ts";
+import { webhookSettings } from "../payment-world.ts";
 import { testPepper } from "../server.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import { startConsoleWorld } from "./console-world.ts";
@@ -21,7 +22,13 @@ const shapes = {
 };
 
 const upstream = await startFixtureUpstream("brave", "ok");
-const world = await startConsoleWorld({ PENNYBLACK_BRAVE_KEY: "key", PENNYBLACK_BRAVE_URL: upstream.url });
+// Nobody pays here, so nobody has to be there.
+const world = await startConsoleWorld({
+  ...webhookSettings("http://127.0.0.1:9"),
+  PENNYBLACK_BRAVE_KEY: "key",
+  PENNYBLACK_BRAVE_URL: upstream.url,
+  PENNYBLACK_SEARXNG_URL: upstream.url,
+});
 const browser = await openBrowser();
 const faults: string[] = [];
 let pictures = 0;

@@ -3,6 +3,7 @@ import type { Pool } from "../../src/db/pool.ts";
 import { createKey, type NewKey, type Pepper } from "../../src/keys/keys.ts";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { topUpBatch } from "../../src/wallet/statements.ts";
+import { reconcile } from "../../src/wallet/wallet.ts";
 
 // Five weeks of a small company, for pictures of the console and for stories that need a past. The books of it are
 // clean: who uses this asks the reconciliation.
@@ -44,8 +45,9 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   ]);
   await seedMoney(owner, walletId);
   await seedSearches(owner, { walletId, keyIds, budgetId, crawlerBudgetId });
-  await seedUpstreams(owner);
   await rollUpUsage(owner, new AbortController().signal);
+  await seedUpstreams(owner);
+  await seedOperators(owner, walletId);
   return { accountId, walletId, ownerEmail, keyIds };
 }
 
@@ -178,7 +180,7 @@ async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBu
   await owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '90 seconds'");
 }
 
-/** Two upstreams that between them gave the answers. */
+/** Two upstreams that between them gave the answers; one of them had a bad hour last night. */
 async function seedUpstreams(owner: Pool): Promise<void> {
   await owner.query(
     `insert into pb.upstream_days (day, provider, outcome, calls, cost_micros, revenue_micros)
@@ -190,5 +192,49 @@ async function seedUpstreams(owner: Pool): Promise<void> {
          ('searxng', 'ok', 40 + (n * 13 % 30), 0), ('searxng', 'unreachable', (n % 7 = 3)::integer * 11, 0)
        ) as p (provider, outcome, calls, cost)
      on conflict do nothing`,
+  );
+  await owner.query(
+    `insert into pb.upstream_hours (hour, provider, outcome, up_to_ms, calls, was_open)
+     select date_trunc('hour', clock_timestamp(), 'utc') - make_interval(hours => n), provider, outcome, up_to_ms, calls,
+       provider = 'searxng' and n = 7 and outcome <> 'ok'
+     from generate_series(0, 23) n, lateral (values
+       ('brave', 'ok', 400, 8 + n * 7 % 11), ('brave', 'ok', 800, 2), ('brave', 'timed_out', 10000, (n = 15)::integer),
+       ('searxng', 'ok', 400, case n when 7 then 1 else 4 + n % 5 end), ('searxng', 'unreachable', 100, case n when 7 then 9 when 8 then 1 else 0 end)
+     ) as p (provider, outcome, up_to_ms, calls)
+     where calls > 0`,
+  );
+}
+
+/** Other customers, what operators did for them, and a day of proofs. */
+async function seedOperators(owner: Pool, walletId: string): Promise<void> {
+  const customers = [
+    { name: "Fjord Analytics", email: "ida@fjord.example", amount: 120_000_000n },
+    { name: "Tern & Co", email: "otto@tern.example", amount: 4_000_000n },
+    { name: "Mira Sol", email: "mira@sol.example", amount: 500_000n },
+  ];
+  for (const { name, email, amount } of customers) {
+    const id = randomUUIDv7();
+    await owner.query(
+      `with account as (insert into pb.accounts (name) values ($2) returning id),
+         person as (insert into pb.people (email, name) values ($3, '') returning id),
+         member as (insert into pb.members (account_id, person_id, role) select account.id, person.id, 'owner' from account, person)
+       insert into pb.wallets (id, name, account_id) select $1, $2, id from account`,
+      [id, name, email],
+    );
+    await topUpBatch(owner, "top_up", [{ paymentId: `demo-${id}`, walletId: id, amount }]);
+  }
+  await owner.query(
+    `insert into pb.audit_log (at, operator, act, wallet_id, target, reason, outcome) values
+       (clock_timestamp() - interval '9 days', 'olga', 'suspend', $1::uuid, $1::uuid::text, 'Card reported as stolen', 'done'),
+       (clock_timestamp() - interval '8.9 days', 'olga', 'resume', $1::uuid, $1::uuid::text, 'Bank confirmed the owner', 'done'),
+       (clock_timestamp() - interval '2 hours', 'per', 'credit', $1::uuid, 'goodwill-118', 'Slow answers on 3 November', 'credited')`,
+    [walletId],
+  );
+  const report = await reconcile(owner);
+  const checks = JSON.stringify(report.checks);
+  await owner.query(
+    `insert into pb.reconciliations (at, differences, checks)
+     select clock_timestamp() - make_interval(mins => 11 + 60 * n), 0, $1 from generate_series(0, 23) n`,
+    [checks],
   );
 }
