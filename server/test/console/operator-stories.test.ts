@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { startFixtureUpstream } from "../fixture-upstream.ts";
+import { createTestWallet, testPepper } from "../server.ts";
+import { noBrowser, openBrowser, openPage } from "./browser.ts";
+import { startConsoleWorld } from "./console-world.ts";
+import { seedDemo } from "./seed-demo.ts";
+
+// What an operator sees and does in a real browser, on the internal listener.
+
+describe("operators", { skip: noBrowser }, async () => {
+  const first = await startFixtureUpstream("brave", "ok");
+  const second = await startFixtureUpstream("searxng", "ok");
+  const world = await startConsoleWorld({
+    PENNYBLACK_UPSTREAMS: "brave,searxng",
+    PENNYBLACK_BRAVE_KEY: "key",
+    PENNYBLACK_BRAVE_URL: first.url,
+    PENNYBLACK_SEARXNG_URL: second.url,
+  });
+  const { db, server } = world;
+  const demo = await seedDemo(db.owner, testPepper);
+  const browser = await openBrowser();
+  after(async () => {
+    await browser.close();
+    await world.close();
+    await first.close();
+    await second.close();
+  });
+
+  test("an upstream that goes down is seen, with what to do about it, while callers are served by the other", async () => {
+    const { page, context, faults } = await openPage(browser);
+    await world.signInOperator(page);
+    const line = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "brave" }) });
+    await line.getByText("in use").waitFor();
+
+    first.serve("brave", "down");
+    const wallet = await createTestWallet(db, "50.00");
+    const statuses = new Set<number>();
+    const load = { isOver: false };
+    const caller = (async () => {
+      while (!load.isOver) statuses.add((await server.search(wallet.live, { query: "cats" })).status);
+    })();
+    const attention = page.getByRole("list", { name: "Needs attention" }).or(page.getByRole("alert"));
+    try {
+      await line.getByText(/left out|being tried again/).waitFor({ timeout: 30_000 });
+      await attention.getByText(/brave/).first().waitFor({ timeout: 30_000 });
+      const runbook = attention.getByRole("listitem").filter({ hasText: "brave" }).getByRole("link");
+      assert.match((await runbook.first().getAttribute("href")) ?? "", /\/docs\/runbooks\//);
+    } finally {
+      load.isOver = true;
+      await caller;
+    }
+    assert.deepEqual([...statuses], [200]);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test("credit is given once for one reference, and leaves a line in the audit", async () => {
+    const { page, context, faults } = await openPage(browser);
+    await world.signInOperator(page);
+    await page.getByRole("link", { name: "Accounts" }).first().click();
+    await page.getByRole("button", { name: "Open the wallet of Harbour Labs" }).click();
+    const before = await readBalance();
+    for (const outcome of ["credited", "repeated"]) {
+      await page.getByLabel("Credit, in USD").fill("2.50");
+      await page.getByLabel("Reference").fill("goodwill-7");
+      await page.getByLabel(/^Why( \*)?$/).fill("Slow yesterday");
+      await page.getByRole("button", { name: "Give credit" }).click();
+      await page.getByText(new RegExp(`^${outcome}`)).waitFor();
+    }
+    assert.equal(await readBalance(), before + 2_500_000n);
+    await page.getByRole("link", { name: "Audit" }).first().click();
+    await page.getByText("Slow yesterday").first().waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test("nobody gets in without a token, and the public listener has none of it", async () => {
+    const { page, context } = await openPage(browser);
+    await page.goto(`${server.opsUrl}/console/`);
+    await page.getByLabel("Token").fill("not-a-token-of-anybody-0123456789abcdef");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").filter({ hasText: "token" }).waitFor();
+    const open = await page.request.get(`${server.url}/operator/session`);
+    assert.equal(open.status(), 404);
+    await page.goto(`${server.url}/console/`);
+    await page.waitForURL(/sign-in/);
+    assert.equal(await page.getByLabel("Token").count(), 0);
+    await context.close();
+  });
+
+  async function readBalance(): Promise<bigint> {
+    const { rows } = await db.owner.query<{ left: bigint }>(
+      "select credited_micros - debited_micros as left from pb.wallets where id = $1",
+      [demo.walletId],
+    );
+    return rows[0]?.left ?? 0n;
+  }
+});
