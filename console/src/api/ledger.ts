@@ -53,9 +53,9 @@ export const searchQuery = (walletId: string, requestId: string) =>
       api<SearchFact & { entries: Entry[] }>(walletPath(walletId, `searches/${encodeURIComponent(requestId)}`)),
   });
 
-export function exportPath(walletId: string, { from, to }: EntriesWanted): string {
-  const query = toQuery({ from, to });
-  return walletPath(walletId, `wallet/entries.csv${query === "" ? "" : `?${query}`}`);
+/** Every kind of entry on the days wanted. Without a first day the server would take the last thirty. */
+export function exportPath(walletId: string, { from = "2020-01-01", to }: EntriesWanted): string {
+  return walletPath(walletId, `wallet/entries.csv?${toQuery({ from, to })}`);
 }
 
 export function toQuery(parameters: Record<string, string | undefined>): string {
