@@ -37,6 +37,7 @@ export function FinderBox({ timesWanted }: { timesWanted: number }) {
       scrollable
       maxHeight={400}
       overlayProps={{ backgroundOpacity: 0.3 }}
+      attributes={{ content: { "aria-label": "Find" } }}
     >
       <Spotlight.Search placeholder="A page, a key, a request id" aria-label="Find" autoComplete="off" />
       <Spotlight.ActionsList>

@@ -5,7 +5,13 @@ import { Icon } from "../parts/icon.tsx";
 import classes from "./frame.module.css";
 
 // Most visits never open it, so it is fetched when it is first wanted.
-const FinderBox = lazy(async () => ({ default: (await import("./finder-box.tsx")).FinderBox }));
+const FinderBox = lazy(() =>
+  import("./finder-box.tsx").then(
+    (loaded) => ({ default: loaded.FinderBox }),
+    // Without a connection nothing opens, and the page stays.
+    () => ({ default: () => <></> }),
+  ),
+);
 
 /** Finds pages, keys and request ids from anywhere. */
 export function Finder() {
@@ -15,9 +21,10 @@ export function Finder() {
   useHotkeys([["mod+K", open]], []);
   return (
     <>
-      <UnstyledButton className={classes.finder} onClick={open} aria-label="Find pages, keys and request ids">
+      <UnstyledButton className={classes.finder} onClick={open}>
         <Icon name="playground" />
-        <span className={classes.finderWords}>
+        <span className="hidden-from-eyes">Find pages, keys and request ids</span>
+        <span className={classes.finderWords} aria-hidden="true">
           Find <Kbd size="xs">{os === "macos" || os === "ios" ? "⌘ K" : "Ctrl K"}</Kbd>
         </span>
       </UnstyledButton>

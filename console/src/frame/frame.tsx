@@ -49,8 +49,8 @@ function TestBand() {
   const { mode } = useMode();
   if (mode === "live") return undefined;
   return (
-    <div className={classes.testBand} role="note">
+    <aside className={classes.testBand} aria-label="Test mode">
       Test mode: made-up results, no charge. Live searches and money are hidden where they could be confused.
-    </div>
+    </aside>
   );
 }

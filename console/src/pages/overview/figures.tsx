@@ -9,11 +9,10 @@ import classes from "./overview.module.css";
 /** The three numbers that people watch. */
 export function Figures({ walletId, mode }: { walletId: string; mode: Mode }) {
   const { data, error, refetch, isPending } = useQuery(summaryQuery(walletId, mode));
-  if (!data && !isPending) {
-    return <Failure error={error} what="The figures of this wallet could not be read." retry={refetch} />;
-  }
+  if (isPending) return <NoFigures />;
+  if (!data) return <Failure error={error} what="The figures of this wallet could not be read." retry={refetch} />;
   return (
-    <div className={classes.figures} aria-busy={isPending}>
+    <div className={classes.figures}>
       {mode === "live" ? <Balance summary={data} /> : <TestSearches summary={data} />}
       <Today summary={data} />
       <Success summary={data} />
@@ -21,12 +20,22 @@ export function Figures({ walletId, mode }: { walletId: string; mode: Mode }) {
   );
 }
 
+/** In their place until they come. */
+export function NoFigures() {
+  return (
+    <div className={classes.figures} aria-busy="true">
+      {["Balance", "Searches today", "Answered"].map((label) => (
+        <Figure key={label} label={label} value="" isLoading />
+      ))}
+    </div>
+  );
+}
+
 interface OfSummary {
-  summary: Summary | undefined;
+  summary: Summary;
 }
 
 function Balance({ summary }: OfSummary) {
-  if (!summary) return <Figure label="Balance" value="" isLoading />;
   const { available, held, runway_days: days, hours } = summary;
   const spent = addMoney(hours.map(({ charged }) => charged));
   const notes = [
@@ -46,7 +55,6 @@ function Balance({ summary }: OfSummary) {
 }
 
 function TestSearches({ summary }: OfSummary) {
-  if (!summary) return <Figure label="Test searches" value="" isLoading />;
   return (
     <Figure
       label="Test searches, last 24 hours"
@@ -58,7 +66,6 @@ function TestSearches({ summary }: OfSummary) {
 }
 
 function Today({ summary }: OfSummary) {
-  if (!summary) return <Figure label="Searches today" value="" isLoading />;
   const { searches, usual_searches_by_now: usual } = summary.today;
   return (
     <Figure
@@ -71,7 +78,6 @@ function Today({ summary }: OfSummary) {
 }
 
 function Success({ summary }: OfSummary) {
-  if (!summary) return <Figure label="Answered" value="" isLoading />;
   const { success_rate: rate, p50_ms: p50, p95_ms: p95, searches, ok } = summary.last_24h;
   const failed = searches - ok;
   const pace = p95 === null || p50 === null ? [] : [`p95 ${formatMs(p95)}`, `p50 ${formatMs(p50)}`];

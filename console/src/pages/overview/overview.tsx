@@ -8,7 +8,7 @@ import { useWallet } from "../../frame/use-wallet.ts";
 import { Page } from "../../parts/page.tsx";
 import { Quickstart } from "../welcome/quickstart.tsx";
 import { Failures } from "./failures.tsx";
-import { Figures } from "./figures.tsx";
+import { Figures, NoFigures } from "./figures.tsx";
 import { Spend } from "./spend.tsx";
 import { Warnings } from "./warnings.tsx";
 
@@ -26,7 +26,8 @@ export function Overview() {
   if (isPending) {
     return (
       <Page title="Overview">
-        <Skeleton height={120} aria-label="Loading" role="status" />
+        <NoFigures />
+        <Skeleton height={280} mt="xl" aria-label="Loading" role="status" />
       </Page>
     );
   }

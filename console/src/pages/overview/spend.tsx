@@ -13,7 +13,12 @@ import { formatCount } from "../../words/format-time.ts";
 import { stackDays } from "./stack-days.ts";
 
 // The library that draws is larger than all of the rest together, and only this chart needs it.
-const SpendChart = lazy(async () => ({ default: (await import("./spend-chart.tsx")).SpendChart }));
+const SpendChart = lazy(() =>
+  import("./spend-chart.tsx").then(
+    (loaded) => ({ default: loaded.SpendChart }),
+    () => ({ default: NoChart }),
+  ),
+);
 
 const days = 30;
 
@@ -69,6 +74,15 @@ function Chart({ walletId, mode, use }: { walletId: string; mode: Mode; use: Usa
     <Suspense fallback={<ChartSkeleton />}>
       <SpendChart stack={stack} format={format} formatTick={formatTick} />
     </Suspense>
+  );
+}
+
+/** A drawing that cannot be fetched takes nothing else with it. */
+function NoChart() {
+  return (
+    <Empty title="The chart could not be loaded">
+      Load the page again, or look at the same numbers as a table under Usage.
+    </Empty>
   );
 }
 

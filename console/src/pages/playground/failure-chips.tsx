@@ -12,7 +12,7 @@ const wishes: [string, string][] = [
 ];
 
 /** Failures on demand: what a program should be ready for, before it happens. */
-export function FailureChips({ isBusy, run }: { isBusy: boolean; run: (query: string) => void }) {
+export function FailureChips({ run }: { run: (query: string) => void }) {
   return (
     <Group gap={8} mb="md">
       <Text size="sm" c="dimmed" id="failures">
@@ -25,7 +25,6 @@ export function FailureChips({ isBusy, run }: { isBusy: boolean; run: (query: st
           variant="default"
           radius="xl"
           fw={400}
-          disabled={isBusy}
           aria-describedby="failures"
           onClick={() => run(query)}
         >

@@ -14,10 +14,10 @@ const names = ["Answer", "JSON", "Headers", "Timing", "Why", "Code"] as const;
 type Name = (typeof names)[number];
 
 /** Right: what a program gets. */
-export function Panel(props: { walletId: string; outcome: Outcome | undefined; question: Question }) {
-  const { walletId, outcome, question } = props;
+export function Panel(props: { walletId: string; outcome: Outcome | undefined; question: Question; isBusy: boolean }) {
+  const { walletId, outcome, question, isBusy } = props;
   const [chosen, setChosen] = useState<Name>("Answer");
-  const views: Record<Exclude<Name, "Code">, ((outcome: Outcome) => ReactNode) | undefined> = {
+  const views: Record<Exclude<Name, "Code">, (outcome: Outcome) => ReactNode> = {
     Answer: (shown) => <Receipt outcome={shown} walletId={walletId} />,
     JSON: (shown) => <Code text={JSON.stringify(shown.body, undefined, 2)} label="the answer as JSON" />,
     Headers: (shown) => <HeaderList headers={shown.headers} />,
@@ -26,7 +26,8 @@ export function Panel(props: { walletId: string; outcome: Outcome | undefined; q
   };
   const show = (name: Name): ReactNode => {
     if (name === "Code") return <CodeView question={question} />;
-    return outcome ? views[name]?.(outcome) : <Text c="dimmed">Nothing yet: search first.</Text>;
+    if (outcome && !isBusy) return views[name](outcome);
+    return <Text c="dimmed">{isBusy ? "On its way." : "Nothing yet: search first."}</Text>;
   };
   return (
     <section aria-label="What the API said" className={classes.panel}>

@@ -66,8 +66,8 @@ function Bench({ mode, walletId, keys }: { mode: Mode; walletId: string; keys: K
       />
       {mode === "test" && (
         <FailureChips
-          isBusy={search.isPending}
           run={(words) => {
+            if (search.isPending) return;
             setQuery(words);
             ask(words);
           }}
@@ -78,7 +78,8 @@ function Bench({ mode, walletId, keys }: { mode: Mode; walletId: string; keys: K
         <Results walletId={walletId} mode={mode} outcome={search.data} isBusy={search.isPending} />
         <Panel
           walletId={walletId}
-          outcome={search.isPending ? undefined : search.data}
+          outcome={search.data}
+          isBusy={search.isPending}
           question={search.variables ?? { query, n, category, keyId }}
         />
       </div>

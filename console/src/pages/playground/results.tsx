@@ -37,8 +37,8 @@ function Answer({ outcome, answer }: { outcome: Outcome; answer: SearchAnswer })
       </Text>
       {answer.results.length === 0 && (
         <Empty title="Nothing was found">
-          The upstream answered, and its answer is that there is nothing. That is an answer and is charged like one; a
-          failure never looks like this.
+          The upstream answered, and its answer is that there is nothing. That is an answer, and a live one is charged
+          like any other; a failure never looks like this.
         </Empty>
       )}
       <ol className={classes.results}>

@@ -22,7 +22,7 @@ export function Why({ outcome }: { outcome: Outcome }) {
       <Text size="sm" mb="sm">
         Score = {(1 - lambda).toFixed(2)} × Rel + {lambda.toFixed(2)} × Auth. Rel is the upstream&rsquo;s order, 21 /
         (20 + its place); Auth is the standing of the source.{" "}
-        <Anchor href="/docs/ranking" target="_blank" size="sm">
+        <Anchor href="/docs/ranking" target="_blank" size="sm" underline="always">
           How results are ranked
         </Anchor>
       </Text>
