@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Modal, Stack } from "@mantine/core";
 import type { ReactNode, SubmitEvent } from "react";
 import { Refusal } from "./states.tsx";
 
@@ -35,7 +35,7 @@ export function Dialog(props: {
     if (isReady && !isBusy) onSubmit();
   };
   return (
-    <Modal opened onClose={onClose} title={<Title text={title} />} size={size ?? "md"} zIndex={below} centered>
+    <Box title={title} size={size ?? "md"} onClose={onClose}>
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           {children}
@@ -50,48 +50,50 @@ export function Dialog(props: {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Box>
   );
 }
 
 /** What came of it, and is shown this once: it closes only on purpose. */
-export function Shown({
-  title,
-  onClose,
-  action,
-  children,
-}: {
-  title: string;
-  onClose: () => void;
-  action: string;
-  children: ReactNode;
-}) {
+export function Shown(props: { title: string; onClose: () => void; action: string; children: ReactNode }) {
+  const { title, onClose, action, children } = props;
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={<Title text={title} />}
-      size="lg"
-      centered
-      withCloseButton={false}
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-      zIndex={below}
-    >
+    <Box title={title} size="lg" onClose={onClose} isHeld>
       <Stack gap="md">
         {children}
         <Group justify="flex-end">
           <Button onClick={onClose}>{action}</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Box>
   );
 }
 
-function Title({ text }: { text: string }) {
+/** Put together by hand: Mantine's own head is a second banner of the page. */
+function Box(props: { title: string; size: string; onClose: () => void; isHeld?: boolean; children: ReactNode }) {
+  const { title, size, onClose, isHeld = false, children } = props;
   return (
-    <Text span fw={600} fz="lg">
-      {text}
-    </Text>
+    <Modal.Root
+      opened
+      onClose={onClose}
+      size={size}
+      zIndex={below}
+      closeOnClickOutside={!isHeld}
+      closeOnEscape={!isHeld}
+      centered
+    >
+      <Modal.Overlay />
+      <Modal.Content>
+        <Modal.Body p="lg">
+          <Group justify="space-between" align="flex-start" wrap="nowrap" mb="md">
+            <Modal.Title fw={600} fz="lg">
+              {title}
+            </Modal.Title>
+            {!isHeld && <Modal.CloseButton aria-label="Close" />}
+          </Group>
+          {children}
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
   );
 }

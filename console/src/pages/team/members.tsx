@@ -17,6 +17,7 @@ import classes from "./team.module.css";
 const columns: Column[] = [{ name: "Person" }, { name: "Role" }, { name: "Joined" }, { name: "Change", isQuiet: true }];
 
 export function Members({ members }: { members: readonly Member[] }) {
+  const { mayLead } = useWallet();
   const [leaving, setLeaving] = useState<Member>();
   return (
     <>
@@ -30,6 +31,11 @@ export function Members({ members }: { members: readonly Member[] }) {
           />
         ))}
       </Table>
+      {!mayLead && (
+        <Text size="sm" c="dimmed" mt="sm">
+          Owners change the team. To leave it, ask one of them to remove you.
+        </Text>
+      )}
       {leaving && <RemoveMember member={leaving} onClose={() => setLeaving(undefined)} />}
     </>
   );
@@ -64,7 +70,7 @@ function MemberRow({ member, isLast, onRemove }: { member: Member; isLast: boole
         <Moment at={member.joined_at} />
       </Cell>
       <ActCell>
-        {!isLast && (mayLead || member.you) && (
+        {!isLast && mayLead && (
           <Button variant="subtle" color="ink" size="compact-sm" onClick={onRemove}>
             {member.you ? "Leave" : "Remove"}
           </Button>

@@ -90,6 +90,7 @@ function TopUpRow({ topUp }: { topUp: TopUp }) {
 }
 
 function Paper({ topUp }: { topUp: TopUp }) {
+  const { mayChange } = useWallet();
   if (topUp.receipt_url !== null) {
     return (
       <Anchor size="sm" href={topUp.receipt_url} target="_blank" rel="noreferrer">
@@ -97,7 +98,7 @@ function Paper({ topUp }: { topUp: TopUp }) {
       </Anchor>
     );
   }
-  if (topUp.status === "pending" && topUp.checkout_url !== null) {
+  if (mayChange && topUp.status === "pending" && topUp.checkout_url !== null) {
     return (
       <Anchor size="sm" href={topUp.checkout_url}>
         Pay it
