@@ -147,6 +147,7 @@ export function createApp(config: ServerConfig, log: Log): App {
       figures.close();
       await http.close();
       await caller.close();
+      keys.close();
       await keyUses.close();
       await tally.close();
       await connections.close();

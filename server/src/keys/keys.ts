@@ -5,6 +5,7 @@ import { createLane } from "../db/lane.ts";
 import { type Queryable, within } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
+import { type RememberedKey, rememberKeys } from "./remember-keys.ts";
 import { defaultScopes, type Scope } from "./scopes.ts";
 
 export type { KeyMode, Pepper } from "./key-format.ts";
@@ -25,21 +26,19 @@ export interface Principal {
 export interface Keys {
   /** Turns a key into its principal, or refuses with 401 or 403. "any": whatever its scopes. */
   authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal>;
+  close(): void;
 }
 
 /** Lets a management key in, within its limits, or refuses. What every management route begins with. */
 export type Enter = (request: FastifyRequest, reply: FastifyReply, scope: Scope | "any") => Promise<Principal>;
 
-interface FoundKey extends Principal {
+interface FoundKey extends Principal, RememberedKey {
   allowedIps: BlockList | undefined;
   refusal: "api_key_revoked" | "api_key_expired" | "account_suspended" | undefined;
 }
 
-const cacheMs = 1_000;
-const mostCached = 50_000;
-
 /**
- * A key's row is remembered for a second, and look-ups that gather meanwhile go out together. That decides nothing
+ * A key's row is remembered while nobody changes it, and look-ups that gather go out together. That decides nothing
  * about money: the hold checks revocation, expiry and suspension again in its own transaction.
  */
 export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (keyId: string) => void): Keys {
@@ -50,7 +49,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (k
     ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
     patienceMs: 2_000,
   });
-  const cache = new Map<string, { found: Promise<FoundKey | undefined>; until: number }>();
+  const memory = rememberKeys<FoundKey>(() => readChangedKeys(db));
 
   async function authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal> {
     if (key === undefined) throw new Problem("authentication_required");
@@ -65,25 +64,15 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (k
   }
 
   function findKey(key: string): Promise<FoundKey | undefined> {
-    const now = performance.now();
-    // A plain hash, so that the cache holds no key; it is never stored, and a quarter of the price of an HMAC.
-    const name = hash("sha256", key, "base64");
-    const cached = cache.get(name);
-    if (cached && cached.until > now) return cached.found;
-    // The promise is kept, not its value, so that a thousand searches at once ask the database once.
-    const found = lookUps.submit(readyPeppers.map((pepper) => digestKey(key, pepper))).catch((cause: unknown) => {
-      cache.delete(name);
-      throw new Problem("ledger_unavailable", { cause });
-    });
-    // The oldest goes first: a flood of made-up keys must not fill the memory.
-    const oldest = cache.keys().next();
-    if (cache.size >= mostCached && !oldest.done) cache.delete(oldest.value);
-    cache.delete(name);
-    cache.set(name, { found, until: now + cacheMs });
-    return found;
+    // A plain hash, so that no key is remembered; it is never stored, and a quarter of the price of an HMAC.
+    return memory.find(hash("sha256", key, "base64"), () =>
+      lookUps.submit(readyPeppers.map((pepper) => digestKey(key, pepper))).catch((cause: unknown): never => {
+        throw new Problem("ledger_unavailable", { cause });
+      }),
+    );
   }
 
-  return { authenticate };
+  return { authenticate, close: memory.close };
 }
 
 export interface NewKey {
@@ -146,11 +135,18 @@ interface KeyRow {
   is_revoked: boolean;
   is_expired: boolean;
   is_suspended: boolean;
+  is_passing: boolean;
+}
+
+async function readChangedKeys(db: Queryable): Promise<string[]> {
+  const statement = { name: "changed_keys", text: "select pb.changed_keys() as id" };
+  const { rows } = await db.query<{ id: string }>(within(1_000, statement));
+  return rows.map(({ id }) => id);
 }
 
 /** For each key wanted, by its digest under any of the peppers. */
 async function readKeys(db: Queryable, wanted: readonly Buffer[][]): Promise<(FoundKey | undefined)[]> {
-  const statement = { name: "find_keys", text: "select * from pb.find_keys($1)", values: [wanted.flat()] };
+  const statement = { name: "look_up_keys", text: "select * from pb.look_up_keys($1)", values: [wanted.flat()] };
   const { rows } = await db.query<KeyRow>(within(1_000, statement));
   const found = new Map(rows.map((row) => [row.digest.toString("base64"), toFoundKey(row)]));
   return wanted.map((digests) => {
@@ -169,6 +165,7 @@ function toFoundKey(row: KeyRow): FoundKey {
     searchesInFlight: row.searches_in_flight,
     allowedIps: row.allowed_ips ? toBlockList(row.allowed_ips) : undefined,
     refusal: refusalOf(row),
+    isPassing: row.is_passing,
   };
 }
 
