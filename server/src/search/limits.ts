@@ -32,6 +32,7 @@ export interface LimitsOptions {
 export function createLimits(options: LimitsOptions): EnterLimits {
   const rates = new Map<number, RateLimiterAbstract>();
   const inFlight = countInFlight(options);
+  const takeHere = createOwnRates(options.servers);
 
   function rateOf(limit: number): RateLimiterAbstract {
     const known = rates.get(limit);
@@ -44,7 +45,7 @@ export function createLimits(options: LimitsOptions): EnterLimits {
   return async function enter(key) {
     const policy = `"key";q=${key.searchesPerSecond};w=1`;
     const [rate, leave] = await Promise.all([
-      takeFromRate(rateOf(key.searchesPerSecond), key.keyId),
+      takeHere(key) ?? takeFromRate(rateOf(key.searchesPerSecond), key.keyId),
       inFlight.enter(key.keyId, key.searchesInFlight),
     ]);
     const rateLimit = `"key";r=${rate.remaining};t=${rate.resetSeconds}`;
@@ -58,23 +59,57 @@ export function createLimits(options: LimitsOptions): EnterLimits {
   };
 }
 
+/**
+ * Of a large limit, half is split among the servers as their own, and only what goes beyond asks Redis for some of the
+ * rest. So a key that is far from its limit costs no round trip, and the sum can still not exceed it.
+ */
+function ownShare(limit: number, servers: number): number {
+  return limit < 100 ? 0 : Math.floor(limit / 2 / servers);
+}
+
+interface Taken {
+  isOver: boolean;
+  remaining: number;
+  resetSeconds: number;
+}
+
+const mostKeysCounted = 100_000;
+
+/** Takes from this server's own share of the key's rate, or says nothing if that is spent. */
+function createOwnRates(servers: number): (key: LimitedKey) => Taken | undefined {
+  const windows = new Map<string, { until: number; used: number }>();
+  return function takeHere({ keyId, searchesPerSecond: limit }) {
+    const own = ownShare(limit, servers);
+    if (own === 0) return undefined;
+    const now = performance.now();
+    let window = windows.get(keyId);
+    if (!window || window.until <= now) {
+      // Those that have not come back for long are forgotten with the others; what it costs is a second's count.
+      if (windows.size >= mostKeysCounted) windows.clear();
+      window = { until: now + 1_000, used: 0 };
+      windows.set(keyId, window);
+    }
+    if (window.used >= own) return undefined;
+    window.used += 1;
+    return { isOver: false, remaining: limit - window.used, resetSeconds: 1 };
+  };
+}
+
 function createRate({ redis, servers }: LimitsOptions, limit: number): RateLimiterAbstract {
-  const alone = new RateLimiterMemory({ points: Math.ceil(limit / servers), duration: 1 });
+  const own = ownShare(limit, servers);
+  const alone = new RateLimiterMemory({ points: Math.ceil(limit / servers) - own, duration: 1 });
   if (!redis) return alone;
   return new RateLimiterRedis({
     storeClient: redis,
     keyPrefix: "pb:rate",
-    points: limit,
+    points: limit - own * servers,
     duration: 1,
     rejectIfRedisNotReady: true,
     insuranceLimiter: alone,
   });
 }
 
-async function takeFromRate(
-  rate: RateLimiterAbstract,
-  keyId: string,
-): Promise<{ isOver: boolean; remaining: number; resetSeconds: number }> {
+async function takeFromRate(rate: RateLimiterAbstract, keyId: string): Promise<Taken> {
   const [isOver, state] = await rate.consume(keyId).then(
     (taken) => [false, taken] as const,
     (refused: unknown) => {
@@ -102,14 +137,6 @@ interface InFlight {
   enter(keyId: string, limit: number): Promise<(() => void) | undefined>;
 }
 
-/**
- * Of a large limit, half is split among the servers as places of their own, and only what goes beyond asks Redis for one
- * of the rest. So a key that is far from its limit costs no round trip, and the sum can still not exceed it.
- */
-function ownPlaces(limit: number, servers: number): number {
-  return limit < 100 ? 0 : Math.floor(limit / 2 / servers);
-}
-
 /** Redis with our script as a command, which is sent by its hash and not in full each time. */
 type CountingRedis = Redis & { pbEnter(name: string, member: string, limit: number, lifeMs: number): Promise<number> };
 
@@ -129,7 +156,7 @@ function countInFlight({ redis: plainRedis, servers }: LimitsOptions): InFlight 
   return {
     async enter(keyId, limit) {
       const here = countHere(keyId, 1);
-      const own = ownPlaces(limit, servers);
+      const own = ownShare(limit, servers);
       if (here <= own) return () => void countHere(keyId, -1);
       const name = `pb:flight:${keyId}`;
       const member = randomUUID();

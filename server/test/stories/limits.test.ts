@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { Redis } from "ioredis";
+import { createLimits } from "../../src/search/limits.ts";
 import { assertRateLimitHeaders } from "../assert-answer.ts";
 import { createTestDatabase } from "../database.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
@@ -51,7 +53,8 @@ async function inTurns(key: string, times: number): Promise<Reply[]> {
 async function usesRedis(server: TestServer): Promise<void> {
   // Nothing is queued for a Redis that is not there yet, so the first searches may be counted alone.
   await until("the server counts in Redis", async () => {
-    const { id, key } = await createLimited({});
+    // Of a large limit the first half is not asked for.
+    const { id, key } = await createLimited({ searchesPerSecond: 50 });
     await server.search(key, question);
     return (await redis.keys(`*${id}*`)).length > 0;
   });
@@ -72,6 +75,20 @@ test("two servers together let through what the key may per second, and no more"
   );
   for (const reply of replies) assertRateLimitHeaders(reply.headers, 3);
   for (const reply of replies.slice(3)) assert.equal(reply.headers.get("retry-after"), "1");
+});
+
+test("of a large limit each server counts half by itself, and together they let through no more", async () => {
+  const limits = pair.map(() => createLimits({ redis, servers: 2 }));
+  await until("200 of 300 are let through within one second", async () => {
+    const key = { keyId: randomUUID(), searchesPerSecond: 200, searchesInFlight: 1_000 };
+    const startedMs = performance.now();
+    const outcomes = await Promise.allSettled(Array.from({ length: 300 }, (_, n) => limits[n % 2]?.(key)));
+    if (performance.now() - startedMs > 900) return false;
+    const entered = outcomes.filter(({ status }) => status === "fulfilled").length;
+    assert.ok(entered <= 200, `${entered} were let through`);
+    const asked = Number(await redis.get(`pb:rate:${key.keyId}`));
+    return entered === 200 && asked === 200;
+  });
 });
 
 test("when the window is over the key may search again", async () => {
@@ -139,6 +156,7 @@ test("a Redis that is killed midway refuses no search, and counting is shared ag
   const server = await startTestServer(db, { ...settings, REDIS_URL: own.url });
   // Few enough places in flight that each of them is counted in Redis.
   const { key } = await createLimited({ searchesPerSecond: 100_000, searchesInFlight: 50 });
+  const narrow = await createLimited({ searchesPerSecond: 99 });
   const replies: Reply[] = [];
   const load = { isOver: false };
   const callers = Array.from({ length: 4 }, async () => {
@@ -152,6 +170,7 @@ test("a Redis that is killed midway refuses no search, and counting is shared ag
   const client = new Redis(reborn.url);
   // Both limits: the second is a script, which a new Redis has not seen yet.
   await until("it is used again", async () => {
+    await server.search(narrow.key, question);
     const hasRate = (await client.keys("pb:rate*")).length > 0;
     return hasRate && (await client.info("commandstats")).includes("cmdstat_zadd");
   });
@@ -167,7 +186,7 @@ test("a Redis that stands still costs milliseconds, refuses no search, and count
   const own = await startPrivateRedis();
   const server = await startTestServer(db, { ...settings, REDIS_URL: own.url });
   const client = new Redis(own.url);
-  const { id, key } = await createLimited({ searchesInFlight: 10 });
+  const { id, key } = await createLimited({ searchesPerSecond: 99, searchesInFlight: 10 });
   await until("Redis is used", async () => {
     await server.search(key, question);
     return (await client.keys("pb:rate*")).length > 0;
@@ -194,7 +213,7 @@ test("a Redis that answers nonsense or takes no writes refuses no search", async
   const own = await startPrivateRedis();
   const client = new Redis(own.url);
   const server = await startTestServer(db, { ...settings, REDIS_URL: own.url });
-  const { id, key } = await createLimited({});
+  const { id, key } = await createLimited({ searchesPerSecond: 99 });
   await until("Redis is used", async () => {
     await server.search(key, question);
     return (await client.keys("pb:rate*")).length > 0;
