@@ -122,8 +122,8 @@ module.exports = {
       name: "only-processes-import-app",
       comment: "A slice that imports the wiring turns the house upside down.",
       severity: "error",
-      from: { pathNot: [tests, processes] },
-      to: { path: "^server/src/app\\.ts$" },
+      from: { pathNot: [tests, processes, "^server/src/(?:app|console-rooms)\\.ts$"] },
+      to: { path: "^server/src/(?:app|doors|console-rooms|operator-rooms)\\.ts$" },
     },
     {
       name: "nobody-imports-a-process",

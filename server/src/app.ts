@@ -3,16 +3,12 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Config, serverSettings } from "./config.ts";
-import { type Connections, openConnections } from "./connections.ts";
-import { consoleRoutes } from "./console/console.ts";
-import type { ConsoleParts } from "./console/console-parts.ts";
-import { siteRoutes } from "./console/console-site.ts";
-import { createCookie } from "./console/cookies.ts";
-import { createOidc, type Oidc } from "./console/oidc.ts";
-import { createSignInLimits } from "./console/sign-in-limits.ts";
+import { openConnections } from "./connections.ts";
+import { consolePages, roomsOfConsole } from "./console-rooms.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
 import type { Pool } from "./db/pool.ts";
 import { docsRoutes } from "./docs-site/docs-site.ts";
+import { enterManagement } from "./doors.ts";
 import { readCredential } from "./http/credentials.ts";
 import { createHttpServer, problemOf } from "./http/http-server.ts";
 import { NoAnswer } from "./http/no-answer.ts";
@@ -23,10 +19,8 @@ import type { Route } from "./http/route.ts";
 import { keyRoutes } from "./keys/key-routes.ts";
 import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
 import { noteKeyUses } from "./keys/note-uses.ts";
-import { findOwnCaller } from "./keys/own-caller.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
-import { formatUsd } from "./lib/money.ts";
 import { roomsOfOperators } from "./operator-rooms.ts";
 import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
 import { createStripe } from "./payments/stripe.ts";
@@ -38,11 +32,11 @@ import { askTestUpstream, parseTestQuery } from "./providers/test-provider.ts";
 import { createRanking, type Ranking } from "./ranking/ranking.ts";
 import { cleanResults } from "./search/clean-results.ts";
 import { createFindHits } from "./search/find-hits.ts";
-import { createLimits, type EnterLimits, type LimitedKey } from "./search/limits.ts";
+import { createLimits, type EnterLimits } from "./search/limits.ts";
 import { noteCall } from "./search/note-call.ts";
-import { createRouter, type Router } from "./search/routing.ts";
+import { createRouter, type Router, type RouterParts } from "./search/routing.ts";
 import type { SearchParts } from "./search/search.ts";
-import { answerSearch, searchRoutes } from "./search/search-routes.ts";
+import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createProcessFigures, type ProcessFigures } from "./telemetry/process-figures.ts";
@@ -73,12 +67,6 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Reading the books is cheap for one and dear for all: the tenants share a few connections. */
-const managementLimits = { searchesPerSecond: 200, searchesInFlight: 16 };
-
-/** One address at the console's door. A whole office may sit behind it. */
-const placeLimits = { searchesPerSecond: 200, searchesInFlight: 64 };
-
 /** The only wiring: every slice is built here and handed to the others as functions. Listens to nothing yet. */
 export function createApp(config: ServerConfig, log: Log): App {
   const metrics = createMetrics();
@@ -93,17 +81,7 @@ export function createApp(config: ServerConfig, log: Log): App {
 
   const tally = createTally({ db: ledgerPool, log });
   const enterLimits = createLimits({ redis, servers: config.servers });
-  const router = createRouter({
-    providers: config.upstreams,
-    callProvider: caller.callProvider,
-    onCall(answer, cost, isOpen) {
-      noteCall({ metrics, log }, answer, cost);
-      tally.noteCall(answer, cost, isOpen);
-    },
-  });
-  metrics.watchUpstreams(() =>
-    router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
-  );
+  const router = openRouter({ config, log, metrics, tally, callProvider: caller.callProvider });
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
@@ -116,7 +94,14 @@ export function createApp(config: ServerConfig, log: Log): App {
   ];
 
   const docs = builtDocs();
-  const console = builtConsole({ config, log, connections, enterLimits, search, noteKeyUse: keyUses.note });
+  const console = roomsOfConsole({
+    config,
+    connections,
+    enterLimits,
+    search,
+    noteKeyUse: keyUses.note,
+    manage: (enter) => managementRoutes(config, log, { tenant: tenantPool, enter }),
+  });
   const http = createHttpServer({
     routes: [...routes, ...descriptions(routes, config, docs.length > 0), ...docs, ...console],
     publicUrl: config.publicUrl,
@@ -132,7 +117,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     publicUrl: config.publicUrl,
     secret: createSecretKey(config.secret),
     operatorRoutes: roomsOfOperators({ operatorPool, router, ledger, figures }),
-    pages: builtPages("operator.html"),
+    pages: consolePages("operator.html"),
     whyNotReady: async () => (state.isDraining ? "stopping" : await connections.check("running")),
   });
 
@@ -154,6 +139,25 @@ export function createApp(config: ServerConfig, log: Log): App {
       await ops.close();
     },
   };
+}
+
+interface RouterWiring extends Pick<SearchWiring, "config" | "log" | "metrics" | "tally"> {
+  callProvider: RouterParts["callProvider"];
+}
+
+function openRouter({ config, log, metrics, tally, callProvider }: RouterWiring): Router {
+  const router = createRouter({
+    providers: config.upstreams,
+    callProvider,
+    onCall(answer, cost, isOpen) {
+      noteCall({ metrics, log }, answer, cost);
+      tally.noteCall(answer, cost, isOpen);
+    },
+  });
+  metrics.watchUpstreams(() =>
+    router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
+  );
+  return router;
 }
 
 /** What the owner of a wallet does with a management key. */
@@ -204,87 +208,6 @@ function counted(routes: readonly Route[], { duringSearch }: ProcessFigures): Ro
 function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
   if (!newest) throw new Error("there is a pepper, or the configuration would have been refused");
   return newest;
-}
-
-function enterManagement(keys: Keys, enterLimits: EnterLimits): Enter {
-  return async function enter(request, reply, scope) {
-    const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
-    await enterWalletLimits(enterLimits, principal.walletId, reply);
-    return principal;
-  };
-}
-
-/**
- * Counted apart, so that a key that searches as fast as it may can still ask what is left of its budget; and for the
- * whole wallet, which may have a thousand keys.
- */
-function enterWalletLimits(enterLimits: EnterLimits, walletId: string, reply: FastifyReply): Promise<void> {
-  return enterUntilClosed(enterLimits, { keyId: `manage ${walletId}`, ...managementLimits }, reply);
-}
-
-async function enterUntilClosed(enterLimits: EnterLimits, key: LimitedKey, reply: FastifyReply): Promise<void> {
-  const place = await enterLimits(key);
-  // Whoever has gone by now closes nothing any more.
-  if (reply.raw.destroyed) place.leave();
-  else reply.raw.once("close", () => place.leave());
-  reply.headers({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
-}
-
-interface ConsoleWiring extends Pick<SearchWiring, "config" | "log" | "enterLimits"> {
-  connections: Connections;
-  search: SearchParts;
-  noteKeyUse: (keyId: string) => void;
-}
-
-function openOidc({ oidcIssuer: issuer, oidcClientId: clientId, ...config }: ServerConfig): Oidc | undefined {
-  if (issuer === undefined || clientId === undefined) return undefined;
-  const { oidcClientSecret: clientSecret, oidcName: name = "OpenID Connect", publicUrl } = config;
-  return createOidc({ issuer, clientId, clientSecret, name, publicUrl, secret: createSecretKey(config.secret) });
-}
-
-/** None where nobody can sign in. */
-function builtConsole(wiring: ConsoleWiring): Route[] {
-  const { config, log, connections } = wiring;
-  const { peoplePool, tenantPool: tenant } = connections;
-  if (!peoplePool) return [];
-  const manage = (enter: Enter): Route[] => managementRoutes(config, log, { tenant, enter });
-  return [...builtPages("index.html"), ...consoleRoutes(consoleParts(wiring, peoplePool), manage)];
-}
-
-/** Where `npm run console:build` has run. */
-function builtPages(page: "index.html" | "operator.html"): Route[] {
-  const folder = fileURLToPath(new URL("../../console/dist", import.meta.url));
-  return existsSync(folder) ? siteRoutes(folder, page) : [];
-}
-
-function consoleParts(wiring: ConsoleWiring, people: Pool): ConsoleParts {
-  const { config, connections, enterLimits, search, noteKeyUse } = wiring;
-  const { publicUrl, trialCredit: amount, trialsPerDay: mostPerDay, secret } = config;
-  return {
-    people,
-    publicUrl,
-    secret: createSecretKey(secret),
-    cookie: createCookie("pennyblack", publicUrl),
-    oidc: openOidc(config),
-    limits: createSignInLimits(connections.redis),
-    enterPlaceLimits: (place, reply) =>
-      enterUntilClosed(enterLimits, { keyId: `console ${place}`, ...placeLimits }, reply),
-    enterWalletLimits: (walletId, reply) => enterWalletLimits(enterLimits, walletId, reply),
-    isSignUpOpen: config.signUp === "open",
-    trial: { amount, mostPerDay, secret },
-    features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },
-    topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
-    async findCaller(wanted) {
-      const caller = await findOwnCaller(connections.tenantPool, wanted);
-      noteKeyUse(caller.keyId);
-      return caller;
-    },
-    runSearch: (request, reply, { caller, body, isExplained }) =>
-      answerSearch({ ...search, authenticate: async () => caller }, request, reply, {
-        headers: { ...(request.headers as Record<string, string>), ...(isExplained && { "rank-explain": "1" }) },
-        readBody: async () => Buffer.from(JSON.stringify(body)),
-      }),
-  };
 }
 
 function webhookParts(config: ServerConfig, log: Log): Pick<WebhookRouteParts, "secret" | "allowPrivate"> {

@@ -52,7 +52,7 @@ function describeServer(system: SystemFigures): Fact[] {
     ["Waiting for the ledger", formatCount(system.ledger_waiting, "search", "searches"), "2,000 at most"],
     ["Event loop", formatMs(system.event_loop_ms_p99), "p99 of its delay"],
     ["Load", minute.toFixed(2), "of the machine, over one minute"],
-    ["Memory", `${formatCount(system.memory_mb, "MB", "MB")}`, "of this server"],
+    ["Memory", formatCount(system.memory_mb, "MB", "MB"), "of this server"],
   ];
 }
 

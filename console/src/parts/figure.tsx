@@ -35,7 +35,7 @@ export function Figure(props: {
 }
 
 /** Drawn by hand: a chart library is not needed for one line without axes. Said in words beside it. */
-export function Sparkline({ values }: { values: readonly number[] }) {
+function Sparkline({ values }: { values: readonly number[] }) {
   const most = Math.max(...values, 1e-9);
   const step = 120 / (values.length - 1);
   const points = values.map((value, index) => `${(index * step).toFixed(1)},${(26 - (value / most) * 24).toFixed(1)}`);

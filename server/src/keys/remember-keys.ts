@@ -13,8 +13,8 @@ export interface RememberedKey {
 }
 
 export interface KeyMemory<Key extends RememberedKey> {
-  find(name: string, lookUp: () => Promise<Key | undefined>): Promise<Key | undefined>;
-  close(): void;
+  find: (name: string, lookUp: () => Promise<Key | undefined>) => Promise<Key | undefined>;
+  close: () => void;
 }
 
 interface Entry<Key> {

@@ -15,7 +15,7 @@ export interface ConsoleWorld {
   close(): Promise<void>;
 }
 
-export const operatorToken = "operator-token-of-the-stories-0123456789";
+const operatorToken = "operator-token-of-the-stories-0123456789";
 
 /** A server with the built console, at an address that it knows as its own: browsers and cookies are strict about that. */
 export async function startConsoleWorld(settings: Record<string, string> = {}): Promise<ConsoleWorld> {

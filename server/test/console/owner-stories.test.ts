@@ -105,7 +105,7 @@ describe("owners", { skip: noBrowser }, async () => {
       await revoke.click();
       await revoke.waitFor({ state: "detached" });
       const after = await statuses(old.key, made);
-      assert.deepEqual(after.toSorted(), [200, 401]);
+      assert.deepEqual(new Set(after), new Set([200, 401]));
     });
   });
 
