@@ -57,7 +57,7 @@ test("the key's budget, its networks, its life and its wallet are looked at as f
   await db.owner.query("select pb.revoke_key($1, $2)", [walletId, revoked]);
   for (const [keyId, code] of [
     [await keyIdOf("live", { budgetId }), "key_budget_spent"],
-    [await keyIdOf("live", { allowedIps: ["10.0.0.0/8"] }), "ip_not_allowed"],
+    [await keyIdOf("live", { allowedIps: ["192.0.2.0/24"] }), "ip_not_allowed"],
     [await keyIdOf("live", { expiresAt: new Date(Date.now() - 1) }), "api_key_expired"],
     [await keyIdOf("mgmt"), "insufficient_scope"],
     [revoked, "api_key_revoked"],
