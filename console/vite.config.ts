@@ -1,8 +1,11 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+// `npm run console:dev` asks the servers that `npm run dev` started, as if their own pages did: they refuse others.
+const server = "http://127.0.0.1:8080";
+const own = { target: server, headers: { origin: server } };
+
 // Two pages of one build: the console for wallet owners, and the operators' for the internal listener.
-// `npm run console:dev` asks the servers that `npm run dev` started.
 export default defineConfig({
   base: "/console/",
   plugins: [react()],
@@ -16,8 +19,9 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      "/console/api": "http://localhost:8080",
-      "/operator": "http://localhost:9090",
+      "/console/api": own,
+      "/v1": own,
+      "/operator": "http://127.0.0.1:9090",
     },
   },
 });

@@ -10,8 +10,8 @@ test("after signing in a person goes on to the page that they wanted", () => {
 
 test("no address leads out of the console", () => {
   const traps = [
-    "https://evil.example/console/",
-    "//evil.example/console/",
+    "https://evil.example/console/w/1",
+    "//evil.example/console/w/1",
     "/\\evil.example",
     "/console/\\..\\..\\evil",
     "/console/../docs/",
