@@ -65,7 +65,7 @@ const red: MantineColorsTuple = [
 ];
 
 export const theme = createTheme({
-  colors: { ink, blue, green, amber, red, gray: ink, dark: ink.toReversed().map((shade) => shade) as never },
+  colors: { ink, blue, green, amber, red, gray: ink, dark: ink },
   primaryColor: "blue",
   primaryShade: { light: 6, dark: 3 },
   autoContrast: true,

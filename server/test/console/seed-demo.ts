@@ -1,0 +1,194 @@
+import { randomUUIDv7 } from "node:crypto";
+import type { Pool } from "../../src/db/pool.ts";
+import { createKey, type NewKey, type Pepper } from "../../src/keys/keys.ts";
+import { rollUpUsage } from "../../src/usage/roll-up.ts";
+import { topUpBatch } from "../../src/wallet/statements.ts";
+
+// Five weeks of a small company, for pictures of the console and for stories that need a past. The books of it are
+// clean: who uses this asks the reconciliation.
+
+export interface Demo {
+  accountId: string;
+  walletId: string;
+  ownerEmail: string;
+  keyIds: Record<"agent" | "crawler" | "staging" | "laptop" | "retired", string>;
+}
+
+const days = 35;
+const dayMs = 86_400_000;
+
+export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@harbour.example"): Promise<Demo> {
+  const { accountId, walletId } = await seedPeople(owner, ownerEmail);
+  const key = async (wanted: Omit<NewKey, "walletId">): Promise<string> =>
+    (await createKey(owner, pepper, { ...wanted, walletId })).id;
+  const budgetId = randomUUIDv7();
+  const crawlerBudgetId = randomUUIDv7();
+  await owner.query(
+    `insert into pb.key_budgets (id, wallet_id, day_limit_micros, month_limit_micros)
+     values ($1, $3, 5000000, 60000000), ($2, $3, 800000, null)`,
+    [budgetId, crawlerBudgetId, walletId],
+  );
+  const keyIds = {
+    agent: await key({ mode: "live", name: "production agent", budgetId }),
+    crawler: await key({ mode: "live", name: "nightly digest", budgetId: crawlerBudgetId }),
+    staging: await key({ mode: "live", name: "staging" }),
+    retired: await key({ mode: "live", name: "old worker" }),
+    laptop: await key({ mode: "test", name: "laptop" }),
+  };
+  await owner.query(
+    "update pb.keys set created_at = clock_timestamp() - interval '34 days', last_used_at = clock_timestamp() - interval '2 minutes' where wallet_id = $1",
+    [walletId],
+  );
+  await owner.query("update pb.keys set revoked_at = clock_timestamp() - interval '9 days' where id = $1", [
+    keyIds.retired,
+  ]);
+  await seedMoney(owner, walletId);
+  await seedSearches(owner, { walletId, keyIds, budgetId, crawlerBudgetId });
+  await seedUpstreams(owner);
+  await rollUpUsage(owner, new AbortController().signal);
+  return { accountId, walletId, ownerEmail, keyIds };
+}
+
+async function seedPeople(owner: Pool, ownerEmail: string): Promise<{ accountId: string; walletId: string }> {
+  const walletId = randomUUIDv7();
+  const { rows } = await owner.query<{ id: string }>(
+    "insert into pb.accounts (name, created_at) values ('Harbour Labs', clock_timestamp() - interval '36 days') returning id",
+  );
+  const accountId = rows[0]?.id ?? "";
+  await owner.query("insert into pb.wallets (id, name, account_id) values ($1, 'Harbour Labs', $2)", [
+    walletId,
+    accountId,
+  ]);
+  await owner.query(
+    `with people as (
+       insert into pb.people (email, name) values
+         ($2, 'Ada Winter'), ('ben@harbour.example', 'Ben Osei'), ('chiara@harbour.example', 'Chiara Russo')
+       returning id, email
+     )
+     insert into pb.members (account_id, person_id, role, joined_at)
+     select $1, id, (case email when $2 then 'owner' when 'ben@harbour.example' then 'developer' else 'viewer' end)::pb.member_role,
+       clock_timestamp() - interval '30 days'
+     from people`,
+    [accountId, ownerEmail],
+  );
+  return { accountId, walletId };
+}
+
+/** Money in is booked as it always is, and then put back to the day it would have come. */
+async function seedMoney(owner: Pool, walletId: string): Promise<void> {
+  const now = Date.now();
+  await owner.query("select pb.make_partitions(pb.utc_day($1), pb.utc_day($2))", [
+    new Date(now - (days + 2) * dayMs),
+    new Date(now),
+  ]);
+  const payments = [
+    { kind: "credit", paymentId: `trial-${walletId}`, amount: 1_000_000n, daysAgo: days + 0.4 },
+    { kind: "top_up", paymentId: `demo-1-${walletId}`, amount: 50_000_000n, daysAgo: days - 0.5 },
+    { kind: "top_up", paymentId: `demo-2-${walletId}`, amount: 50_000_000n, daysAgo: 16.2 },
+    { kind: "top_up", paymentId: `demo-3-${walletId}`, amount: 20_000_000n, daysAgo: 4.6 },
+  ] as const;
+  for (const { kind, daysAgo, ...payment } of payments) {
+    await topUpBatch(owner, kind, [{ ...payment, walletId }]);
+    const at = new Date(now - daysAgo * dayMs);
+    await owner.query(
+      `with moved as (
+         update pb.payments set created_at = $2, transfer_id = pb.uuid_floor($2) where payment_id = $1
+       )
+       update pb.transfers t set created_at = $2, id = pb.uuid_floor($2)
+       from pb.payments p where p.payment_id = $1 and t.id = p.transfer_id`,
+      [payment.paymentId, at],
+    );
+  }
+}
+
+interface Searches {
+  walletId: string;
+  keyIds: Demo["keyIds"];
+  budgetId: string;
+  crawlerBudgetId: string;
+}
+
+/** About 240 a working day, fewer at night and at weekends, one in forty failing, and a bad hour twelve days ago. */
+async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBudgetId }: Searches): Promise<void> {
+  const { agent, crawler, staging, retired, laptop } = keyIds;
+  await owner.query("select setseed(0.42)");
+  const values = [walletId, agent, crawler, staging, retired, laptop, budgetId, crawlerBudgetId, days];
+  await owner.query(
+    `insert into pb.searches
+       (id, wallet_id, key_id, key_budget_id, mode, price_micros, state, held_at, expires_at, settled_at, category, outcome)
+     select
+       (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || left(noise, 3) || '8' || right(noise, 15))::uuid,
+       $1, key_id, case key_id when $2::uuid then $7::uuid when $3::uuid then $8::uuid end,
+       (case key_id when $6::uuid then 'test' else 'live' end)::pb.key_mode,
+       case key_id when $6::uuid then 0 else 10000 end,
+       (case when failed then 'released' else 'captured' end)::pb.search_state,
+       at, at + interval '1 minute',
+       at + make_interval(secs => case when failed and luck < 0.5 then 9.8 else 0.22 + 0.5 * luck * luck + case when luck > 0.96 then 1.6 else 0 end end),
+       (array['programming', 'programming', 'research', 'business', null])[1 + floor(random() * 5)::integer],
+       case when failed then (array['upstream_timeout', 'upstream_unreachable', 'upstream_error', 'caller_left'])[1 + floor(luck * 4)::integer] end
+     from (
+       select at, md5(random()::text) as noise, luck,
+         chance * 17 - floor(chance * 17) < 0.024 or (at > clock_timestamp() - interval '12.3 days' and at < clock_timestamp() - interval '12.25 days' and luck > 0.3) as failed,
+         case
+           when extract(hour from at) between 2 and 3 then $3::uuid
+           when kind < 0.62 then $2::uuid
+           when kind < 0.74 then $4::uuid
+           when kind < 0.86 and at < clock_timestamp() - interval '9.5 days' then $5::uuid
+           when kind < 0.93 then $6::uuid
+           else $2::uuid
+         end as key_id
+       from (
+         select clock_timestamp() - interval '3 minutes' - make_interval(secs => second) as at, random() as kind, random() as luck, random() as chance
+         from generate_series(0, $9::integer * 86400 - 40000, 173) second
+       ) moments
+       where chance < (0.25 + 0.75 * (extract(hour from at) between 7 and 19)::integer)
+         * (case when extract(isodow from at) > 5 then 0.4 else 1 end)
+         * (0.55 + 0.45 * (extract(epoch from at) - extract(epoch from clock_timestamp()) + $9::integer * 86400) / ($9::integer * 86400))
+     ) searches
+     order by at`,
+    values,
+  );
+  await owner.query(
+    `insert into pb.transfers (id, search_id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+     select id, id, wallet_id, 'capture', 'wallet', 'revenue', 10000, settled_at
+     from pb.searches where wallet_id = $1 and state = 'captured' and mode = 'live'`,
+    [walletId],
+  );
+  await owner.query(
+    `update pb.wallets set debited_micros = (select 10000 * count(*) from pb.transfers where wallet_id = $1 and kind = 'capture')
+     where id = $1`,
+    [walletId],
+  );
+  await owner.query(
+    `update pb.key_budgets b set
+       total_spent_micros = 10000 * s.all_time, day = pb.utc_day(clock_timestamp()), day_spent_micros = 10000 * s.today,
+       month = date_trunc('month', clock_timestamp() at time zone 'utc')::date, month_spent_micros = 10000 * s.this_month
+     from (
+       select key_budget_id, count(*) as all_time,
+         count(*) filter (where pb.utc_day(held_at) = pb.utc_day(clock_timestamp())) as today,
+         count(*) filter (where date_trunc('month', held_at at time zone 'utc') = date_trunc('month', clock_timestamp() at time zone 'utc')) as this_month
+       from pb.searches where wallet_id = $1 and state = 'captured' and key_budget_id is not null group by 1
+     ) s where s.key_budget_id = b.id`,
+    [walletId],
+  );
+  await owner.query(
+    `update pb.usage_watermark set counted_before = date_trunc('hour', clock_timestamp() - make_interval(days => $1 + 1))`,
+    [days],
+  );
+  await owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '90 seconds'");
+}
+
+/** Two upstreams that between them gave the answers. */
+async function seedUpstreams(owner: Pool): Promise<void> {
+  await owner.query(
+    `insert into pb.upstream_days (day, provider, outcome, calls, cost_micros, revenue_micros)
+     select d::date, provider, outcome, calls, case outcome when 'ok' then calls * cost else 0 end,
+       case outcome when 'ok' then calls * 10000 else 0 end
+     from generate_series(pb.utc_day(clock_timestamp()) - 29, pb.utc_day(clock_timestamp()), interval '1 day') with ordinality as x (d, n),
+       lateral (values
+         ('brave', 'ok', 120 + (n * 37 % 60), 5000), ('brave', 'timed_out', n % 4, 5000),
+         ('searxng', 'ok', 40 + (n * 13 % 30), 0), ('searxng', 'unreachable', (n % 7 = 3)::integer * 11, 0)
+       ) as p (provider, outcome, calls, cost)
+     on conflict do nothing`,
+  );
+}
