@@ -23,7 +23,12 @@ import { download, toUsageCsv } from "./usage-csv.ts";
 import { UsageTable } from "./usage-table.tsx";
 
 // The library that draws is larger than all the rest of the page: it comes after the numbers.
-const UsageChart = lazy(async () => ({ default: (await import("./usage-chart.tsx")).UsageChart }));
+const UsageChart = lazy(() =>
+  import("./usage-chart.tsx").then(
+    (loaded) => ({ default: loaded.UsageChart }),
+    () => ({ default: NoChart }),
+  ),
+);
 
 const route = getRouteApi("/signed-in/w/$walletId/usage");
 
@@ -173,6 +178,14 @@ function Counted({ usage, lines, keyNames, view }: CountedProps) {
       </div>
       <UsageTable pivot={table} buckets={buckets} by={by} measure={view.measure} />
     </>
+  );
+}
+
+function NoChart() {
+  return (
+    <Text c="dimmed" py="xl">
+      The chart could not be fetched. The numbers are below; load the page again to draw them.
+    </Text>
   );
 }
 
