@@ -205,6 +205,13 @@ function counted(routes: readonly Route[], { duringSearch }: ProcessFigures): Ro
   }));
 }
 
+/** Where a wallet's owner adds money: the console, where there is one. */
+function topUpPage({ topUpUrl, peopleDatabaseUrl, publicUrl }: ServerConfig): string {
+  return (
+    topUpUrl ?? `${publicUrl}/${peopleDatabaseUrl === undefined ? "problems/insufficient_balance" : "console/top-up"}`
+  );
+}
+
 function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
   if (!newest) throw new Error("there is a pepper, or the configuration would have been refused");
   return newest;
@@ -227,7 +234,7 @@ function paymentRoutes(config: ServerConfig, { tenant, enter }: { tenant: Pool; 
     secret: createSecretKey(config.secret),
     least: config.topUpMin,
     most: config.topUpMax,
-    returnUrl: config.topUpUrl ?? config.publicUrl,
+    returnUrl: topUpPage(config),
   };
   return [
     ...topUpRoutes(parts),
@@ -294,7 +301,7 @@ function searchParts(wiring: SearchWiring): SearchParts {
       tally.noteCharge(provider, charge);
     },
     secret: createSecretKey(config.secret),
-    topUpUrl: config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`,
+    topUpUrl: topUpPage(config),
     topUpApi:
       config.stripeSecretKey === undefined
         ? undefined

@@ -15,6 +15,7 @@ export function makeEnvironment(
     PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
     PENNYBLACK_OPERATORS: `dev:${randomBytes(24).toString("hex")}`,
     PENNYBLACK_PUBLIC_URL: addresses.url,
+    PENNYBLACK_TOP_UP_URL: `${addresses.url}/console/top-up`,
     PENNYBLACK_DRAIN_MS: "0",
     PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
     PENNYBLACK_SIGN_UP: "open",
