@@ -7,6 +7,7 @@ import { defineConfig } from "vitepress";
 
 const start = [
   { text: "Quickstart", link: "/quickstart" },
+  { text: "The console", link: "/console" },
   { text: "Test mode", link: "/test-mode" },
   { text: "API reference", link: "/reference" },
 ];

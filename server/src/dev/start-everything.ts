@@ -4,6 +4,7 @@ import { makeSignInLink } from "../console/console.ts";
 import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
+import { buildConsole, isConsoleBuilt } from "./build-console.ts";
 import { CannotStart } from "./cannot-start.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
@@ -51,6 +52,7 @@ export async function startEverything(options: DevOptions, context: StartContext
   const { opened, step } = context;
   const { devDatabaseUrl } = readConfig(["devDatabaseUrl"], context.environment);
   const addresses = await chooseAddresses(options, context.environment);
+  if (!isConsoleBuilt()) await step("console", () => buildConsole(context.say));
   const searx = options.withSearx ? await startOwnSearx(context) : undefined;
   const environment = searx ? { ...context.environment, PENNYBLACK_SEARXNG_URL: searx.url } : context.environment;
   const postgres = devDatabaseUrl ? undefined : await step("PostgreSQL from npm", startPostgres);

@@ -9,10 +9,11 @@ export interface PlacedPage {
   ready: (page: Page) => Promise<void>;
 }
 
-const names = ["playground", "keys", "usage", "ledger", "top-up", "alerts", "team"];
+const names = ["keys", "usage", "ledger", "top-up", "alerts", "team"];
 
 export const consolePages: PlacedPage[] = [
   { name: "overview", path: "", ready: settled },
+  { name: "playground", path: "/playground", ready: searched },
   ...names.map((name) => ({ name, path: `/${name}`, ready: settled })),
 ];
 
@@ -24,4 +25,14 @@ async function settled(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.locator('[aria-busy="true"], .mantine-Skeleton-root').first().waitFor({ state: "detached" });
   await page.waitForLoadState("networkidle").catch(() => undefined);
+}
+
+/** With an answer in it, or the refusal of one where no upstream is connected. */
+async function searched(page: Page): Promise<void> {
+  await settled(page);
+  await page.getByPlaceholder("What do you want to find?").fill("postgresql advisory locks");
+  const answered = page.waitForResponse(/playground\/search/);
+  await page.getByRole("button", { name: /^Search/ }).click();
+  await answered;
+  await settled(page);
 }

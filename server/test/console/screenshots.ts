@@ -1,4 +1,5 @@
 // npm run screenshots [-- FOLDER]
+// npm run screenshots -- --docs      the few that the docs show, into docs/images
 //
 // Every page of both consoles, at the width of a desk and of a phone, light and dark, with five weeks of a small
 // company's searches behind them. Fails if a page breaks its policy or throws, so that no picture is of a broken page.
@@ -14,7 +15,16 @@ import { startConsoleWorld } from "./console-world.ts";
 import { consolePages, operatorPages } from "./pages.ts";
 import { seedDemo } from "./seed-demo.ts";
 
-const folder = process.argv[2] ?? ".pennyblack/screenshots";
+const isForDocs = process.argv[2] === "--docs";
+const folder = isForDocs ? "docs/images" : (process.argv[2] ?? ".pennyblack/screenshots");
+/** Their names there. */
+const shown: Record<string, string> = {
+  "overview-desk-light": "console-overview-light",
+  "overview-desk-dark": "console-overview-dark",
+  "playground-desk-light": "console-playground-light",
+  "ledger-desk-light": "console-ledger-light",
+  "operator-upstreams-desk-light": "console-operators-light",
+};
 mkdirSync(folder, { recursive: true });
 const shapes = {
   desk: { viewport: { width: 1280, height: 800 } },
@@ -38,10 +48,10 @@ try {
     for (const colorScheme of ["light", "dark"] as const) {
       const owner = await openPage(browser, { viewport, ...device, colorScheme });
       const take = async (page: Page, name: string): Promise<void> => {
-        await page.screenshot({
-          path: join(folder, `${name}-${shape}-${colorScheme}.png`),
-          fullPage: shape === "phone",
-        });
+        const full = `${name}-${shape}-${colorScheme}`;
+        const file = isForDocs ? shown[full] : full;
+        if (file === undefined) return;
+        await page.screenshot({ path: join(folder, `${file}.png`) });
         pictures += 1;
         console.error(`${name} ${shape} ${colorScheme}`);
       };
