@@ -12,9 +12,11 @@ import { webhookRoute } from "./payments/webhook-route.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
+import { summaryRoutes } from "./usage/summary-routes.ts";
 import { type UsageRouteParts, usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
 import { alertRoutes } from "./wallet/alert-routes.ts";
+import { searchListRoutes } from "./wallet/search-list-routes.ts";
 import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
@@ -50,7 +52,9 @@ function openapi(): string {
     ...lensRoutes(nothing, ""),
     ...walletRoutes(nothing),
     ...keyRoutes(nothing),
+    ...searchListRoutes(nothing),
     ...usageRoutes(nothing),
+    ...summaryRoutes(nothing),
     ...alertRoutes(nothing),
     ...webhookRoutes(nothing),
     ...deliveryRoutes(nothing),

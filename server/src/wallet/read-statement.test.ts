@@ -48,7 +48,7 @@ test("pages of any size add up to the first entry while searches are charged, la
     while (!stop.signal.aborted) {
       const items = Array.from({ length: randomInt(1, 4) }, () => ({ searchId: randomUUIDv7(), walletId, keyId }));
       await holdBatch(db.ledger, items);
-      await pause(randomInt(0, 60));
+      await pause(randomInt(0, 100));
       await captureBatch(db.ledger, items);
       if (randomInt(5) === 0)
         await refundBatch(
@@ -60,10 +60,11 @@ test("pages of any size add up to the first entry while searches are charged, la
     }
   }
 
-  const searching = Promise.all(Array.from({ length: 6 }, search));
+  const searching = Promise.all(Array.from({ length: 4 }, search));
   try {
-    await until("there is something to read", async () => (await readAll(walletId, { most: 1_000 })).length > 100);
-    for (const most of [1, 2, 3, 5, 7, 20, 100, 1_000, 4, 50, 1_000, 9]) {
+    await until("there is something to read", async () => (await readAll(walletId, { most: 1_000 })).length > 50);
+    // Small pages while there are few entries.
+    for (const most of [1, 1, 2, 3, 5, 7, 20, 50, 100, 1_000]) {
       const entries = await readAll(walletId, { most });
       // Whatever came between two pages: they are the books of one moment, from the first entry on.
       assert.equal(opening(entries), 0n, `with ${most} to a page`);
