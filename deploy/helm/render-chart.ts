@@ -9,7 +9,7 @@ import { parse, stringify } from "yaml";
 type Node =
   | { kind: "text"; text: string }
   | { kind: "print"; words: string }
-  | { kind: "if"; words: string; then: Node[]; otherwise: Node[] }
+  | { kind: "if"; words: string; body: Node[]; otherwise: Node[] }
   | { kind: "range"; words: string; body: Node[] };
 
 interface Scope {
@@ -85,7 +85,7 @@ function parseAction(action: string, parts: string[], templates: Map<string, Nod
   if (hasElse) parts.shift();
   const otherwise = hasElse ? parseNodes(parts, templates) : [];
   if (parts.shift() === undefined) throw new Error(`${action} has no end`);
-  if (keyword === "if") return [{ kind: "if", words, then: body, otherwise }];
+  if (keyword === "if") return [{ kind: "if", words, body, otherwise }];
   if (keyword === "range") return [{ kind: "range", words, body }];
   templates.set(String(JSON.parse(words)), body);
   return [];
@@ -103,7 +103,7 @@ function render(nodes: Node[], scope: Scope, templates: Map<string, Node[]>): st
     if (node.kind === "print") return print(evaluate(node.words, scope, templates));
     if (node.kind === "if") {
       const isSo = isTrue(evaluate(node.words, scope, templates));
-      return render(isSo ? node.then : node.otherwise, scope, templates);
+      return render(isSo ? node.body : node.otherwise, scope, templates);
     }
     return renderRange(node, scope, templates);
   });

@@ -33,9 +33,9 @@ async function buildBase({ buildah }: Pick<Containers, "buildah">, folder: strin
 }
 
 /** CI makes it beside other things. */
-function makeDebian(tar: string): void {
+export function makeDebian(tar: string, ...packages: string[]): void {
   if (existsSync(tar)) return;
-  execFileSync(join(standIn, "make-debian.sh"), [tar], { stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync(join(standIn, "make-debian.sh"), [tar, ...packages], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
 /** The npm that runs us. */

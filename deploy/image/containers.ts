@@ -35,7 +35,6 @@ export function openContainers(folder: string): Containers {
     call,
     async close() {
       await call("podman", ["rm", "--force", "--all", "--time", "0"]);
-      await call("umount", [join(folder, "storage/overlay")]);
       rmSync(folder, { recursive: true, force: true });
     },
   };
