@@ -35,9 +35,9 @@ const backRooms = Object.entries(frontDoors)
 
 const tests = "\\.test\\.ts$|^server/test/";
 const processes =
-  "^server/src/(?:main|generate)\\.ts$|^server/src/(?:jobs|admin|providers|lenses)/main\\.ts$|^server/src/dev/";
+  "^server/src/(?:main|generate|healthcheck)\\.ts$|^server/src/(?:jobs|admin|providers|lenses)/main\\.ts$|^server/src/dev/";
 // Harnesses may look into every room, and start what they measure.
-const harnesses = "^bench/";
+const harnesses = "^(?:bench|deploy)/";
 const wiring = `${processes}|^server/src/app\\.ts$`;
 
 /** @type {import("dependency-cruiser").IConfiguration} */

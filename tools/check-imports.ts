@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { cruise, type ICruiseResult, type IModule } from "dependency-cruiser";
 import extractOptions from "dependency-cruiser/config-utl/extract-depcruise-options";
 
-const rooms = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval", "examples"];
+const rooms = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval", "examples", "deploy"];
 
 export async function checkImports(baseDir: string): Promise<{ faults: string[]; moduleCount: number }> {
   const files = sourceFiles(baseDir);

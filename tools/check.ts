@@ -4,7 +4,19 @@
 
 import { spawnSync } from "node:child_process";
 
-const steps = ["format", "lint", "types", "imports", "unused", "stale", "text", "docs:build", "console:build", "test"];
+const steps = [
+  "format",
+  "lint",
+  "types",
+  "imports",
+  "unused",
+  "stale",
+  "text",
+  "docs:build",
+  "console:build",
+  "image -- test",
+  "test",
+];
 
 const failedSteps: string[] = [];
 let tests = { passed: 0, failed: 0, skipped: 0 };
@@ -27,7 +39,7 @@ console.log(`${tests.passed} passed, ${failed} failed${tests.skipped > 0 ? `, ${
 process.exitCode = failed === 0 ? 0 : 1;
 
 function runStep(step: string): { status: number; output: string } {
-  const result = spawnSync("npm", ["run", "--silent", step], {
+  const result = spawnSync("npm", ["run", "--silent", ...step.split(" ")], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
     maxBuffer: 1 << 28,

@@ -26,7 +26,7 @@ type Event =
   | { type: "test:pass" | "test:fail"; data: Result }
   | { type: "test:stdout" | "test:stderr"; data: { file?: string; message: string } };
 
-const rooms = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval", "examples"];
+const rooms = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval", "examples", "deploy"];
 // Also what a test file gets that forgets to close a connection: it hangs, and fails here.
 const fileTimeoutMs = 180_000;
 

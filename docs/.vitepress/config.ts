@@ -22,6 +22,16 @@ const guides = [
   { text: "Migrating", link: "/migrating" },
 ];
 
+const operators = [
+  { text: "Self-hosting", link: "/self-hosting" },
+  { text: "Capacity", link: "/runbooks/capacity" },
+  { text: "Regions and shards", link: "/runbooks/regions-and-shards" },
+  { text: "A leaked key", link: "/runbooks/leaked-key" },
+  { text: "A wrong bill", link: "/runbooks/wrong-bill" },
+  { text: "Rotate key peppers", link: "/runbooks/key-peppers" },
+  { text: "Rotate upstream credentials", link: "/runbooks/upstream-credentials" },
+];
+
 const codes = readdirSync(new URL("../problems/", import.meta.url))
   .map((file) => file.replace(/\.md$/, ""))
   .toSorted();
@@ -60,7 +70,7 @@ export default defineConfig({
     sidebar: [
       { text: "Start", items: start },
       { text: "Guides", items: guides },
-      { text: "Operators", items: [{ text: "Self-hosting", link: "/self-hosting" }] },
+      { text: "Operators", items: operators },
       {
         text: "Problems",
         collapsed: true,

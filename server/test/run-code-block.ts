@@ -22,7 +22,7 @@ export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | 
 
   const command = commandFor(block, bench);
   if (command === undefined) return `nobody knows how to run "${language}"`;
-  const { code, printed } = await run(command, bench, /^npm run/m.test(text));
+  const { code, printed } = await run(command, bench, /^(?:npm run|psql) /m.test(text));
   if ((code !== 0) !== (mark?.kind === "fails")) return `ended with ${code}:\n${printed}`;
   if (mark !== undefined && !printed.includes(mark.text)) return `did not print ${mark.text}, but:\n${printed}`;
   return undefined;

@@ -60,6 +60,9 @@ test("the blocks that are not run are few, and each says why", () => {
     "an address and a key of your own",
     "stays in the foreground; server/test/stories start it for themselves",
     "stays in the foreground, and needs a SearXNG",
+    "installs packages and stays in the foreground; server/test/processes/dev-with-searx.test.ts starts it",
+    'needs Docker; "npm run image -- compose" does it with podman-compose, as far as images can be had',
+    "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
     "needs a payment processor; server/test/stories run it against a stand-in for Stripe",
   ]);
   assert.ok(blocks.filter(({ language }) => /^(?:sh|ts|python)$/.test(language)).length - reasons.length >= 20);

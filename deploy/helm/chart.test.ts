@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Deployment } from "kubernetes-models/apps/v1";
+import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
+import { Job } from "kubernetes-models/batch/v1";
+import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1";
+import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
+import { ConfigMap, Service } from "kubernetes-models/v1";
+import { parse, parseAllDocuments } from "yaml";
+import { version } from "../../server/src/version.ts";
+import { renderChart } from "./render-chart.ts";
+
+const folder = join(import.meta.dirname, "pennyblack");
+const kinds = {
+  ConfigMap,
+  Deployment,
+  HorizontalPodAutoscaler,
+  Job,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  Service,
+} as const;
+
+// Objects as they were rendered, of any kind.
+type Rendered = ReturnType<typeof parse>;
+
+function render(values: Record<string, unknown> = {}): Rendered[] {
+  return Object.values(renderChart(folder, values)).flatMap((text) =>
+    parseAllDocuments(text)
+      .map((document) => document.toJS())
+      .filter((object) => object !== null),
+  );
+}
+
+const variants: Record<string, Record<string, unknown>> = {
+  "as it is": {},
+  "with no autoscaler and no policies": { autoscaling: { enabled: false }, network: { enabled: false } },
+  "with settings and more ports": {
+    settings: { PENNYBLACK_PUBLIC_URL: "https://api.example.com", PENNYBLACK_SERVERS: 3 },
+    network: { moreEgressPorts: [8888], apiNamespaces: ["one", "two"] },
+  },
+};
+
+for (const [name, values] of Object.entries(variants)) {
+  test(`the chart ${name} renders objects that Kubernetes knows`, () => {
+    const objects = render(values);
+    assert.ok(objects.length >= 7);
+    for (const object of objects) {
+      const Kind = kinds[object.kind as keyof typeof kinds];
+      assert.ok(Kind, `${object.kind} is not looked at`);
+      assert.equal(object.apiVersion, Kind.apiVersion);
+      new Kind(object).validate();
+    }
+    assert.equal(new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size, objects.length);
+  });
+}
+
+// The schemas let through what they do not know, as Kubernetes does. The types do not.
+test("no object of the chart has a field that Kubernetes does not know", () => {
+  const objects = Object.values(variants).flatMap((values) => render(values));
+  const imports = Object.entries(kinds).map(([kind, { apiVersion }]) => {
+    return `import type { I${kind} } from "kubernetes-models/${apiVersion}";`;
+  });
+  const literals = objects.map(
+    (object, index) => `export const o${index}: I${object.kind} = ${JSON.stringify(object)};`,
+  );
+  // In the repository, from where the packages can be found.
+  const root = join(import.meta.dirname, "../..");
+  mkdirSync(join(root, ".pennyblack"), { recursive: true });
+  const scratch = mkdtempSync(join(root, ".pennyblack/chart-"));
+  try {
+    writeFileSync(join(scratch, "objects.ts"), [...imports, ...literals].join("\n"));
+    const flags = [
+      "--noEmit",
+      "--strict",
+      "--skipLibCheck",
+      "--module",
+      "nodenext",
+      "--target",
+      "esnext",
+      "--types",
+      "",
+    ];
+    const tsc = join(root, "node_modules/.bin/tsc");
+    const { status, stdout } = spawnSync(tsc, [...flags, "--ignoreConfig", join(scratch, "objects.ts")], {
+      encoding: "utf8",
+    });
+    assert.equal(status, 0, stdout);
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+});
+
+const find = (kind: string, name: string): Rendered =>
+  render(variants["with settings and more ports"]).find(
+    (object) => object.kind === kind && object.metadata.name === name,
+  );
+
+test("no pod is root, writes, has a capability, or holds a token of the cluster", () => {
+  const pods = render().flatMap(({ spec }) => (spec?.template ? [spec.template.spec] : []));
+  assert.equal(pods.length, 3);
+  for (const pod of pods) {
+    assert.deepEqual(pod.securityContext, {
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    assert.equal(pod.automountServiceAccountToken, false);
+    for (const container of pod.containers) {
+      assert.deepEqual(container.securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+    }
+  }
+});
+
+test("a stopping server gets longer than it drains and than its longest search takes after that", () => {
+  const drainMs = Number(find("ConfigMap", "pb-settings").data.PENNYBLACK_DRAIN_MS);
+  const grace = find("Deployment", "pb-server").spec.template.spec.terminationGracePeriodSeconds;
+  assert.ok(grace * 1_000 >= drainMs + 20_000, `${grace} s for a drain of ${drainMs} ms`);
+  // Readiness is asked often enough for balancers to look away within the drain.
+  const { periodSeconds, failureThreshold } = find("Deployment", "pb-server").spec.template.spec.containers[0]
+    .readinessProbe;
+  assert.ok(periodSeconds * failureThreshold * 1_000 < drainMs / 2);
+});
+
+test("secrets come by reference, and each pod has its own", () => {
+  const text = Object.values(renderChart(folder)).join("\n");
+  assert.doesNotMatch(text, /kind: Secret\b/);
+  const referred = render().flatMap(({ spec }) =>
+    (spec?.template?.spec.containers ?? []).map(({ name, envFrom }: Rendered) => [
+      name,
+      envFrom.flatMap(({ secretRef }: Rendered) => secretRef?.name ?? []),
+    ]),
+  );
+  assert.deepEqual(Object.fromEntries(referred), {
+    server: ["pennyblack-server"],
+    worker: ["pennyblack-worker"],
+    migrate: ["pennyblack-migrate"],
+  });
+});
+
+test("nothing comes in but the API from the ingress and the internal listener from the monitoring", () => {
+  const policies = render().filter(({ kind }) => kind === "NetworkPolicy");
+  const deny = policies.find(({ metadata }) => metadata.name === "pb-deny");
+  assert.deepEqual(deny.spec.policyTypes, ["Ingress", "Egress"]);
+  assert.deepEqual([deny.spec.ingress, deny.spec.egress], [undefined, undefined]);
+  const ways = policies.flatMap(({ spec }) =>
+    (spec.ingress ?? []).map(({ from, ports }: Rendered) => [
+      ports.map(({ port }: Rendered) => port).join(),
+      from
+        .map(({ namespaceSelector }: Rendered) => namespaceSelector.matchLabels["kubernetes.io/metadata.name"])
+        .join(),
+    ]),
+  );
+  assert.deepEqual(ways, [
+    ["http", "ingress-nginx"],
+    ["ops", "monitoring"],
+  ]);
+});
+
+test("migrations run before an installation and before an upgrade", () => {
+  assert.equal(find("Job", "pb-migrate").metadata.annotations["helm.sh/hook"], "pre-install,pre-upgrade");
+});
+
+test("new settings make new pods", () => {
+  const sum = (settings: Record<string, string>): unknown =>
+    render({ settings }).find(({ kind }) => kind === "Deployment").spec.template.metadata.annotations;
+  assert.notDeepEqual(sum({ PENNYBLACK_LOG_LEVEL: "warn" }), sum({ PENNYBLACK_LOG_LEVEL: "info" }));
+});
+
+test("the chart and its image have the product's version", () => {
+  const chart = parse(readFileSync(join(folder, "Chart.yaml"), "utf8")) as Record<string, unknown>;
+  const values = parse(readFileSync(join(folder, "values.yaml"), "utf8")) as { image: { tag: unknown } };
+  assert.deepEqual([chart["version"], chart["appVersion"], values.image.tag], [version, version, version]);
+});

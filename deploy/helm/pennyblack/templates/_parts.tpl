@@ -1,0 +1,49 @@
+{{- define "pennyblack.labels" -}}
+app.kubernetes.io/name: pennyblack
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "pennyblack.selector" -}}
+app.kubernetes.io/name: pennyblack
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "pennyblack.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "pennyblack.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop:
+    - ALL
+{{- end }}
+
+{{- define "pennyblack.probes" -}}
+startupProbe:
+  httpGet:
+    path: /livez
+    port: ops
+  periodSeconds: 2
+  failureThreshold: 30
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: ops
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: ops
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 1
+{{- end }}
