@@ -138,8 +138,15 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.publicUrl),
   });
 
-  // Fastify would parse before any of our code runs, and a bad body or content type would win over a missing key.
-  // readBody looks at the header as it came.
+  leaveBodiesUnread(app);
+  return app;
+}
+
+/**
+ * Fastify would parse before any of our code runs, and a bad body or content type would win over a missing key. readBody
+ * looks at the header as it came.
+ */
+export function leaveBodiesUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", (request, _reply, done) => {
@@ -149,7 +156,6 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
   });
   // Node would answer 417 without a body to an expectation it does not know, which a server may as well ignore.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
-  return app;
 }
 
 /** The requests of a connection that have begun and are not answered. */

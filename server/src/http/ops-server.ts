@@ -7,6 +7,7 @@ import Fastify, {
 } from "fastify";
 import { Problem } from "../problems.ts";
 import { encodeProblem } from "./encode-problem.ts";
+import { leaveBodiesUnread } from "./http-server.ts";
 import { createFindOperator, type Operator } from "./operators.ts";
 
 export interface OpsServerOptions {
@@ -45,9 +46,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   });
   ops.get("/metrics", async (_request, reply) => reply.type("text/plain; version=0.0.4").send(await renderMetrics()));
 
-  // Bodies are read by the routes, after the token.
-  ops.removeAllContentTypeParsers();
-  ops.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  // Bodies are read by the routes, after the token. A header that Fastify cannot read would be a fault of ours.
+  leaveBodiesUnread(ops);
   ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
 
   const findOperator = createFindOperator(operators);
