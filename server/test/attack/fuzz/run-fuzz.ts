@@ -3,7 +3,7 @@ import { reconcile } from "../../../src/wallet/reconcile.ts";
 import { type FuzzWorld, madeUp, openFuzzWorld, type Tenant, tenantCount } from "./fuzz-world.ts";
 import { type Input, inputsOf } from "./inputs.ts";
 import { describeInput, judge } from "./judge.ts";
-import { type FuzzOperation, readOperations } from "./operations.ts";
+import { readOperations } from "./operations.ts";
 import { type Exchange, headerOf, openLane, renderInput, sendAlone, type WireAnswer, type WireLane } from "./wire.ts";
 
 // Draws inputs from a seed, sends each to a real server and judges what comes back; at the end the books have to agree
@@ -22,6 +22,8 @@ export interface FuzzReport {
   failures: Map<string, FuzzFailure>;
   /** "GET /v1/keys": how often each status was answered. */
   statuses: Map<string, Map<number, number>>;
+  /** The routes that never answered with a success: what lies behind was not tried. */
+  unreached: string[];
   closed: number;
   charged: number;
   slowestMs: number;
@@ -38,6 +40,7 @@ export interface FuzzFailure {
 
 const batchSize = 1_000;
 const batchesOfTenants = 15;
+const enoughForAll = 50_000;
 const lanes = 24;
 /** The longest that anything may take: an upstream has ten seconds. */
 const patienceMs = 20_000;
@@ -47,6 +50,7 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   try {
     const run = new FuzzRun(world, options);
     await run.run();
+    run.checkReach();
     await run.checkBooks();
     return run.report;
   } finally {
@@ -59,6 +63,7 @@ class FuzzRun {
     sent: 0,
     failures: new Map(),
     statuses: new Map(),
+    unreached: [],
     closed: 0,
     charged: 0,
     slowestMs: 0,
@@ -67,16 +72,17 @@ class FuzzRun {
   };
   readonly #world: FuzzWorld;
   readonly #options: FuzzOptions;
+  readonly #operations = readOperations();
   readonly #inputs: fc.Arbitrary<Input>;
   /** How many answers took so many milliseconds. */
   readonly #times = new Uint32Array(patienceMs + 2);
   readonly #paid = new Set<string>();
   readonly #unpaid = new Set<string>();
 
-  constructor(world: FuzzWorld, options: FuzzOptions, operations: readonly FuzzOperation[] = readOperations()) {
+  constructor(world: FuzzWorld, options: FuzzOptions) {
     this.#world = world;
     this.#options = options;
-    this.#inputs = inputsOf(operations, tenantCount);
+    this.#inputs = inputsOf(this.#operations, tenantCount);
   }
 
   /** Lanes draw from one list, so that a slow answer holds up its own lane alone. */
@@ -186,6 +192,17 @@ class FuzzRun {
     const counts = this.report.statuses.get(name) ?? new Map<number, number>();
     this.report.statuses.set(name, counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1));
     if (answer.status < 300 && input.operation.listener === "public") keepIds(tenant, path, answer);
+  }
+
+  checkReach(): void {
+    // Nothing here is signed as Stripe signs.
+    const wanted = this.#operations.filter(({ name }) => name !== "POST /v1/payments/stripe/webhook");
+    const statusesOf = (name: string): number[] => [...(this.report.statuses.get(name)?.keys() ?? [])];
+    this.report.unreached = wanted
+      .filter(({ name }) => !statusesOf(name).some((status) => status < 300))
+      .map(({ name }) => name);
+    if (this.report.unreached.length === 0 || this.report.sent < enoughForAll) return;
+    this.#note("a route never answered with a success", { repeat: "", seen: this.report.unreached.join(", ") });
   }
 
   /** Every charge in the books was answered with a 200 that says so, and nothing else was charged. */
