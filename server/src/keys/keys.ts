@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, within } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
+import type { Guesses } from "./guesses.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import { defaultScopes, type Scope } from "./scopes.ts";
 
@@ -30,6 +31,12 @@ export interface Keys {
 /** Lets a management key in, within its limits, or refuses. What every management route begins with. */
 export type Enter = (request: FastifyRequest, reply: FastifyReply, scope: Scope | "any") => Promise<Principal>;
 
+export interface KeyParts {
+  /** Counts wrong keys; without it, nobody does. */
+  guesses?: Guesses;
+  onUse?: (keyId: string) => void;
+}
+
 interface FoundKey extends Principal {
   allowedIps: BlockList | undefined;
   refusal: "api_key_revoked" | "api_key_expired" | "account_suspended" | undefined;
@@ -42,7 +49,8 @@ const mostCached = 50_000;
  * A key's row is remembered for a second, and look-ups that gather meanwhile go out together. That decides nothing
  * about money: the hold checks revocation, expiry and suspension again in its own transaction.
  */
-export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (keyId: string) => void): Keys {
+export function createKeys(db: Queryable, peppers: readonly Pepper[], parts: KeyParts = {}): Keys {
+  const { guesses, onUse } = parts;
   // As bytes, a pepper would be made a key again for each look-up, which takes longer than the digest itself.
   const readyPeppers = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
@@ -54,10 +62,14 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (k
 
   async function authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal> {
     if (key === undefined) throw new Problem("authentication_required");
-    if (readKeyMode(key) === undefined) throw new Problem("api_key_invalid");
-    const found = await findKey(key);
-    if (!found) throw new Problem("api_key_invalid");
+    // A plain hash, so that memory holds no key; it is never stored, and a quarter of the price of an HMAC.
+    const name = hash("sha256", key, "base64");
+    const knownBy = { name, digest: () => digestsOf(key)[0]?.toString("base64") ?? "" };
+    await guesses?.refuse(from, knownBy);
+    const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name);
+    if (!found) throw (await guesses?.countWrong(from)) ?? new Problem("api_key_invalid");
     if (found.refusal) throw new Problem(found.refusal);
+    guesses?.noteGood(knownBy);
     if (found.allowedIps && !isListed(found.allowedIps, from)) throw new Problem("ip_not_allowed");
     if (scope !== "any" && !found.scopes.includes(scope)) {
       throw new Problem("insufficient_scope", {
@@ -69,14 +81,16 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (k
     return found;
   }
 
-  function findKey(key: string): Promise<FoundKey | undefined> {
+  function digestsOf(key: string): Buffer[] {
+    return readyPeppers.map((pepper) => digestKey(key, pepper));
+  }
+
+  function findKey(key: string, name: string): Promise<FoundKey | undefined> {
     const now = performance.now();
-    // A plain hash, so that the cache holds no key; it is never stored, and a quarter of the price of an HMAC.
-    const name = hash("sha256", key, "base64");
     const cached = cache.get(name);
     if (cached && cached.until > now) return cached.found;
     // The promise is kept, not its value, so that a thousand searches at once ask the database once.
-    const found = lookUps.submit(readyPeppers.map((pepper) => digestKey(key, pepper))).catch((cause: unknown) => {
+    const found = lookUps.submit(digestsOf(key)).catch((cause: unknown) => {
       cache.delete(name);
       throw new Problem("ledger_unavailable", { cause });
     });

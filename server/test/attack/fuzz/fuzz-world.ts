@@ -52,7 +52,9 @@ export async function openFuzzWorld(): Promise<FuzzWorld> {
     },
     tenants: [],
     async renewTenants() {
-      world.tenants = await Promise.all(Array.from({ length: tenantCount }, () => createTenant(db, server.url)));
+      const tenants: Tenant[] = [];
+      while (tenants.length < tenantCount) tenants.push(await createTenant(db, server.url));
+      world.tenants = tenants;
     },
     serverOutput: () => server.output().slice(-4_000),
     hasEnded: () => server.process.exitCode !== null || server.process.signalCode !== null,
@@ -113,6 +115,7 @@ async function createThing(url: string, key: string, body: unknown): Promise<str
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const { id } = (await response.json()) as { id?: string };
+  if (response.status === 503) return createThing(url, key, body);
   if (id === undefined) throw new Error(`${url} was answered ${response.status}`);
   return id;
 }

@@ -29,10 +29,10 @@ function showProgress(progress: FuzzReport): void {
   console.error(summary(progress));
 }
 
-function summary({ sent, seconds, p99Ms, slowestMs, charged, failures, closed }: FuzzReport): string {
+function summary({ sent, seconds, p99Ms, slowestMs, charged, failures, closed, busy }: FuzzReport): string {
   const rate = Math.round(sent / seconds);
   const kinds = `${failures.size} kinds of failure`;
-  return `${sent} inputs, ${rate}/s, p99 ${p99Ms} ms, slowest ${slowestMs} ms, ${closed} closed, ${charged} charged, ${kinds}`;
+  return `${sent} inputs, ${rate}/s, p99 ${p99Ms} ms, slowest ${slowestMs} ms, ${closed} closed, ${busy} told to wait, ${charged} charged, ${kinds}`;
 }
 
 function showTable({ statuses }: FuzzReport): void {
