@@ -24,6 +24,7 @@ const guides = [
 
 const operators = [
   { text: "Self-hosting", link: "/self-hosting" },
+  { text: "Security", link: "/security" },
   { text: "Capacity", link: "/runbooks/capacity" },
   { text: "Regions and shards", link: "/runbooks/regions-and-shards" },
   { text: "A leaked key", link: "/runbooks/leaked-key" },

@@ -16,6 +16,7 @@ import { describeRoutes } from "./http/openapi.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
+import { createGuesses } from "./keys/guesses.ts";
 import { keyRoutes } from "./keys/key-routes.ts";
 import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
 import { noteKeyUses } from "./keys/note-uses.ts";
@@ -75,7 +76,8 @@ export function createApp(config: ServerConfig, log: Log): App {
   const { ledgerPool, tenantPool, operatorPool, redis } = connections;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keyUses = noteKeyUses(ledgerPool);
-  const keys = createKeys(ledgerPool, config.keyPeppers, keyUses.note);
+  const guesses = createGuesses({ redis, servers: config.servers });
+  const keys = createKeys(ledgerPool, config.keyPeppers, { guesses, onUse: keyUses.note });
   const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
   metrics.watchWaiting(() => ledger.waiting());
 
@@ -178,13 +180,15 @@ function managementRoutes(config: ServerConfig, log: Log, management: { tenant: 
 
 /** What describes the other routes, and itself. */
 function descriptions(routes: readonly Route[], config: ServerConfig, hasDocs: boolean): Route[] {
-  let openapi: string | undefined;
+  // As bytes: made once, they are not encoded again for everyone who asks.
+  let openapi: Buffer | undefined;
   const described = publicRoutes({
     publicUrl: config.publicUrl,
     securityContact: config.securityContact,
     hasDocs,
     readOpenapi() {
-      openapi ??= JSON.stringify(describeRoutes([...routes, ...described], { version, serverUrl: config.publicUrl }));
+      const description = { version, serverUrl: config.publicUrl };
+      openapi ??= Buffer.from(JSON.stringify(describeRoutes([...routes, ...described], description)));
       return openapi;
     },
   });

@@ -210,7 +210,7 @@ export const problems = {
     title: "Too many requests",
     retryable: true,
     detail: "This key sends more requests per second than it may. Nothing was charged. Wait as `Retry-After` says.",
-    page: "The limit is per key and is stated in the `RateLimit-Policy` header of every answer; `RateLimit` says what is left.",
+    page: "The limit is per key and is stated in the `RateLimit-Policy` header of every answer; `RateLimit` says what is left. A hundred wrong keys in a minute from one address lead here too; keys that worked within the last day go on.",
     occurrenceHeaders: { "ratelimit-policy": '"key";q=1000;w=1', ratelimit: '"key";r=0;t=1' },
     retryAfterSeconds: 1,
   },

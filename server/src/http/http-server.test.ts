@@ -12,9 +12,19 @@ import type { Route } from "./route.ts";
 // What is true of every connection, with timeouts short enough to wait for.
 
 const about = { summary: "", description: "", answer: "text/plain", problems: [] };
+let begun = 0;
 const routes: Route[] = [
   { ...about, method: "GET", path: "/quick", handle: async () => "quick" },
   { ...about, method: "GET", path: "/slow", handle: () => wait(700, "slow") },
+  {
+    ...about,
+    method: "GET",
+    path: "/begin",
+    handle: () => {
+      begun += 1;
+      return wait(700, "begun");
+    },
+  },
   { ...about, method: "POST", path: "/body", handle: async (request) => (await readBody(request.raw)).toString() },
   {
     ...about,
@@ -111,6 +121,25 @@ test("in production: 10 s for headers, 15 s for a request, 50 s of silence, 75 s
     [server.headersTimeout, server.requestTimeout, server.timeout, server.keepAliveTimeout],
     [10_000, 15_000, 50_000, 75_000],
   );
+});
+
+test("requests may be sent before the answers have come, and are answered in order", async () => {
+  const connection = await openRaw(url);
+  connection.write(rawRequest("GET /slow", []) + rawRequest("GET /quick", []).repeat(7));
+  const texts: string[] = [];
+  while (texts.length < 8) texts.push((await connection.answer()).text);
+  assert.deepEqual(texts, ["slow", ...Array.from({ length: 7 }, () => "quick")]);
+  connection.socket.destroy();
+});
+
+test("a connection that has a thousand requests unanswered is closed, is logged once, and sixteen were begun", async () => {
+  lines.length = 0;
+  begun = 0;
+  const connection = await openRaw(url);
+  connection.write(rawRequest("GET /begin", []).repeat(1_000));
+  await connection.closed;
+  assert.equal(begun, 16);
+  assert.equal(lines.join("").split("too many requests").length - 1, 1);
 });
 
 test("where any status would be a guess, the connection is closed without one", async () => {

@@ -38,6 +38,12 @@ const timeouts = {
   silenceMs: 50_000,
 };
 
+/**
+ * On one connection. Node serves all that come pipelined at once, and one packet holds a thousand; no client that waits
+ * for answers comes near this.
+ */
+const mostUnanswered = 16;
+
 /** Routes with the shape that every answer has: its id, its headers, its errors. Nothing here knows about money. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl } = options;
@@ -45,8 +51,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
-    noteUnderWay(request.raw, reply.raw);
     reply.headers(headersOfEveryAnswer(request.id));
+    if (noteUnderWay(request.raw, reply.raw) > mostUnanswered) return closeUnanswered(request, reply);
     const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
     else if (isHostMissing) done(brokenRequest("It names no Host."));
@@ -138,8 +144,15 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.publicUrl),
   });
 
-  // Fastify would parse before any of our code runs, and a bad body or content type would win over a missing key.
-  // readBody looks at the header as it came.
+  leaveBodiesUnread(app);
+  return app;
+}
+
+/**
+ * Fastify would parse before any of our code runs, and a bad body or content type would win over a missing key. readBody
+ * looks at the header as it came.
+ */
+export function leaveBodiesUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", (request, _reply, done) => {
@@ -149,17 +162,25 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
   });
   // Node would answer 417 without a body to an expectation it does not know, which a server may as well ignore.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
-  return app;
 }
 
 /** The requests of a connection that have begun and are not answered. */
 const underWay = new WeakMap<Socket, Set<IncomingMessage>>();
 
-function noteUnderWay(request: IncomingMessage, response: ServerResponse): void {
+/** How many there are now. */
+function noteUnderWay(request: IncomingMessage, response: ServerResponse): number {
   const { socket } = request;
   const requests = underWay.get(socket) ?? new Set();
   underWay.set(socket, requests.add(request));
   response.once("close", () => requests.delete(request));
+  return requests.size;
+}
+
+/** Said once in the log, however many requests the last packet held. */
+function closeUnanswered(request: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack();
+  if (!request.raw.socket.destroyed) request.log.info("closed: too many requests without an answer on one connection");
+  request.raw.socket.destroy();
 }
 
 const problemSent = new WeakMap<FastifyRequest, Problem>();

@@ -9,6 +9,7 @@ import Fastify, {
 import { Type } from "typebox";
 import { Problem } from "../problems.ts";
 import { encodeProblem } from "./encode-problem.ts";
+import { leaveBodiesUnread } from "./http-server.ts";
 import { closeSession, createOperators, type Operator, type Operators } from "./operators.ts";
 import { jsonReader } from "./read-json.ts";
 import type { Route } from "./route.ts";
@@ -53,9 +54,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   });
   ops.get("/metrics", async (_request, reply) => reply.type("text/plain; version=0.0.4").send(await renderMetrics()));
 
-  // Bodies are read by the routes, after the token.
-  ops.removeAllContentTypeParsers();
-  ops.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  // Bodies are read by the routes, after the token. A header that Fastify cannot read would be a fault of ours.
+  leaveBodiesUnread(ops);
   ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
 
   const known = createOperators({ operators, secret: options.secret });

@@ -9,6 +9,8 @@ export function readParameters<Name extends string>(
   for (const [name, value] of Object.entries(given)) {
     if (!(names as readonly string[]).includes(name)) throw invalidParameter(name, "is not a parameter");
     if (typeof value !== "string") throw invalidParameter(name, "must be given once");
+    // No text in the database can hold one.
+    if (value.includes("\0")) throw invalidParameter(name, "must not hold a zero character");
   }
   return given as Partial<Record<Name, string>>;
 }

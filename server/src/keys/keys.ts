@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, within } from "../db/pool.ts";
 import { Problem } from "../problems.ts";
+import type { Guesses } from "./guesses.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import { type RememberedKey, rememberKeys } from "./remember-keys.ts";
 import { defaultScopes, type Scope } from "./scopes.ts";
@@ -32,6 +33,12 @@ export interface Keys {
 /** Lets a management key in, within its limits, or refuses. What every management route begins with. */
 export type Enter = (request: FastifyRequest, reply: FastifyReply, scope: Scope | "any") => Promise<Principal>;
 
+export interface KeyParts {
+  /** Counts wrong keys; without it, nobody does. */
+  guesses?: Guesses;
+  onUse?: (keyId: string) => void;
+}
+
 interface FoundKey extends Principal, RememberedKey {
   allowedIps: BlockList | undefined;
   refusal: "api_key_revoked" | "api_key_expired" | "account_suspended" | undefined;
@@ -41,7 +48,8 @@ interface FoundKey extends Principal, RememberedKey {
  * A key's row is remembered while nobody changes it, and look-ups that gather go out together. That decides nothing
  * about money: the hold checks revocation, expiry and suspension again in its own transaction.
  */
-export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (keyId: string) => void): Keys {
+export function createKeys(db: Queryable, peppers: readonly Pepper[], parts: KeyParts = {}): Keys {
+  const { guesses, onUse } = parts;
   // As bytes, a pepper would be made a key again for each look-up, which takes longer than the digest itself.
   const readyPeppers = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
@@ -53,20 +61,27 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], onUse?: (k
 
   async function authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal> {
     if (key === undefined) throw new Problem("authentication_required");
-    if (readKeyMode(key) === undefined) throw new Problem("api_key_invalid");
-    const found = await findKey(key);
-    if (!found) throw new Problem("api_key_invalid");
+    // A plain hash, so that memory holds no key; it is never stored, and a quarter of the price of an HMAC.
+    const name = hash("sha256", key, "base64");
+    const knownBy = { name, digest: () => digestsOf(key)[0]?.toString("base64") ?? "" };
+    await guesses?.refuse(from, knownBy);
+    const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name);
+    if (!found) throw (await guesses?.countWrong(from)) ?? new Problem("api_key_invalid");
     if (found.refusal) throw new Problem(found.refusal);
+    guesses?.noteGood(knownBy);
     if (found.allowedIps && !isListed(found.allowedIps, from)) throw new Problem("ip_not_allowed");
     if (scope !== "any" && !found.scopes.includes(scope)) throw lacksScope(scope);
     onUse?.(found.keyId);
     return found;
   }
 
-  function findKey(key: string): Promise<FoundKey | undefined> {
-    // A plain hash, so that no key is remembered; it is never stored, and a quarter of the price of an HMAC.
-    return memory.find(hash("sha256", key, "base64"), () =>
-      lookUps.submit(readyPeppers.map((pepper) => digestKey(key, pepper))).catch((cause: unknown): never => {
+  function digestsOf(key: string): Buffer[] {
+    return readyPeppers.map((pepper) => digestKey(key, pepper));
+  }
+
+  function findKey(key: string, name: string): Promise<FoundKey | undefined> {
+    return memory.find(name, () =>
+      lookUps.submit(digestsOf(key)).catch((cause: unknown): never => {
         throw new Problem("ledger_unavailable", { cause });
       }),
     );

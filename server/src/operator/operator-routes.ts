@@ -154,9 +154,7 @@ async function showEntries(parts: OperatorParts, request: FastifyRequest) {
 async function showMargin(parts: OperatorParts, request: FastifyRequest) {
   const { from = dayBefore(29), to = dayBefore(0) } = readParameters(request.query, ["from", "to"]);
   for (const [name, day] of Object.entries({ from, to })) {
-    if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(day))) {
-      throw invalidParameter(name, "must be a day such as 2030-01-31");
-    }
+    if (!isDay(day)) throw invalidParameter(name, "must be a day such as 2030-01-31");
   }
   const { rows, charged } = await parts.readMargin({ from, to });
   return {
@@ -170,6 +168,12 @@ async function showMargin(parts: OperatorParts, request: FastifyRequest) {
       margin: formatUsd(revenue - cost),
     })),
   };
+}
+
+/** To JavaScript, 30 February is a day of March, and the year 0 exists. To the database, neither does. */
+function isDay(text: string): boolean {
+  const day = new Date(/^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) ? text : Number.NaN);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 function dayBefore(days: number): string {

@@ -5,6 +5,7 @@ import { reconcile } from "../../src/wallet/reconcile.ts";
 import { keepReport } from "../../src/wallet/wallet.ts";
 import { createTestDatabase } from "../database.ts";
 import { startHostileUpstream } from "../hostile-upstream.ts";
+import { rawRequest, sendRaw } from "../raw-http.ts";
 import { createTestWallet, type Reply, startTestServer, testPepper } from "../server.ts";
 
 // What an operator does on the internal listener, and the line that every act leaves.
@@ -181,4 +182,21 @@ test("the operator's role cannot move money past its functions", async () => {
   ]) {
     await assert.rejects(db.operator.query(sql), /permission denied/, sql);
   }
+});
+
+test("what an operator cannot mean is a 400, not a fault of ours", async () => {
+  const { walletId } = await createTestWallet(db, "0.05");
+  const suspend = `wallets/${walletId}/suspend`;
+  for (const path of ["margin?from=2030-02-30", "margin?to=0000-01-01", "wallets?name=%00", "accounts?email=a%00@b"])
+    assert.equal((await operate(path)).status, 400, path);
+  assert.equal((await operate(suspend, { reason: "a\u0000b" })).status, 400);
+  const odd = { authorization: `Bearer ${token}`, "content-type": "application/json, text/plain" };
+  const refused = await fetch(`${server.opsUrl}/operator/${suspend}`, { method: "POST", headers: odd, body: "{}" });
+  assert.equal(refused.status, 415);
+  const strange = await sendRaw(
+    server.opsUrl,
+    rawRequest("QUERY /operator/wallets", [`Authorization: Bearer ${token}`]),
+  );
+  assert.equal(strange.status, 404);
+  assert.deepEqual(await auditOf(walletId), []);
 });

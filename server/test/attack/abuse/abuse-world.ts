@@ -1,0 +1,57 @@
+import { createTestDatabase } from "../../database.ts";
+import { createTestKey, createTestWallet } from "../../server.ts";
+import { startBreakableUpstream } from "../fuzz/breakable-upstream.ts";
+import { launchServer } from "../fuzz/launch-server.ts";
+import type { Attack, Target } from "./attacks.ts";
+import { callPolitely, type Politeness } from "./polite-caller.ts";
+
+export interface AbuseWorld {
+  url: string;
+  /** How politeness fares while it is attacked, or without an attack. */
+  measure(attack: Attack | undefined, connections: number, forMs: number): Promise<Politeness>;
+  /** The searches that were answered so far, and the charges in the books. */
+  countCharges(): Promise<{ sold: number; charged: number }>;
+  close(): Promise<void>;
+}
+
+export async function openAbuseWorld(): Promise<AbuseWorld> {
+  const db = await createTestDatabase();
+  const upstream = await startBreakableUpstream();
+  const server = await launchServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "error" });
+  const wallet = await createTestWallet(db, "1000.00");
+  const attacker = await createTestKey(db, { walletId: wallet.walletId, mode: "test", name: "attacker" });
+  const port = Number(new URL(server.url).port);
+  let sold = 0;
+  async function call(forMs: number): Promise<Politeness> {
+    const politeness = await callPolitely(server.url, wallet.live, { forMs, perSecond: 20 });
+    sold += politeness.searches - politeness.refused.length;
+    return politeness;
+  }
+  return {
+    url: server.url,
+    async measure(attack, connections, forMs) {
+      const target: Target = { port, connections, testKey: attacker.key };
+      const stop = new AbortController();
+      // What the last attack has left behind is not counted against this one.
+      await call(1);
+      attack?.(target, stop.signal);
+      try {
+        return await call(forMs);
+      } finally {
+        stop.abort();
+      }
+    },
+    async countCharges() {
+      const { rows } = await db.owner.query<{ count: bigint }>(
+        "select count(*) from pb.transfers where kind = 'capture'",
+      );
+      return { sold, charged: Number(rows[0]?.count ?? 0) };
+    },
+    async close() {
+      server.process.kill("SIGKILL");
+      await server.ended;
+      await upstream.close();
+      await db.drop();
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { test } from "node:test";
+import type { Input } from "./inputs.ts";
+import { describeInput, judge } from "./judge.ts";
+import { readOperations } from "./operations.ts";
+import { runFuzz } from "./run-fuzz.ts";
+import { type Exchange, openLane, renderInput, sendAlone } from "./wire.ts";
+
+// The long form is `npm run fuzz -- --inputs 1000000 --seed 3`. Here, that it would notice, and a short look at every route.
+
+const operation = readOperations().find(({ name }) => name === "POST /v1/search");
+assert.ok(operation);
+const input: Input = {
+  operation,
+  tenant: 0,
+  method: "POST",
+  target: "/v1/search",
+  headers: [["authorization", "Bearer {{live}}"]],
+  body: '{"query":"it\'s 100%"}',
+  chunks: undefined,
+  spoil: undefined,
+};
+
+function answer(status: number, headers: string, body = "{}"): Exchange {
+  return { kind: "answered", answers: [{ status, head: `http/1.1 ${status}\r\n${headers}`, body: Buffer.from(body) }] };
+}
+
+const good = "request-id: 1\r\ncontent-type: application/problem+json\r\nwallet-charge: 0.00;currency=usd";
+
+test("a 5xx that nobody asked for, a charge for an error, a foreign shape and a hang are failures", () => {
+  assert.equal(judge(input, answer(400, good)), undefined);
+  assert.match(judge(input, answer(503, good)) ?? "", /unexpected 503/);
+  assert.equal(judge({ ...input, body: '{"query":"test:upstream_503"}' }, answer(503, good)), undefined);
+  assert.match(judge(input, answer(400, good.replace("0.00", "0.01"))) ?? "", /charge/);
+  assert.match(judge(input, answer(400, good.replace("problem+json", "html"))) ?? "", /foreign shape/);
+  assert.match(judge(input, answer(400, good, "{")) ?? "", /JSON/);
+  assert.match(judge(input, answer(400, good.replace("request-id", "id"))) ?? "", /Request-Id/);
+  assert.match(judge(input, { kind: "hung", received: "" }) ?? "", /in time/);
+  assert.match(judge(input, { kind: "closed" }) ?? "", /closed/);
+});
+
+test("a server that never answers, or closes, is noticed in bounded time", async () => {
+  const silent = createServer((socket) => void socket.on("error", () => socket.destroy()));
+  const rude = createServer((socket) => void socket.destroy());
+  for (const server of [silent, rude]) await once(server.listen(0, "127.0.0.1"), "listening");
+  const [silentPort, rudePort] = [silent, rude].map((server) => (server.address() as AddressInfo).port);
+  const lane = openLane(silentPort ?? 0, 50);
+  assert.equal((await lane.send(renderInput(input), true)).kind, "hung");
+  assert.equal((await sendAlone(rudePort ?? 0, renderInput(input), 50)).kind, "closed");
+  lane.close();
+  for (const server of [silent, rude]) server.close();
+});
+
+test("a failure is told as a command that repeats it", () => {
+  assert.equal(
+    describeInput(input, renderInput(input)),
+    `curl -gsi --path-as-is -X 'POST' -H 'authorization: Bearer {{live}}' --data-binary ` +
+      String.raw`@<(printf '{\x22query\x22:\x22it\x27s 100%%\x22}') 'http://localhost:8080/v1/search'`,
+  );
+});
+
+test("4,000 inputs: no unexpected 5xx, no hang, no charge for an error, and clean books", async () => {
+  const report = await runFuzz({ inputs: 4_000, seed: 1 });
+  assert.deepEqual([...report.failures.values()], []);
+  assert.equal(report.sent, 4_000);
+  assert.ok(report.charged > 50, `${report.charged} charged`);
+  // Chance decides in so few; from 50,000 on, a route without a success is a failure of its own.
+  assert.ok(report.unreached.length <= 8, report.unreached.join(", "));
+});

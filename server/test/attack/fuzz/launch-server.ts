@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { choosePort } from "../../../src/dev/choose-port.ts";
+import type { TestDatabase } from "../../database.ts";
+import { testEnvironment } from "../../server.ts";
+import { until } from "../../until.ts";
+
+export interface LaunchedServer {
+  url: string;
+  opsUrl: string;
+  process: ReturnType<typeof spawn>;
+  /** The last of what it wrote. */
+  output: () => string;
+  ended: Promise<unknown>;
+}
+
+const script = new URL("../../../src/main.ts", import.meta.url).pathname;
+
+/** The server as `npm start` runs it, for a command that is no test and ends it itself. */
+export async function launchServer(db: TestDatabase, settings: Record<string, string>): Promise<LaunchedServer> {
+  const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
+  const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
+  const child = spawn(process.execPath, [script], {
+    env: { ...testEnvironment(db), ...listeners, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  process.once("exit", () => child.kill("SIGKILL"));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-20_000)));
+  }
+  const ended = once(child, "close");
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  const isReady = async (): Promise<boolean> => {
+    if (child.exitCode !== null) throw new Error(`The server ended: ${output}`);
+    return (await fetch(`${opsUrl}/readyz`).catch(() => undefined))?.status === 200;
+  };
+  await until("the server is ready", isReady, 120_000);
+  return { url: `http://127.0.0.1:${port}`, opsUrl, process: child, output: () => output, ended };
+}

@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import { type OperatorParts, operatorRoutes } from "../../../src/operator/operator-routes.ts";
+import type { Schema } from "./schema-values.ts";
+
+export interface FuzzOperation {
+  /** "GET /v1/keys/{id}" */
+  name: string;
+  listener: "public" | "internal";
+  method: string;
+  path: string;
+  /** Which key opens it; nothing where anybody may enter. */
+  opener: "search" | "mgmt" | "operator" | undefined;
+  query: Record<string, Schema>;
+  /** Whether it takes an Idempotency-Key, or cannot do without. */
+  idempotency: "none" | "optional" | "required";
+  body: Schema | undefined;
+  /** How often it is drawn. */
+  weight: number;
+}
+
+interface Described {
+  security?: unknown[];
+  "x-required-scope"?: string;
+  parameters: { name: string; in: string; schema: Schema }[];
+  requestBody?: { content: { "application/json": { schema: Schema } } };
+}
+
+/** Every address of both listeners: those of openapi.json, those of operators, and health. */
+export function readOperations(): FuzzOperation[] {
+  return [...publicOperations(), ...operatorOperations(), ...health];
+}
+
+function publicOperations(): FuzzOperation[] {
+  const file = new URL("../../../../openapi.json", import.meta.url);
+  const { paths } = JSON.parse(readFileSync(file, "utf8")) as { paths: Record<string, Record<string, Described>> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]): FuzzOperation => {
+      const inQuery = described.parameters.filter((each) => each.in === "query");
+      return {
+        name: `${method.toUpperCase()} ${path}`,
+        listener: "public",
+        method: method.toUpperCase(),
+        path,
+        opener: openerOf(described),
+        query: Object.fromEntries(inQuery.map(({ name, schema }) => [name, schema])),
+        idempotency: idempotencyOf(path, described),
+        body: described.requestBody?.content["application/json"].schema,
+        weight: weightOf(path),
+      };
+    }),
+  );
+}
+
+/** Searches cost money; what anyone may read is large and always the same. */
+function weightOf(path: string): number {
+  if (path === "/v1/search") return 150;
+  return path.startsWith("/v1/") ? 10 : 3;
+}
+
+function openerOf(described: Described): FuzzOperation["opener"] {
+  if (described.security === undefined) return undefined;
+  return described["x-required-scope"] === "search" ? "search" : "mgmt";
+}
+
+function idempotencyOf(path: string, { parameters }: Described): FuzzOperation["idempotency"] {
+  if (!parameters.some(({ name }) => name === "Idempotency-Key")) return "none";
+  return path === "/v1/search" ? "optional" : "required";
+}
+
+const reason: Schema = { type: "string", minLength: 1, maxLength: 500 };
+const reasonBody: Schema = { type: "object", required: ["reason"], properties: { reason } };
+const creditBody: Schema = {
+  type: "object",
+  required: ["amount", "kind", "reference", "reason"],
+  properties: {
+    amount: { type: "string" },
+    kind: { enum: ["promotion", "invoice"] },
+    reference: { type: "string", minLength: 1, maxLength: 200, pattern: "^[\\x21-\\x7e]+$" },
+    reason,
+  },
+};
+const text: Schema = { type: "string" };
+const limit: Schema = { type: "integer", minimum: 1, maximum: 200 };
+const operatorQueries: Record<string, Record<string, Schema>> = {
+  accounts: { email: text, limit },
+  wallets: { name: text, cursor: text, limit },
+  entries: { request_id: text },
+  margin: { from: text, to: text },
+  audit: { cursor: text, limit },
+};
+
+function operatorOperations(): FuzzOperation[] {
+  const routes = operatorRoutes({} as OperatorParts);
+  return [{ method: "GET", path: "upstreams" } as const, ...routes].map(({ method, path }) => {
+    const credits = path.endsWith("/credit");
+    const asked = credits ? creditBody : reasonBody;
+    return {
+      name: `${method} /operator/${path.replace(/:(\w+)/g, "{$1}")}`,
+      listener: "internal",
+      method,
+      path: `/operator/${path.replace(/:(\w+)/g, "{$1}")}`,
+      opener: "operator",
+      query: operatorQueries[path] ?? {},
+      idempotency: "none",
+      body: method === "POST" ? asked : undefined,
+      weight: 5,
+    };
+  });
+}
+
+const health = ["/livez", "/readyz", "/metrics"].map(
+  (path): FuzzOperation => ({
+    name: `GET ${path}`,
+    listener: "internal",
+    method: "GET",
+    path,
+    opener: undefined,
+    query: {},
+    idempotency: "none",
+    body: undefined,
+    weight: 1,
+  }),
+);
