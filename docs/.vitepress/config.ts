@@ -59,7 +59,14 @@ export default defineConfig({
     sidebar: [
       { text: "Start", items: start },
       { text: "Guides", items: guides },
-      { text: "Operators", items: [{ text: "Self-hosting", link: "/self-hosting" }] },
+      {
+        text: "Operators",
+        items: [
+          { text: "Self-hosting", link: "/self-hosting" },
+          { text: "Reliability", link: "/reliability" },
+          { text: "Failover", link: "/runbooks/failover" },
+        ],
+      },
       {
         text: "Problems",
         collapsed: true,
