@@ -1,7 +1,7 @@
 // Who may import whom. The picture is in ARCHITECTURE.md; this file is what makes it true.
 //
 //   main, generate, dev, jobs/main, admin/main,
-//   providers/main                                 processes: wire things and start them
+//   providers/main, failover/main                           processes: wire things and start them
 //     -> app                                       the only wiring of the HTTP server
 //       -> slices                                  one folder for each thing the product does
 //         -> http, db, jobs, telemetry             what is true of every request, query, job
@@ -35,7 +35,7 @@ const backRooms = Object.entries(frontDoors)
 
 const tests = "\\.test\\.ts$|^server/test/";
 const processes =
-  "^server/src/(?:main|generate|healthcheck)\\.ts$|^server/src/(?:jobs|admin|providers|lenses)/main\\.ts$|^server/src/dev/";
+  "^server/src/(?:main|generate|healthcheck)\\.ts$|^server/src/(?:jobs|admin|providers|lenses|failover)/main\\.ts$|^server/src/dev/";
 // Harnesses may look into every room, and start what they measure.
 const harnesses = "^(?:bench|deploy)/";
 const wiring = `${processes}|^server/src/app\\.ts$`;

@@ -3,10 +3,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { until } from "../server/test/until.ts";
+import { driveOpenLoop, type Shot } from "./open-loop.ts";
 import { readCpuMicroseconds } from "./read-cpu.ts";
 import { summarize, summarizeRatio } from "./summarize.ts";
 import { percentile } from "./time-requests.ts";
@@ -74,6 +77,29 @@ test("an option that does not exist is refused before anything starts", async ()
   const { said, ended } = startBench("--rouns", "1");
   assert.equal(await ended, 2);
   assert.match(said.stderr, /--rouns.*npm run bench -- --help/s);
+});
+
+test("an open loop sends what is due whether or not anything was answered, and counts from when it was due", async () => {
+  let [now, most] = [0, 0];
+  const server = createServer((_request, response) => {
+    now += 1;
+    most = Math.max(most, now);
+    setTimeout(() => {
+      now -= 1;
+      response.writeHead(503, { "retry-after": "2", "content-length": 4 }).end("busy");
+    }, 300);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const shots: Shot[] = [];
+  const { port } = server.address() as AddressInfo;
+  const onShot = (shot: Shot): void => void shots.push(shot);
+  await driveOpenLoop({ port, keys: ["a", "b"], perSecond: 100, seconds: 1, onShot });
+  server.close();
+  assert.equal(shots.length, 100);
+  assert.ok(most > 15, `${most} were out at once`);
+  assert.ok(shots.every((shot) => shot.status === 503 && shot.hasRetryAfter && shot.tookMs >= 295));
+  assert.ok(Math.max(...shots.map((shot) => shot.dueMs)) < 1_000);
 });
 
 test("a ratio compares neighbours: a machine that slows down for both changes nothing", () => {

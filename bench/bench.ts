@@ -1,5 +1,6 @@
 import { type BenchOptions, help, readOptions, WrongOption } from "./read-options.ts";
 import { runLedgerBench } from "./run-ledger-bench.ts";
+import { runLoadBench } from "./run-load-bench.ts";
 import { runRankBench } from "./run-rank-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
 import { runUsageBench } from "./run-usage-bench.ts";
@@ -8,7 +9,13 @@ import { openWorkshop } from "./workshop.ts";
 // `npm run bench`: see README.md for how to read the numbers. Progress goes to stderr; the last line of stdout is one
 // JSON object, and it is there only if every search was answered and every cent is accounted for.
 
-const benches = { search: runSearchBench, ledger: runLedgerBench, rank: runRankBench, usage: runUsageBench };
+const benches = {
+  search: runSearchBench,
+  ledger: runLedgerBench,
+  rank: runRankBench,
+  usage: runUsageBench,
+  load: runLoadBench,
+};
 
 class Interrupted extends Error {}
 

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 
 export interface BenchOptions {
-  kind: "search" | "ledger" | "rank" | "usage";
+  kind: "search" | "ledger" | "rank" | "usage" | "load";
   rounds: number;
   seconds: number;
   warmUpSeconds: number;
@@ -14,6 +14,12 @@ export interface BenchOptions {
   /** Of one wallet over a year, and how often its owner asks each question about them. */
   searches: number;
   requests: number;
+  /** Searches a second that are sent whatever becomes of them, and for how long; 0: only the overload. */
+  perSecond: number;
+  /** Whether the capacity is found and exceeded, and for how long. */
+  isOverload: boolean;
+  overloadSeconds: number;
+  latencyMs: number;
   only: readonly ScenarioName[];
   /** Where the servers leave their CPU profiles. */
   profileFolder: string | undefined;
@@ -21,7 +27,7 @@ export interface BenchOptions {
 
 export class WrongOption extends Error {}
 
-export const help = `npm run bench [-- [ledger | rank | usage] options]
+export const help = `npm run bench [-- [ledger | rank | usage | load] options]
 
 What a paid search costs, on this machine, against the same search without billing (bare) and with one transaction
 per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them. The last line is JSON.
@@ -29,6 +35,8 @@ per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and st
   ledger            hold and capture alone, without HTTP, on one wallet
   rank              ranking alone, without a server, against only merging duplicates
   usage             a year of one wallet: how fast it is counted, and how fast its owner is answered
+  load              searches that come whether or not the last was answered: a constant rate, then three times
+                    what the server can do
   --quick           done in a minute: good to see that it works, too short to quote
   --rounds N        of each server, in turns (5; quick: 2)
   --seconds S       of each round (5; quick: 1)
@@ -38,31 +46,58 @@ per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and st
   --loops N         that hold and capture at once, for ledger (500)
   --searches N      of the wallet in a year, for usage (5000000; quick: 100000)
   --requests N      of each kind, for usage (200; quick: 20)
+  --rate N          searches a second, for load (500; 0: only the overload), during --seconds (600; quick: 10)
+  --latency MS      of the upstream, for load (300)
+  --no-overload     only the constant rate, for load
   --profile FOLDER  each server leaves a V8 CPU profile there`;
 
-const usual = { rounds: 5, seconds: 5, warmUpSeconds: 2, searches: 5_000_000, requests: 200 };
-const quick = { rounds: 2, seconds: 1, warmUpSeconds: 0.4, searches: 100_000, requests: 20 };
+const usual = {
+  rounds: 5,
+  seconds: 5,
+  warmUpSeconds: 2,
+  searches: 5_000_000,
+  requests: 200,
+  loadSeconds: 600,
+  overloadSeconds: 30,
+};
+const quick = {
+  rounds: 2,
+  seconds: 1,
+  warmUpSeconds: 0.4,
+  searches: 100_000,
+  requests: 20,
+  loadSeconds: 10,
+  overloadSeconds: 10,
+};
 
 export function readOptions(args: string[]): BenchOptions | "help" {
   const { values, positionals } = parse(args);
   if (values.help) return "help";
   const [kind = "search", ...rest] = positionals;
-  if ((kind !== "search" && kind !== "ledger" && kind !== "rank" && kind !== "usage") || rest.length > 0)
-    throw new WrongOption(`There is no bench "${positionals.join(" ")}"`);
+  if (!isKind(kind) || rest.length > 0) throw new WrongOption(`There is no bench "${positionals.join(" ")}"`);
   const pace = values.quick ? quick : usual;
+  const seconds = kind === "load" ? pace.loadSeconds : pace.seconds;
   return {
     kind,
     rounds: count("--rounds", values.rounds, pace.rounds),
-    seconds: positive("--seconds", values.seconds, pace.seconds),
+    seconds: positive("--seconds", values.seconds, seconds),
     warmUpSeconds: Math.min(pace.warmUpSeconds, positive("--seconds", values.seconds, pace.seconds)),
     connections: count("--connections", values.connections, 64),
     loops: count("--loops", values.loops, 500),
     wallets: count("--wallets", values.wallets, 10_000),
     searches: count("--searches", values.searches, pace.searches),
     requests: count("--requests", values.requests, pace.requests),
+    perSecond: values.rate === "0" ? 0 : positive("--rate", values.rate, 500),
+    isOverload: !values["no-overload"],
+    overloadSeconds: pace.overloadSeconds,
+    latencyMs: positive("--latency", values.latency, 300),
     only: readScenarios(values.only),
     profileFolder: values.profile,
   };
+}
+
+function isKind(text: string): text is BenchOptions["kind"] {
+  return ["search", "ledger", "rank", "usage", "load"].includes(text);
 }
 
 function parse(args: string[]) {
@@ -80,6 +115,9 @@ function parse(args: string[]) {
         loops: { type: "string" },
         searches: { type: "string" },
         requests: { type: "string" },
+        rate: { type: "string" },
+        latency: { type: "string" },
+        "no-overload": { type: "boolean", default: false },
         profile: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },

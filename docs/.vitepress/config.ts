@@ -25,6 +25,7 @@ const guides = [
 const operators = [
   { text: "Self-hosting", link: "/self-hosting" },
   { text: "Security", link: "/security" },
+  { text: "Reliability", link: "/reliability" },
   { text: "Capacity", link: "/runbooks/capacity" },
   { text: "Regions and shards", link: "/runbooks/regions-and-shards" },
   { text: "A leaked key", link: "/runbooks/leaked-key" },

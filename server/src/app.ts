@@ -347,6 +347,8 @@ function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyRep
     ms: Math.round(reply.elapsedTime),
     charge,
   };
+  // There are many of them exactly when there is no time for them; the metrics count each.
+  if (problem?.code === "overloaded" && problem.cause === undefined) return;
   if (problem && problem.status >= 500) request.log.warn({ ...line, err: problem.cause }, "failed");
   else request.log.info(line, "answered");
 }

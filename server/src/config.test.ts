@@ -47,6 +47,14 @@ test("a value that is out of bounds is refused, whatever Number would make of it
   assert.deepEqual(faultsOf({ ...whole, PORT: " 9000 " }), []);
 });
 
+test("a database has one host or several, and no empty place among them", () => {
+  for (const hosts of ["db1,db2", "db1:5432,db2:5433", "[::1]:5432,127.0.0.1"])
+    assert.deepEqual(faultsOf({ ...whole, DATABASE_URL: `postgres://ledger:a%40b@${hosts}/pb` }), [], hosts);
+  for (const hosts of ["db1,", ",db1", "db1:,db2:port"])
+    assert.match(faultsOf({ ...whole, DATABASE_URL: `postgres://ledger@${hosts}/pb` })[0] ?? "none", /^DATABASE_URL /);
+  assert.match(faultsOf({ ...whole, DATABASE_URL: "mysql://db1,db2/pb" })[0] ?? "none", /must be a URL that begins/);
+});
+
 test("payments are off, or on with a key, and what top-ups may be is checked", () => {
   const off = readConfig(serverSettings, whole);
   assert.deepEqual([off.stripeSecretKey, off.stripeWebhookSecrets], [undefined, []]);

@@ -179,6 +179,9 @@ const settings = {
   servers: { variable: "PENNYBLACK_SERVERS", read: withDefault(1, integer(1, 10_000)) },
   /** How long a stopping server keeps serving, so that balancers can look away. */
   drainMs: { variable: "PENNYBLACK_DRAIN_MS", read: withDefault(5_000, integer(0, 300_000)) },
+  /** `npm run failover`: how long the primary may be away, and how long it waits for a replica that is. */
+  failoverDeadMs: { variable: "PENNYBLACK_FAILOVER_DEAD_MS", read: withDefault(2_000, integer(500, 600_000)) },
+  failoverAloneMs: { variable: "PENNYBLACK_FAILOVER_ALONE_MS", read: withDefault(10_000, integer(500, 600_000)) },
   /** For development and tests: webhooks over plain HTTP and to addresses of our own network. */
   webhooksAllowPrivate: {
     variable: "PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE",

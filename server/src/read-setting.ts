@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import type { Operator } from "./http/operators.ts";
 import type { Pepper } from "./keys/keys.ts";
 import { type Micros, parseUsd } from "./lib/money.ts";
+import { spreadHosts } from "./lib/spread-hosts.ts";
 
 // How the text of a setting becomes its value. A fault says the rule, never the value, which may be a secret.
 
@@ -81,7 +82,12 @@ export function urlOf(...protocols: string[]): Parse<string> {
 }
 
 export function postgresUrl(text: string): string {
-  return urlOf("postgres:", "postgresql:")(text);
+  const hosts = spreadHosts(text);
+  for (const host of hosts) {
+    urlOf("postgres:", "postgresql:")(host);
+    if (hosts.length > 1 && new URL(host).hostname === "") throw new Fault("has an empty place in its list of hosts");
+  }
+  return text;
 }
 
 export function httpUrl(text: string): string {

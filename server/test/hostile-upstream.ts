@@ -58,8 +58,9 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
   let options: BehaviourOptions = {};
 
   const meet = (request: ReceivedRequest, response: ServerResponse, socket: Socket) => {
+    const connection = connections.get(socket);
+    const earlier = connection ? connection.requests++ : 0;
     requests.push(request);
-    const earlier = requests.filter(({ connection }) => connection === request.connection).length - 1;
     response.statusMessage = innerWords;
     response.setHeader("x-words", innerWords);
     behaviourNamed(name)({ request, response, socket, options, earlier });
@@ -73,7 +74,7 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
   server.on("connection", (socket) => {
     accepted += 1;
     const hangUp = new AbortController();
-    connections.set(socket, { number: accepted, hungUp: hangUp.signal });
+    connections.set(socket, { number: accepted, hungUp: hangUp.signal, requests: 0 });
     socket.on("close", () => {
       connections.delete(socket);
       hangUp.abort();
@@ -101,6 +102,8 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
 
 interface Connection {
   number: number;
+  /** So far. */
+  requests: number;
   hungUp: AbortSignal;
 }
 

@@ -85,7 +85,7 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
 }
 
 /** The settings of a server over a test database, in this process or in one of its own. */
-export function testEnvironment(db: TestDatabase): Record<string, string> {
+export function testEnvironment(db: Pick<TestDatabase, "ledgerUrl" | "tenantUrl">): Record<string, string> {
   return {
     DATABASE_URL: db.ledgerUrl,
     PENNYBLACK_TENANT_DATABASE_URL: db.tenantUrl,
@@ -106,7 +106,7 @@ export interface TestWallet {
 }
 
 /** A wallet with a balance such as "0.05" and a key of each kind. */
-export async function createTestWallet(db: TestDatabase, balance: string): Promise<TestWallet> {
+export async function createTestWallet(db: Pick<TestDatabase, "owner">, balance: string): Promise<TestWallet> {
   const walletId = randomUUIDv7();
   await db.owner.query("insert into pb.wallets (id, name) values ($1, 'test')", [walletId]);
   const amount: Micros = parseUsd(balance) ?? 0n;
@@ -117,6 +117,6 @@ export async function createTestWallet(db: TestDatabase, balance: string): Promi
   return { walletId, live: live.key, test: test.key, management: management.key, liveKeyId: live.id };
 }
 
-export function createTestKey(db: TestDatabase, key: NewKey): Promise<{ id: string; key: string }> {
+export function createTestKey(db: Pick<TestDatabase, "owner">, key: NewKey): Promise<{ id: string; key: string }> {
   return createKey(db.owner, testPepper, key);
 }

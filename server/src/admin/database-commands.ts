@@ -1,7 +1,9 @@
 import pg from "pg";
 import { readConfig } from "../config.ts";
+import { findPrimary } from "../db/find-primary.ts";
 import { migrate } from "../db/migrate.ts";
 import { createRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
+import { spreadHosts } from "../lib/spread-hosts.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 
 export const databaseCommands: Record<string, Command> = {
@@ -42,8 +44,8 @@ async function prepareCluster(adminUrl: string, print: (text: string) => void): 
     }),
     owner: readPassword("PENNYBLACK_DIRECT_DATABASE_URL", urls.directDatabaseUrl, "owner"),
   };
-  const database = decodeURIComponent(new URL(urls.directDatabaseUrl).pathname.slice(1));
-  const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 5_000 });
+  const database = decodeURIComponent(readUrl(urls.directDatabaseUrl).pathname.slice(1));
+  const client = new pg.Client({ connectionString: await findPrimary(adminUrl), connectionTimeoutMillis: 5_000 });
   await client.connect();
   try {
     await createRoles(client, passwords);
@@ -58,10 +60,15 @@ async function prepareCluster(adminUrl: string, print: (text: string) => void): 
 
 /** The migrations grant to these roles by name, so the settings must name them too. */
 function readPassword(variable: string, url: string, role: keyof typeof roles): string {
-  const { username, password } = new URL(url);
+  const { username, password } = readUrl(url);
   if (username !== roles[role])
     throw new CommandFailed(`${variable} must connect as ${roles[role]}. Change it and run this again.`);
   return decodeURIComponent(password);
+}
+
+/** Its hosts aside, all of which have the same. */
+function readUrl(url: string): URL {
+  return new URL(spreadHosts(url)[0] ?? url);
 }
 
 /** No such role, no such database, or a role that the migrations grant to. */
@@ -70,7 +77,7 @@ function isMissing(error: unknown): boolean {
 }
 
 function howToMakeRoles(directUrl: string): string {
-  const database = new URL(directUrl).pathname.slice(1);
+  const database = readUrl(directUrl).pathname.slice(1);
   return [
     "PostgreSQL does not let the owner in, or the roles or the database are missing. Let this command make them:",
     "",

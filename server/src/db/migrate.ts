@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { runner } from "node-pg-migrate";
+import { findPrimary } from "./find-primary.ts";
 import type { Queryable } from "./pool.ts";
 
 const migrationsFolder = new URL("../../migrations", import.meta.url).pathname;
@@ -35,7 +36,7 @@ export async function findMigrationFault(db: Queryable, when: "starting" | "runn
 /** Brings a database up to `expectedMigrations`. Run as the owner; a second runner waits for the first. */
 export async function migrate(databaseUrl: string, log: (line: string) => void): Promise<string[]> {
   const applied = await runner({
-    databaseUrl,
+    databaseUrl: await findPrimary(databaseUrl),
     dir: migrationsFolder,
     direction: "up",
     migrationsTable: "migrations",

@@ -1,4 +1,6 @@
 import pg from "pg";
+import { spreadHosts } from "../lib/spread-hosts.ts";
+import { clientOfPrimary } from "./find-primary.ts";
 
 export type Pool = pg.Pool;
 
@@ -6,11 +8,14 @@ export type Pool = pg.Pool;
 export type Queryable = Pick<pg.Pool, "query">;
 
 export interface PoolOptions {
+  /** May name several hosts, of which one is the primary. */
   url: string;
   /** Shown in pg_stat_activity. */
   name: string;
   connections: number;
   statementTimeoutMs?: number;
+  /** For a library that wants its figures as the driver gives them. */
+  hasPlainTypes?: boolean;
   /** A pool's idle connections fail too, for instance when the database restarts; the pool replaces them. */
   onIdleError: (error: Error) => void;
 }
@@ -22,7 +27,7 @@ export interface PoolOptions {
 export function createPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
   const pool = new pg.Pool({
-    connectionString: options.url,
+    ...addressOf(options.url),
     application_name: options.name,
     max: options.connections,
     connectionTimeoutMillis: 2_000,
@@ -32,13 +37,17 @@ export function createPool(options: PoolOptions): Pool {
     idle_in_transaction_session_timeout: 5_000,
     query_timeout: statementTimeoutMs + 1_000,
     keepAlive: true,
-    types: { getTypeParser },
+    ...(options.hasPlainTypes ? {} : { types: { getTypeParser } }),
   });
   pool.on("error", options.onIdleError);
   // While someone holds a connection the pool does not listen to it, and an error nobody listens to ends the process.
   // Whoever holds it learns of it anyway: its statement fails.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+function addressOf(url: string): pg.PoolConfig {
+  return spreadHosts(url).length === 1 ? { connectionString: url } : { Client: clientOfPrimary(url) };
 }
 
 /** Gives a statement a shorter wait than its pool's. The driver takes the setting; its types do not know it. */

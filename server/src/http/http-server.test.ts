@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { assertProblem } from "../../test/assert-answer.ts";
 import { openRaw, rawRequest, sendRaw } from "../../test/raw-http.ts";
+import { until } from "../../test/until.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 import { NoAnswer } from "./no-answer.ts";
@@ -140,6 +141,31 @@ test("a connection that has a thousand requests unanswered is closed, is logged 
   await connection.closed;
   assert.equal(begun, 16);
   assert.equal(lines.join("").split("too many requests").length - 1, 1);
+});
+
+test("when as many are under way as may be, the next is told at once to come back, and is let in when one has ended", async () => {
+  const handled: string[] = [];
+  const route: Route = {
+    ...about,
+    method: "GET",
+    path: "/slow",
+    handle: (request) => {
+      handled.push(request.id);
+      return wait(300, "slow");
+    },
+  };
+  const busy = createHttpServer({ ...options, routes: [route], admission: { most: 2 } });
+  const busyUrl = await busy.listen({ host: "127.0.0.1", port: 0 });
+  const ask = () => sendRaw(busyUrl, rawRequest("GET /slow", []));
+  const served = [ask(), ask()];
+  await until("both are under way", () => handled.length === 2);
+  const refused = await ask();
+  assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "2"]);
+  assertProblem(refused, "overloaded", "/slow");
+  assert.equal(handled.length, 2, "nothing was done for it");
+  for (const answer of await Promise.all(served)) assert.equal(answer.status, 200);
+  assert.equal((await ask()).status, 200);
+  await busy.close();
 });
 
 test("where any status would be a guess, the connection is closed without one", async () => {

@@ -9,6 +9,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { Problem } from "../problems.ts";
+import { type AdmissionLimits, startAdmission } from "./admission.ts";
 import { encodeProblem } from "./encode-problem.ts";
 import { NoAnswer } from "./no-answer.ts";
 import { mostBodyBytes } from "./read-body.ts";
@@ -25,7 +26,11 @@ export interface HttpServerOptions {
   onAnswer: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Tests shorten them. */
   timeouts?: Partial<typeof timeouts>;
+  admission?: Partial<AdmissionLimits>;
 }
+
+/** Each request takes memory while it waits for an upstream, and no CPU. */
+const admissionLimits: AdmissionLimits = { most: 4_000, least: 250, lateMs: 100, patienceMs: 500 };
 
 const timeouts = {
   /** A kept connection must outlive the balancer's, or the balancer finds it closed and answers 502. */
@@ -48,6 +53,8 @@ const mostUnanswered = 16;
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl } = options;
   const app = createFastify(options, sendProblem);
+  const unfinished = new Set<Promise<unknown>>();
+  const admission = startAdmission({ ...admissionLimits, ...options.admission }, () => unfinished.size);
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
@@ -56,6 +63,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
     else if (isHostMissing) done(brokenRequest("It names no Host."));
+    else if (admission.isFull()) done(new Problem("overloaded"));
     else done();
   });
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -80,7 +88,6 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     sendProblem(request, reply, problem);
   });
 
-  const unfinished = new Set<Promise<unknown>>();
   for (const route of options.routes) {
     app.route({
       method: route.method,
@@ -93,7 +100,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     });
   }
   // No connection waits for a caller who has gone, but what became of the money still has to be written down.
-  app.addHook("onClose", async () => void (await Promise.allSettled(unfinished)));
+  app.addHook("onClose", async () => {
+    admission.stop();
+    await Promise.allSettled(unfinished);
+  });
 
   function watch<Answer>(work: Promise<Answer>): Promise<Answer> {
     const end = (): void => void unfinished.delete(work);

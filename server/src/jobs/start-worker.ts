@@ -1,4 +1,5 @@
 import { Logger, makeWorkerUtils, run, type Task } from "graphile-worker";
+import { createPool } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 
 export interface TaskContext {
@@ -28,23 +29,37 @@ export interface Worker {
 
 /** Jobs live in the same PostgreSQL. Any number of workers may run; each job is taken by one. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  // One for each kind of job, so that none waits behind another.
+  const concurrency = Object.keys(options.tasks).length;
+  const pgPool = createPool({
+    url: options.databaseUrl,
+    name: "pennyblack jobs",
+    connections: concurrency + 2,
+    statementTimeoutMs: 60_000,
+    hasPlainTypes: true,
+    onIdleError: (err) => options.log.warn({ err }, "an idle database connection failed"),
+  });
   const runner = await run({
-    connectionString: options.databaseUrl,
-    // One for each kind of job, so that none waits behind another.
-    concurrency: Object.keys(options.tasks).length,
-    maxPoolSize: Object.keys(options.tasks).length + 2,
+    pgPool,
+    concurrency,
     noHandleSignals: true,
     logger: new Logger(() => (level, message, meta) => writeLine(options.log, level, message, meta["error"])),
     taskList: Object.fromEntries(Object.entries(options.tasks).map(([name, task]) => [name, toGraphileTask(task)])),
     crontab: options.crontab,
   });
-  const utils = await makeWorkerUtils({ connectionString: options.databaseUrl });
+  const utils = await makeWorkerUtils({ pgPool });
   for (const [name, inMs] of Object.entries(options.first)) {
     // Keeping an earlier appointment, so that a worker that restarts over and over does not put its jobs off.
     await utils.withPgClient((client) => client.query(addJob, [name, inMs, "preserve_run_at"]));
   }
   await utils.release();
-  return { ended: runner.promise, stop: () => runner.stop() };
+  return {
+    ended: runner.promise,
+    async stop() {
+      await runner.stop();
+      await pgPool.end();
+    },
+  };
 }
 
 function toGraphileTask(task: Tasks[string]): Task {

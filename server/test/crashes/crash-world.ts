@@ -38,9 +38,6 @@ export interface CrashServer extends ServerProcess {
   kill: () => Promise<void>;
 }
 
-/** What a server says on the wire to run one of its prepared statements, the first time and ever after. */
-export const spoken = { hold: "hold\0", capture: "capture\0", release: "release\0" } as const;
-
 export async function openCrashWorld(): Promise<CrashWorld> {
   const postgres = await startPrivatePostgres();
   const db = await createTestDatabase(postgres.superuserUrl);

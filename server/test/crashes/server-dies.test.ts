@@ -3,9 +3,10 @@ import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import type { TestWallet } from "../server.ts";
 import { until } from "../until.ts";
-import { type CrashServer, openCrashWorld, spoken } from "./crash-world.ts";
+import { type CrashServer, openCrashWorld } from "./crash-world.ts";
 import type { Question, Seen } from "./journal.ts";
 import type { WalletLock } from "./owner-hand.ts";
+import { spoken } from "./spoken.ts";
 
 // kill -9 between every two steps of a search. One server dies with a search in each of several steps, of callers with
 // an Idempotency-Key and, in another death, of callers without. Then, for each: was it charged, does a retry on

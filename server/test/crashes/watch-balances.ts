@@ -6,19 +6,31 @@ export interface BalanceWatch {
   stop(): Promise<{ faults: string[]; snapshots: number }>;
 }
 
+export interface WatchOptions {
+  /** How long between two looks at searches and transfers too; in between, only at the wallets. */
+  wholeEveryMs?: number;
+  /** Asked before each connection. */
+  findUrl?: () => Promise<string>;
+}
+
 /**
  * Reads the books over and over while others write and die, as any reader could at any moment: no wallet is below
  * zero, and what it holds is what its pending searches hold. A database that is away is asked again.
  */
-export function watchBalances(superuserUrl: string): BalanceWatch {
+export function watchBalances(
+  superuserUrl: string,
+  { wholeEveryMs = 0, findUrl = async () => superuserUrl }: WatchOptions = {},
+): BalanceWatch {
   const faults: string[] = [];
   let snapshots = 0;
+  let lookedWhole = Number.NEGATIVE_INFINITY;
   const watch = { isOn: true };
 
   async function readOn(): Promise<void> {
     const client = new pg.Client({
-      connectionString: superuserUrl,
+      connectionString: await findUrl(),
       connectionTimeoutMillis: 2_000,
+      query_timeout: 30_000,
       // Compiling the statement would take longer than running it.
       options: "-c jit=off",
     });
@@ -27,7 +39,9 @@ export function watchBalances(superuserUrl: string): BalanceWatch {
     try {
       await client.connect();
       while (watch.isOn) {
-        const { rows } = await client.query<{ fault: string }>(findFaults);
+        const isWhole = performance.now() - lookedWhole >= wholeEveryMs;
+        const { rows } = await client.query<{ fault: string }>(isWhole ? findFaults : findBelowZero);
+        if (isWhole) lookedWhole = performance.now();
         snapshots += 1;
         faults.push(...rows.map((row) => row.fault));
         await wait(5);
@@ -55,14 +69,18 @@ export function watchBalances(superuserUrl: string): BalanceWatch {
 // One statement is one snapshot.
 const findFaults = `
   select format('wallet %s: credited %s, debited %s, held %s, pending %s, paid %s',
-    w.id, w.credited_micros, w.debited_micros, w.held_micros, p.micros, t.micros) as fault
-  from pb.wallets w,
-    lateral (
-      select coalesce(sum(price_micros), 0) as micros from pb.searches s where s.wallet_id = w.id and s.state = 'pending'
-    ) p,
-    lateral (
-      select coalesce(sum(amount_micros), 0) as micros from pb.transfers t
-      where t.wallet_id = w.id and t.from_account = 'wallet'
-    ) t
+    w.id, w.credited_micros, w.debited_micros, w.held_micros, coalesce(p.micros, 0), coalesce(t.micros, 0)) as fault
+  from pb.wallets w
+    left join (
+      select wallet_id as id, sum(price_micros) as micros from pb.searches where state = 'pending' group by 1
+    ) p using (id)
+    left join (
+      select wallet_id as id, sum(amount_micros) as micros from pb.transfers where from_account = 'wallet' group by 1
+    ) t using (id)
   where w.credited_micros - w.debited_micros - w.held_micros < 0
-    or w.held_micros <> p.micros or w.debited_micros <> t.micros`;
+    or w.held_micros <> coalesce(p.micros, 0) or w.debited_micros <> coalesce(t.micros, 0)`;
+
+/** What costs next to nothing: the wallets alone. */
+const findBelowZero = `
+  select format('wallet %s: credited %s, debited %s, held %s', id, credited_micros, debited_micros, held_micros) as fault
+  from pb.wallets where credited_micros - debited_micros - held_micros < 0 or held_micros < 0`;

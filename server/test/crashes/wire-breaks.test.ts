@@ -3,9 +3,10 @@ import { randomUUID } from "node:crypto";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../until.ts";
-import { type CrashServer, openCrashWorld, spoken } from "./crash-world.ts";
+import { type CrashServer, openCrashWorld } from "./crash-world.ts";
 import type { Question, Seen } from "./journal.ts";
 import { startLoad } from "./load.ts";
+import { spoken } from "./spoken.ts";
 import { watchBalances } from "./watch-balances.ts";
 
 // The wire between server and database breaks before and after COMMIT: cut, so that both ends know at once, or

@@ -15,6 +15,9 @@ import { createTestWallet, startTestServer, testEnvironment } from "../server.ts
 
 const docs = resolve(import.meta.dirname, "../../../docs");
 const pages = globSync("**/*.md", { cwd: docs, exclude: ["decisions/**", ".vitepress/**"] }).toSorted();
+/** Their blocks need machines of their own. Each names the test that runs them. */
+const pagesRunElsewhere = ["runbooks/failover.md"];
+const pagesRunHere = pages.filter((page) => !pagesRunElsewhere.includes(page));
 
 const db = await createTestDatabase();
 const server = await startTestServer(db);
@@ -39,7 +42,7 @@ after(async () => {
   await db.drop();
 });
 
-for (const page of pages) {
+for (const page of pagesRunHere) {
   const text = readFileSync(join(docs, page), "utf8");
   const blocks = parseCodeBlocks(text);
   const fences = text.match(/^[ \t>]*(?:`{3}|~{3})/gm) ?? [];
@@ -54,7 +57,7 @@ for (const page of pages) {
 }
 
 test("the blocks that are not run are few, and each says why", () => {
-  const blocks = pages.flatMap((page) => parseCodeBlocks(readFileSync(join(docs, page), "utf8")));
+  const blocks = pagesRunHere.flatMap((page) => parseCodeBlocks(readFileSync(join(docs, page), "utf8")));
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
   assert.deepEqual(reasons, [
     "an address and a key of your own",

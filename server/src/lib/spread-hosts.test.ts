@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { spreadHosts } from "./spread-hosts.ts";
+
+test("an address with a list of hosts is one address for each, and all else is kept", () => {
+  assert.deepEqual(spreadHosts("postgres://role:a%2Cb@db1:5432,db2:5433/pennyblack?sslmode=require"), [
+    "postgres://role:a%2Cb@db1:5432/pennyblack?sslmode=require",
+    "postgres://role:a%2Cb@db2:5433/pennyblack?sslmode=require",
+  ]);
+  assert.deepEqual(spreadHosts("postgresql://db1,db2/x"), ["postgresql://db1/x", "postgresql://db2/x"]);
+  assert.deepEqual(spreadHosts("postgres://role@[::1]:5432/x"), ["postgres://role@[::1]:5432/x"]);
+});
+
+test("libpq's word for the primary may stand in it, and says nothing new", () => {
+  const wanted = "target_session_attrs=read-write";
+  for (const [query, left] of [
+    [`?${wanted}`, ""],
+    [`?${wanted}&sslmode=require`, "?sslmode=require"],
+    [`?sslmode=require&${wanted}`, "?sslmode=require"],
+  ])
+    assert.deepEqual(spreadHosts(`postgres://db1,db2/x${query}`)[1], `postgres://db2/x${left}`);
+});

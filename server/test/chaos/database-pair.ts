@@ -1,0 +1,195 @@
+import { execFile, execFileSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
+import pg from "pg";
+import { choosePort } from "../../src/dev/choose-port.ts";
+import { type Account, findAccount } from "../../src/dev/postgres-programs.ts";
+import { makeCluster } from "../make-cluster.ts";
+import { until } from "../until.ts";
+import { type KeptProcess, keepProcess } from "./kept-process.ts";
+
+// A primary and its replica, each on a disk of its own that can be filled up. What docs/runbooks/failover.md tells a person to
+// do after a failover, `heal` does here with the same commands. Promoting is the business of `npm run failover`.
+
+export interface Node {
+  name: string;
+  port: number;
+  folder: string;
+  data: string;
+  process: KeptProcess;
+  url: string;
+}
+
+export interface DatabasePair {
+  nodes: readonly [Node, Node];
+  /** Why the disks cannot be filled, or nothing if they can. */
+  whyNoDisk: string | undefined;
+  /** The address of a database of the pair, with both hosts. */
+  urlOf(role: string, database: string): string;
+  /** Who is the primary now; of two, the one that was promoted later. */
+  findPrimary(): Promise<Node | undefined>;
+  other(node: Node): Node;
+  /** Until there are a primary and a replica that follows it, and the primary waits for it. Says what had to be done. */
+  heal(): Promise<"nothing" | "waited" | "rebuilt the replica">;
+  close(): Promise<void>;
+}
+
+const settings = [
+  "listen_addresses=127.0.0.1",
+  "unix_socket_directories=",
+  "max_connections=300",
+  "shared_buffers=256MB",
+  "max_wal_size=512MB",
+  "wal_keep_size=256MB",
+  // As in the runbook: a replica looks for its primary, and ends its recovery, ten times a second.
+  "wal_retrieve_retry_interval=100ms",
+  "wal_receiver_timeout=5s",
+  "wal_sender_timeout=5s",
+];
+
+export async function startDatabasePair(home: string, diskMib: number): Promise<DatabasePair> {
+  const account = findAccount();
+  const folders = ["db1", "db2"].map((name) => join(home, name));
+  for (const folder of folders) mkdirSync(folder);
+  const whyNoDisk = folders.map((folder) => mountDisk(folder, diskMib)).find((why) => why !== undefined);
+  // The last resort, should we end without closing.
+  const unmount = (): void => folders.forEach(unmountDisk);
+  process.once("exit", unmount);
+  for (const folder of folders) prepareFolder(folder, account);
+  const { programs } = makeCluster(folders[0] ?? "", account);
+  const tools = { account, programs };
+  const nodes = [await makeNode("db1", home, tools), await makeNode("db2", home, tools)] as const;
+  const [first, second] = nodes;
+  first.process.want();
+  await until("the primary lets us in", async () => (await timelineOf(first)) > 0);
+  await buildReplica(tools, first, second);
+
+  const other = (node: Node): Node => (node === first ? second : first);
+  return {
+    nodes,
+    whyNoDisk,
+    urlOf: (role, database) =>
+      `postgres://${role}@${nodes.map((node) => `127.0.0.1:${node.port}`).join(",")}/${database}`,
+    findPrimary: () => findPrimary(nodes),
+    other,
+    heal: () => heal(nodes, (primary) => buildReplica(tools, primary, other(primary))),
+    async close() {
+      await Promise.all(nodes.map((node) => node.process.retire("SIGQUIT")));
+      unmount();
+      process.removeListener("exit", unmount);
+    },
+  };
+}
+
+async function makeNode(name: string, home: string, { account, programs }: Programs): Promise<Node> {
+  const port = await choosePort({ host: "127.0.0.1" });
+  const folder = join(home, name);
+  const data = join(folder, "data");
+  const process = keepProcess({
+    name,
+    program: join(programs, "postgres"),
+    args: ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
+    account,
+    logFile: join(home, `${name}.log`),
+    folder: home,
+  });
+  return { name, port, folder, data, url: `postgres://postgres@127.0.0.1:${port}/postgres`, process };
+}
+
+async function findPrimary(nodes: readonly Node[]): Promise<Node | undefined> {
+  const timelines = await Promise.all(nodes.map(timelineOf));
+  const latest = Math.max(...timelines);
+  return latest > 0 ? nodes[timelines.indexOf(latest)] : undefined;
+}
+
+type Healed = Awaited<ReturnType<DatabasePair["heal"]>>;
+
+async function heal(nodes: readonly Node[], rebuildReplicaOf: (primary: Node) => Promise<void>): Promise<Healed> {
+  if (await isWhole(nodes)) return "nothing";
+  const deadline = performance.now() + 8_000;
+  while (performance.now() < deadline) {
+    if (await isWhole(nodes)) return "waited";
+    // A host that is dead for good, or another primary, will not follow by itself.
+    const timelines = await Promise.all(nodes.map(timelineOf));
+    if (timelines.every((timeline) => timeline > 0) || nodes.some((node) => !node.process.isWanted())) break;
+    await wait(100);
+  }
+  await until("someone is the primary", async () => (await findPrimary(nodes)) !== undefined, 60_000);
+  const primary = await findPrimary(nodes);
+  if (primary) await rebuildReplicaOf(primary);
+  await until("the replica is waited for", () => isWhole(nodes), 60_000);
+  return "rebuilt the replica";
+}
+
+async function isWhole(nodes: readonly Node[]): Promise<boolean> {
+  const primary = await findPrimary(nodes);
+  if (!primary) return false;
+  const rows = await ask(
+    primary,
+    `select from pg_stat_replication
+     where state = 'streaming' and sync_state = 'sync' and current_setting('synchronous_standby_names') <> ''`,
+  );
+  return rows.length === 1;
+}
+
+interface Programs {
+  account: Account | undefined;
+  programs: string;
+}
+
+/** The commands of the runbook: empty the folder, copy the primary, follow it. */
+async function buildReplica({ account, programs }: Programs, primary: Node, replica: Node): Promise<void> {
+  await replica.process.retire("SIGKILL");
+  rmSync(replica.data, { recursive: true, force: true });
+  const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=pennyblack_replica`;
+  await promisify(execFile)(
+    join(programs, "pg_basebackup"),
+    ["--pgdata", replica.data, "--dbname", source, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"],
+    { ...account, cwd: replica.folder },
+  );
+  replica.process.want();
+}
+
+/** 0 for one that is a replica or away. */
+async function timelineOf(node: Node): Promise<number> {
+  const rows = await ask(
+    node,
+    "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline",
+  );
+  return Number.parseInt(rows[0]?.["timeline"] ?? "0", 16);
+}
+
+async function ask(node: Node, statement: string): Promise<Record<string, string | null>[]> {
+  const client = new pg.Client({ connectionString: node.url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return (await client.query<Record<string, string | null>>(statement)).rows;
+  } catch {
+    return [];
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+function prepareFolder(folder: string, account: Account | undefined): void {
+  if (account) chownSync(folder, account.uid, account.gid);
+  chmodSync(folder, 0o700);
+}
+
+function mountDisk(folder: string, mib: number): string | undefined {
+  if (process.getuid?.() !== 0) return "only root can mount a small disk";
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${mib}m`, "tmpfs", folder], { stdio: "ignore" });
+    return undefined;
+  } catch {
+    return "this machine does not let us mount a small disk";
+  }
+}
+
+function unmountDisk(folder: string): void {
+  const isMounted = readFileSync("/proc/mounts", "utf8").includes(` ${folder} `);
+  if (isMounted) execFileSync("umount", ["--lazy", folder], { stdio: "ignore" });
+}

@@ -1,0 +1,283 @@
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { spoken } from "../crashes/spoken.ts";
+import type { BehaviourName, BehaviourOptions } from "../hostile-upstream.ts";
+import { backEndsOf } from "../private-postgres.ts";
+import { until } from "../until.ts";
+import type { Random } from "./random.ts";
+import type { ChaosServer, World } from "./world.ts";
+
+// What is done to the world. Each kind belongs to a lane; a lane does one thing at a time, and the lanes go on side by
+// side, so that a server dies while its database does.
+
+export interface FaultContext {
+  world: World;
+  random: Random;
+  /** How long a hold lives here. */
+  holdLifeMs: number;
+  /** Counts what was hit, where that is more or less than once per fault. */
+  count: (what: string) => void;
+  signal: AbortSignal;
+}
+
+/** What a fault says that found nobody to hurt; it does not count as one. */
+export const nobodyThere = "nobody was there";
+
+/** Does its work and undoes what does not undo itself. What it says is kept for the history of a violation. */
+export type Fault = (context: FaultContext) => Promise<string>;
+
+export const lanes: Record<string, Record<string, Fault>> = {
+  killers: {
+    server_killed: async (context) => {
+      const [server] = takeServers(context, 1);
+      if (!server) return nobodyThere;
+      context.count("kills");
+      server.process.signal("SIGKILL");
+      await giveBack(context, server);
+      return `server ${server.index}`;
+    },
+  },
+  servers: {
+    server_killed_twice: async (context) => {
+      const servers = takeServers(context, 2);
+      for (const server of servers) {
+        context.count("kills");
+        server.process.signal("SIGKILL");
+      }
+      for (const server of servers) await giveBack(context, server);
+      return `servers ${servers.map(({ index }) => index).join(" and ")}`;
+    },
+    worker_killed: async ({ world, count }) => {
+      count("kills");
+      world.worker.signal("SIGKILL");
+      return "worker";
+    },
+    rolling_restart: async (context) => {
+      const servers = takeServers(context, 3);
+      for (const server of servers) {
+        server.process.signal("SIGTERM");
+        // Until it has stopped; it is ready for as long as it drains.
+        await wait(1_500);
+        await giveBack(context, server);
+      }
+      return `servers ${servers.map(({ index }) => index).join(", ")}`;
+    },
+    clock_jump: async (context) => {
+      const offset = context.random.pick(["+5h", "-5h", "+50s", "-50s", "+25h", "-25h"]);
+      context.world.setClock?.(offset);
+      await pause(context, 4_000);
+      context.world.setClock?.("+0");
+      await wait(1_200);
+      return offset;
+    },
+  },
+  sleepers: {
+    server_paused: async (context) => {
+      const [server] = takeServers(context, 1);
+      if (!server) return nobodyThere;
+      server.process.signal("SIGSTOP");
+      await pause(context, context.holdLifeMs + 5_000);
+      server.process.signal("SIGCONT");
+      await giveBack(context, server);
+      return `server ${server.index}`;
+    },
+  },
+  wires: {
+    cut_before_commit: (context) => plant(context, "cutRequest"),
+    cut_after_commit: (context) => plant(context, "cutAnswer"),
+    silent_before_commit: (context) => plant(context, "swallowRequest"),
+    silent_after_commit: (context) => plant(context, "swallowAnswer"),
+    all_connections_cut: async ({ world, random }) => {
+      const server = random.pick(world.servers);
+      for (const { wire } of server.wires) wire.cut();
+      return `server ${server.index}`;
+    },
+    packets_lost: async (context) => {
+      const server = context.random.pick(context.world.servers);
+      for (const { wire } of server.wires) wire.blackhole(true);
+      await pause(context, context.random.integer(200, 2_500));
+      for (const { wire } of server.wires) {
+        wire.blackhole(false);
+        wire.cut();
+      }
+      return `server ${server.index}`;
+    },
+  },
+  around: {
+    redis_stopped: async (context) => {
+      context.world.redis.signal("SIGSTOP");
+      await pause(context, 2_000);
+      context.world.redis.signal("SIGCONT");
+      return "";
+    },
+    redis_killed: async ({ world, count }) => {
+      count("kills");
+      world.redis.signal("SIGKILL");
+      return "";
+    },
+    redis_wiped: async ({ world }) => {
+      await sayToRedis(world.redisPort, "FLUSHALL");
+      return "";
+    },
+    redis_slow: async (context) => {
+      for (let round = 0; round < 20; round += 1) {
+        context.world.redisWire.pause();
+        await wait(context.random.integer(10, 120));
+        context.world.redisWire.resume();
+        await wait(20);
+      }
+      return "";
+    },
+    upstream_fault: upstreamFault,
+    other_upstream_fault: otherUpstreamFault,
+    both_upstreams_fault: async (context) =>
+      (await Promise.all([upstreamFault(context), otherUpstreamFault(context)])).join(", "),
+  },
+  database: {
+    back_end_killed: async ({ world, random, count }) => {
+      const primary = await world.pair.findPrimary();
+      if (!primary) return nobodyThere;
+      const name = random.pick(["pennyblack ledger", "pennyblack tenant", "pennyblack worker"]);
+      const [victim] = await backEndsOf(primary.url, name).catch(() => []);
+      if (victim === undefined) return nobodyThere;
+      count("kills");
+      process.kill(victim, "SIGKILL");
+      return `${primary.name} ${name}, ${await world.pair.heal()}`;
+    },
+    primary_killed: async ({ world, count }) => {
+      const primary = await world.pair.findPrimary();
+      if (!primary) return nobodyThere;
+      count("kills");
+      await primary.process.retire("SIGKILL");
+      await until("the replica is promoted", async () => (await world.pair.findPrimary()) !== undefined, 60_000);
+      return `${primary.name}, ${await world.pair.heal()}`;
+    },
+    replica_killed: async ({ world, count }) => {
+      const primary = await world.pair.findPrimary();
+      if (!primary) return nobodyThere;
+      const replica = world.pair.other(primary);
+      count("kills");
+      replica.process.signal("SIGKILL");
+      return `${replica.name}, ${await world.pair.heal()}`;
+    },
+    disk_full: async (context) => {
+      const primary = await context.world.pair.findPrimary();
+      if (!primary) return nobodyThere;
+      const ballast = join(primary.folder, "ballast");
+      const mib = fillDisk(ballast);
+      await pause(context, context.random.integer(1_000, 4_000));
+      rmSync(ballast);
+      return `${primary.name}, ${mib} MiB, ${await context.world.pair.heal()}`;
+    },
+  },
+};
+
+/** Kinds that cannot run on this machine, and why. */
+export function skippedKinds(world: World): Record<string, string> {
+  return {
+    ...(world.setClock ? {} : { clock_jump: "libfaketime is not installed and cannot be" }),
+    ...(world.pair.whyNoDisk ? { disk_full: world.pair.whyNoDisk } : {}),
+  };
+}
+
+/** Servers that nobody else is doing something to, at most as many. */
+function takeServers({ world, random }: FaultContext, most: number): ChaosServer[] {
+  const taken = random.shuffle(world.servers.filter((server) => !server.isBusy)).slice(0, most);
+  for (const server of taken) server.isBusy = true;
+  return taken;
+}
+
+/** When it serves again. */
+async function giveBack({ world, signal }: FaultContext, server: ChaosServer): Promise<void> {
+  await until(`server ${server.index} is back`, async () => signal.aborted || (await world.isReady(server)), 90_000);
+  server.isBusy = false;
+}
+
+type Plant = "cutRequest" | "cutAnswer" | "swallowRequest" | "swallowAnswer";
+
+async function plant(context: FaultContext, how: Plant): Promise<string> {
+  const { world, random, count } = context;
+  const verb = random.pick(["hold", "hold", "capture", "capture", "release"] as const);
+  const server = random.pick(world.servers);
+  const primary = await world.pair.findPrimary();
+  const wire = server.wires.find(({ node }) => node === primary)?.wire;
+  if (!wire) return nobodyThere;
+  const hit = wire[how](spoken[verb]).then(() => count(`${how} ${verb}`));
+  await Promise.race([hit, pause(context, 3_000)]);
+  return `server ${server.index} ${verb}`;
+}
+
+const upstreamFaults: [BehaviourName, BehaviourOptions?][] = [
+  ["status_503"],
+  ["status_500"],
+  ["status_429", { headers: { "retry-after": "1" } }],
+  ["status_404"],
+  ["wrong_types"],
+  ["wrong_content_type"],
+  ["no_bytes"],
+  ["slow_drip"],
+  ["stall_in_body"],
+  ["reset_before_headers"],
+  ["reset_on_reused_socket"],
+  ["refused"],
+  ["hang_up_on_accept"],
+  ["slow_headers", { everyMs: 1_500 }],
+  ["redirect"],
+  ["second_answer"],
+];
+
+/** As it is when nothing is wrong with it. */
+export const calmUpstream = ["slow_headers", { everyMs: 15 }] as const;
+
+async function upstreamFault(context: FaultContext): Promise<string> {
+  const [name, options] = context.random.pick(upstreamFaults);
+  await context.world.upstream.behave(name, options);
+  context.count(`upstream ${name}`);
+  await pause(context, context.random.integer(300, 1_500));
+  await context.world.upstream.behave(...calmUpstream);
+  return name;
+}
+
+async function otherUpstreamFault(context: FaultContext): Promise<string> {
+  const name = context.random.pick(["throttled", "down", "malformed", "invalid-shape", "empty-account", "empty"]);
+  context.world.otherUpstream.serve("brave", name);
+  context.count(`other upstream ${name}`);
+  await pause(context, context.random.integer(300, 1_500));
+  context.world.otherUpstream.serve("brave", "ok");
+  return name;
+}
+
+async function pause({ signal }: FaultContext, ms: number): Promise<void> {
+  await wait(ms, undefined, { signal }).catch(() => undefined);
+}
+
+/** Says how many MiB it took. */
+function fillDisk(file: string): number {
+  const descriptor = openSync(file, "w");
+  const chunk = Buffer.alloc(1 << 20, 1);
+  let mib = 0;
+  try {
+    for (;;) {
+      if (writeSync(descriptor, chunk) < chunk.length) break;
+      mib += 1;
+    }
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  return mib;
+}
+
+function sayToRedis(port: number, command: string): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => socket.end(`${command}\r\nQUIT\r\n`));
+    socket.resume();
+    // It may be stopped or dead just now.
+    socket.once("error", () => resolve());
+    socket.once("close", () => resolve());
+    socket.setTimeout(1_000, () => socket.destroy());
+  });
+}
