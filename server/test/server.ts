@@ -85,11 +85,13 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
 }
 
 /** The settings of a server over a test database, in this process or in one of its own. */
-export function testEnvironment(db: Pick<TestDatabase, "ledgerUrl" | "tenantUrl">): Record<string, string> {
+export function testEnvironment(
+  db: Pick<TestDatabase, "ledgerUrl" | "tenantUrl"> & Partial<Pick<TestDatabase, "peopleUrl">>,
+): Record<string, string> {
   return {
     DATABASE_URL: db.ledgerUrl,
     PENNYBLACK_TENANT_DATABASE_URL: db.tenantUrl,
-    PENNYBLACK_PEOPLE_DATABASE_URL: db.peopleUrl,
+    ...(db.peopleUrl !== undefined && { PENNYBLACK_PEOPLE_DATABASE_URL: db.peopleUrl }),
     PENNYBLACK_SECRET: testSecret,
     PENNYBLACK_KEY_PEPPERS: `1:${testPepper.bytes.toString("base64")}`,
     PENNYBLACK_PUBLIC_URL: "http://search.test",
