@@ -16,7 +16,7 @@ import { createOpsServer } from "./http/ops-server.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
 import { keyRoutes } from "./keys/key-routes.ts";
-import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
+import { createKeys, type Enter, type KeyMode, type Keys, type Pepper } from "./keys/keys.ts";
 import { noteKeyUses } from "./keys/note-uses.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
@@ -82,7 +82,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keyUses = noteKeyUses(ledgerPool);
   const keys = createKeys(ledgerPool, config.keyPeppers, keyUses.note);
-  const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
+  const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch, onResult: metrics.timeLedger });
   metrics.watchWaiting(() => ledger.waiting());
 
   const tally = createTally({ db: ledgerPool, log });
@@ -115,6 +115,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     log,
     whenStopping: () => state,
     onAnswer: (request, reply) => noteAnswer(metrics, request, reply),
+    onNoAnswer: (request, reply, error) => noteNoAnswer(metrics, request, reply, error),
   });
   const ops = createOpsServer({
     log,
@@ -251,14 +252,26 @@ interface SearchWiring {
 
 function searchParts(wiring: SearchWiring): SearchParts {
   const { config, log, metrics, keys, ledger, enterLimits, router, ranking, tally } = wiring;
-  const release = (request: ReleaseRequest): Promise<void> =>
+  const release = (request: ReleaseRequest, mode?: KeyMode): Promise<void> =>
     ledger.release(request).then(
-      () => undefined,
+      ({ state }) => {
+        if (state === "released" && mode === "live") metrics.countReleased();
+      },
       (err: unknown) => log.warn({ err, searchId: request.searchId }, "a hold was left to expire"),
     );
   return {
     authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
-    enterLimits,
+    async enterLimits(key) {
+      const place = await enterLimits(key);
+      const leaveSearches = metrics.enterSearch();
+      return {
+        ...place,
+        leave() {
+          place.leave();
+          leaveSearches();
+        },
+      };
+    },
     queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
     findHits: createFindHits({
       live: router.ask,
@@ -321,6 +334,14 @@ function noteReload(faults: string[], { metrics, log }: Pick<SearchWiring, "metr
   metrics.setLensFaults(faults.length);
   if (faults.length === 0) log.info("read the lenses anew");
   else log.error({ faults: faults.slice(0, 20) }, "the lenses have faults; the old ones stay");
+}
+
+/** The caller has gone, or what became of its money could not be learned. */
+function noteNoAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply, err: unknown): void {
+  const isUnknown = err instanceof NoAnswer && err.cause instanceof OutcomeUnknown;
+  const outcome = isUnknown ? "outcome_unknown" : "caller_left";
+  if (request.routeOptions.url === "/v1/search") metrics.countSearch(outcome, reply.elapsedTime / 1_000);
+  request.log.info({ err, outcome }, "closed without an answer");
 }
 
 function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {

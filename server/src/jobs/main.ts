@@ -3,20 +3,21 @@ import { ConfigFaults, readConfig, workerSettings } from "../config.ts";
 import { findMigrationFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
+import { readReplicas } from "../db/replicas.ts";
 import { createOpsServer } from "../http/ops-server.ts";
 import { chargeCards } from "../payments/charge-cards.ts";
 import { comparePayments } from "../payments/compare-payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { createLog } from "../telemetry/log.ts";
-import { createMetrics } from "../telemetry/metrics.ts";
-import { recountUsage, rollUpUsage } from "../usage/usage.ts";
+import { createWorkerMetrics } from "../telemetry/worker-metrics.ts";
+import { readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
-import { keepReport } from "../wallet/keep-report.ts";
+import { keepReport, readLastReport } from "../wallet/keep-report.ts";
 import { reconcile } from "../wallet/reconcile.ts";
 import { expireHolds } from "../wallet/statements.ts";
 import { createSender } from "../webhooks/deliver.ts";
 import { createMailer, sendMail } from "../webhooks/mail.ts";
-import { forgetEvents, sendWebhooks, type WebhookParts } from "../webhooks/webhooks.ts";
+import { forgetEvents, readWebhookLag, sendWebhooks, type WebhookParts } from "../webhooks/webhooks.ts";
 import { startWorker } from "./start-worker.ts";
 import { createTasks, crontab, type PaymentTasks } from "./tasks.ts";
 
@@ -24,7 +25,7 @@ import { createTasks, crontab, type PaymentTasks } from "./tasks.ts";
 
 const config = readConfigOrExit();
 const log = createLog(config.logLevel);
-const metrics = createMetrics();
+const metrics = createWorkerMetrics();
 let isStopping = false;
 
 const pool = openPool("pennyblack worker", 60_000);
@@ -59,25 +60,35 @@ const webhooks: WebhookParts = {
 if (config.webhooksAllowPrivate) {
   log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks may reach private addresses. Never in production");
 }
+metrics.watchDatabase(async () => ({
+  reconciliation: await readLastReport(pool),
+  partitionDaysAhead: await partitionDaysAhead(pool),
+  webhookLagSeconds: await readWebhookLag(pool),
+  usageLagSeconds: await readUsageLag(pool),
+  replicas: await readReplicas(pool),
+}));
+const tasks = createTasks({
+  log,
+  metrics,
+  expireHolds: (most) => expireHolds(pool, most),
+  expireForgottenHolds: (most) => expireHolds(pool, most, true),
+  forgetAnswers: (most) => forgetAnswers(pool, most),
+  forgetRuns: (most) => forgetRuns(pool, most),
+  forgetEvents: (most) => forgetEvents(pool, most),
+  sendWebhooks: (signal) => sendWebhooks(webhooks, signal),
+  sendMail: trySendMail,
+  makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
+  partitionDaysAhead: () => partitionDaysAhead(pool),
+  rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
+  recountUsage: (signal) => recountUsage(patientPool, signal),
+  findDifferences,
+  payments: createPaymentTasks(),
+});
+metrics.watchTasks(Object.keys(tasks));
 const worker = await startWorker({
   databaseUrl: config.directDatabaseUrl,
-  tasks: createTasks({
-    log,
-    metrics,
-    expireHolds: (most) => expireHolds(pool, most),
-    expireForgottenHolds: (most) => expireHolds(pool, most, true),
-    forgetAnswers: (most) => forgetAnswers(pool, most),
-    forgetRuns: (most) => forgetRuns(pool, most),
-    forgetEvents: (most) => forgetEvents(pool, most),
-    sendWebhooks: (signal) => sendWebhooks(webhooks, signal),
-    sendMail: trySendMail,
-    makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
-    partitionDaysAhead: () => partitionDaysAhead(pool),
-    rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
-    recountUsage: (signal) => recountUsage(patientPool, signal),
-    findDifferences,
-    payments: createPaymentTasks(),
-  }),
+  tasks,
+  onTask: metrics.noteTask,
   crontab,
   first: {
     sweep: 0,

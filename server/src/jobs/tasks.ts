@@ -1,14 +1,15 @@
+import type { Micros } from "../lib/money.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 import type { Tasks } from "./start-worker.ts";
 
 /** What the jobs do, handed in by main.ts: a job knows when and how often, not how. */
 export interface TaskParts {
   log: Log;
-  metrics: Pick<Metrics, "countSwept" | "setReconciliation" | "setPartitionDays" | "countUsageCorrections">;
+  metrics: Pick<WorkerMetrics, "countSwept" | "countUsageCorrections">;
   /** Each ends, deletes or makes at most as many as it is told and says how many it did. */
-  expireHolds: (most: number) => Promise<number>;
-  expireForgottenHolds: (most: number) => Promise<number>;
+  expireHolds: (most: number) => Promise<{ holds: number; micros: Micros }>;
+  expireForgottenHolds: (most: number) => Promise<{ holds: number; micros: Micros }>;
   forgetAnswers: (most: number) => Promise<number>;
   forgetRuns: (most: number) => Promise<number>;
   forgetEvents: (most: number) => Promise<number>;
@@ -69,18 +70,21 @@ export const crontab = [
 
 export function createTasks(parts: TaskParts): Tasks {
   const { log, metrics } = parts;
+  const counted = (expire: TaskParts["expireHolds"]) => async (most: number) => {
+    const swept = await expire(most);
+    metrics.countSwept(swept);
+    return swept.holds;
+  };
   return {
     async sweep({ schedule, signal }) {
-      const ended = await untilNone(parts.expireHolds, signal);
+      const ended = await untilNone(counted(parts.expireHolds), signal);
       if (ended > 0) log.info({ holds: ended }, "expired holds whose life was over");
-      metrics.countSwept(ended);
       await schedule("sweep", sweepEveryMs);
     },
 
     async sweep_thoroughly({ schedule, signal }) {
-      const ended = await untilNone(parts.expireForgottenHolds, signal);
+      const ended = await untilNone(counted(parts.expireForgottenHolds), signal);
       if (ended > 0) log.warn({ holds: ended }, "expired holds that the sweeper had passed by");
-      metrics.countSwept(ended);
       // The hours they were held in are counted already.
       if (ended > 0) await schedule("recount_usage", 0);
     },
@@ -98,7 +102,6 @@ export function createTasks(parts: TaskParts): Tasks {
 
     async reconcile() {
       const { count, examples } = await parts.findDifferences();
-      metrics.setReconciliation(count);
       if (count === 0) log.info("the books are right");
       else log.error({ count, examples }, "the books do not add up");
     },
@@ -106,7 +109,6 @@ export function createTasks(parts: TaskParts): Tasks {
     async partitions() {
       const made = await parts.makePartitions(partitionDays);
       const days = await parts.partitionDaysAhead();
-      metrics.setPartitionDays(days);
       if (made > 0) log.info({ made, days }, "made partitions");
       if (days < fewestPartitionDays) log.warn({ days }, "partitions are running out");
     },

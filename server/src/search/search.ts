@@ -71,7 +71,7 @@ async function searchFor(
         return { ...encodeAnswer(input, results, claim), provider, facts };
       })
       .catch(async (failure: unknown) => {
-        await parts.release({ ...hold, outcome: outcomeOf(failure) });
+        await parts.release({ ...hold, outcome: outcomeOf(failure) }, caller.mode);
         throw failure;
       });
 
@@ -120,7 +120,7 @@ export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
   findHits: FindHits;
   rank(hits: Hit[], input: SearchInput): Ranked<SearchResult>;
   /** Never rejects: what could not be released expires by itself. */
-  release(request: ReleaseRequest): Promise<void>;
+  release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
   /** Called for every paid search, whether or not its caller is still there to hear of it. */
   noteCharge(answer: SearchAnswer): void;
   /** Called for every request of a known caller that has no hold to be found by: refused before it, or replayed. */
