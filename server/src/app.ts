@@ -1,7 +1,7 @@
 import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { listAccounts } from "./accounts/accounts.ts";
 import type { Config, serverSettings } from "./config.ts";
 import { openConnections } from "./connections.ts";
@@ -9,7 +9,7 @@ import { LaneFull, NeverSent, OutcomeUnknown } from "./db/lane.ts";
 import type { Pool } from "./db/pool.ts";
 import { docsRoutes } from "./docs-site/docs-site.ts";
 import { readCredential } from "./http/credentials.ts";
-import { createHttpServer, problemOf } from "./http/http-server.ts";
+import { createHttpServer } from "./http/http-server.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import { describeRoutes } from "./http/openapi.ts";
 import { createOpsServer } from "./http/ops-server.ts";
@@ -20,6 +20,7 @@ import { createKeys, type Enter, type KeyMode, type Keys, type Pepper } from "./
 import { noteKeyUses } from "./keys/note-uses.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
+import { noteAnswer, noteNoAnswer } from "./note-answer.ts";
 import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
 import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
 import { createStripe } from "./payments/stripe.ts";
@@ -334,30 +335,4 @@ function noteReload(faults: string[], { metrics, log }: Pick<SearchWiring, "metr
   metrics.setLensFaults(faults.length);
   if (faults.length === 0) log.info("read the lenses anew");
   else log.error({ faults: faults.slice(0, 20) }, "the lenses have faults; the old ones stay");
-}
-
-/** The caller has gone, or what became of its money could not be learned. */
-function noteNoAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply, err: unknown): void {
-  const isUnknown = err instanceof NoAnswer && err.cause instanceof OutcomeUnknown;
-  const outcome = isUnknown ? "outcome_unknown" : "caller_left";
-  if (request.routeOptions.url === "/v1/search") metrics.countSearch(outcome, reply.elapsedTime / 1_000);
-  request.log.info({ err, outcome }, "closed without an answer");
-}
-
-function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = problemOf(request);
-  const charge = String(reply.getHeader("wallet-charge") ?? "");
-  const outcome = problem?.code ?? "ok";
-  if (request.routeOptions.url === "/v1/search") {
-    metrics.countSearch(outcome, reply.elapsedTime / 1_000);
-  }
-  const line = {
-    status: reply.statusCode,
-    outcome,
-    route: request.routeOptions.url,
-    ms: Math.round(reply.elapsedTime),
-    charge,
-  };
-  if (problem && problem.status >= 500) request.log.warn({ ...line, err: problem.cause }, "failed");
-  else request.log.info(line, "answered");
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { readBody } from "../http/read-body.ts";
 import type { Route } from "../http/route.ts";
+import type { KeyMode } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import { type ProblemCode, problemCodes } from "../problems.ts";
 import { searchRequestSchema } from "./parse-search.ts";
@@ -61,6 +62,13 @@ export function searchRoutes(parts: SearchParts): Route[] {
   ];
 }
 
+const modes = new WeakMap<FastifyRequest, KeyMode>();
+
+/** The mode of the key that a search came with, if it got as far as being looked up. */
+export function modeOf(request: FastifyRequest): KeyMode | undefined {
+  return modes.get(request);
+}
+
 async function answerSearch(parts: SearchParts, request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
   const steps = startSteps();
   const left = new AbortController();
@@ -77,6 +85,7 @@ async function answerSearch(parts: SearchParts, request: FastifyRequest, reply: 
         steps,
         readBody: () => readBody(request.raw),
         signal: left.signal,
+        noteCaller: ({ mode }) => void modes.set(request, mode),
         tell: (headers) => void reply.headers(headers),
       },
       parts,

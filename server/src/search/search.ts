@@ -25,6 +25,7 @@ import type { Steps } from "./steps.ts";
 
 export async function search(request: SearchRequest, parts: SearchParts): Promise<SearchAnswer> {
   const caller = await request.steps.time("auth", parts.authenticate(request));
+  request.noteCaller(caller);
   const progress = { isHeld: false };
   return searchFor(caller, request, parts, progress).catch((failure: unknown) => {
     if (!progress.isHeld) parts.noteUnheld(caller, outcomeOf(failure));
@@ -98,6 +99,8 @@ export interface SearchRequest {
   readBody(): Promise<Buffer>;
   /** Fires when the caller has gone. */
   signal: AbortSignal;
+  /** Whose request it is, as soon as that is known: for the operator's counts. */
+  noteCaller(caller: Principal): void;
   /** Headers of the answer, whatever the answer will be. */
   tell(headers: Record<string, string>): void;
 }

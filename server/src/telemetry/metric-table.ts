@@ -1,4 +1,4 @@
-import { problemCodes } from "../problems.ts";
+import { isProblemCode, problemCodes, problemRow } from "../problems.ts";
 
 // Every metric there is, its unit and what its labels can say: the instruments, docs/metrics.md and the tests come from
 // it. A label is a word from one of our own tables, never from a caller, so the number of series has an end.
@@ -24,7 +24,12 @@ export const metricTable = {
     of: "server",
     unit: "searches",
     help: "Searches by outcome: ok, a problem code, or how the connection ended without an answer.",
-    labels: { outcome: ["ok", "caller_left", "outcome_unknown", ...problemCodes] },
+    labels: {
+      outcome: ["ok", "caller_left", "outcome_unknown", ...problemCodes],
+      // Nobody, before the key is known.
+      mode: ["live", "test", "nobody"],
+      fault: ["none", "ours", "upstream", "caller"],
+    },
   },
   pennyblack_searches_in_flight: {
     kind: "gauge",
@@ -214,6 +219,15 @@ export const metricTable = {
 } as const satisfies Record<string, MetricRow>;
 
 export type MetricName = keyof typeof metricTable;
+
+/** Whose fault it is that a search ended this way. Alerts are about ours and the upstreams'. */
+export function faultOf(outcome: string): (typeof metricTable.pennyblack_searches.labels.fault)[number] {
+  if (outcome === "ok") return "none";
+  if (outcome === "outcome_unknown") return "ours";
+  if (!isProblemCode(outcome) || problemRow(outcome).status < 500) return "caller";
+  // No upstream had a part in that one: there is none.
+  return outcome.startsWith("upstream_") && outcome !== "upstream_not_configured" ? "upstream" : "ours";
+}
 
 const bounds: Record<Bound, string> = {
   upstreams: "the providers that are configured",

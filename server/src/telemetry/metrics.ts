@@ -1,11 +1,11 @@
 import { priceMicros } from "../lib/money.ts";
 import { createMeter } from "./meter.ts";
-import { metricTable } from "./metric-table.ts";
+import { faultOf, metricTable } from "./metric-table.ts";
 import { createUpstreamMetrics, type UpstreamMetrics } from "./upstream-metrics.ts";
 
 /** What a server counts. Labels are words from our own tables, never from a caller. */
 export interface Metrics extends UpstreamMetrics {
-  countSearch: (outcome: string, seconds: number) => void;
+  countSearch: (search: { outcome: string; mode: SearchMode; seconds: number }) => void;
   /** Call the answer when the search has ended. */
   enterSearch: () => () => void;
   countCaptured: () => void;
@@ -20,6 +20,9 @@ export interface Metrics extends UpstreamMetrics {
   /** In Prometheus' text format. */
   render: () => Promise<string>;
 }
+
+/** Of the key; a caller that was never known is nobody. */
+export type SearchMode = (typeof metricTable.pennyblack_searches.labels.mode)[number];
 
 export function createMetrics(): Metrics {
   const meter = createMeter();
@@ -36,7 +39,8 @@ export function createMetrics(): Metrics {
 
   // From the start: Prometheus sees a counter rise only from a value it has seen before, so the first loss of all, or
   // the first failure of a kind, would not be one.
-  for (const outcome of metricTable.pennyblack_searches.labels.outcome) searches.add(0, { outcome });
+  for (const outcome of metricTable.pennyblack_searches.labels.outcome)
+    searches.add(0, { outcome, mode: "live", fault: faultOf(outcome) });
   for (const reason of metricTable.pennyblack_lost_captures.labels.reason) lost.add(0, { reason });
   for (const money of [captured, released]) money.add(0);
   lensFaults.record(0);
@@ -46,8 +50,8 @@ export function createMetrics(): Metrics {
 
   return {
     ...createUpstreamMetrics(meter),
-    countSearch(outcome, tookSeconds) {
-      searches.add(1, { outcome });
+    countSearch({ outcome, mode, seconds: tookSeconds }) {
+      searches.add(1, { outcome, mode, fault: faultOf(outcome) });
       seconds.record(tookSeconds);
     },
     enterSearch() {
