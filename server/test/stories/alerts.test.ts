@@ -60,7 +60,9 @@ test("an alert that never fires, or always does, fails its tests", { skip }, () 
 });
 
 test("a rule names only metrics that exist, by labels and words that they have", () => {
-  const rows = new Map((Object.keys(metricTable) as MetricName[]).map((name) => [exposedName(name), metricTable[name]]));
+  const rows = new Map(
+    (Object.keys(metricTable) as MetricName[]).map((name) => [exposedName(name), metricTable[name]]),
+  );
   for (const [, name = "", matchers = ""] of rules.matchAll(/\b(pennyblack_\w+)(?:\{([^}]*)\})?/g)) {
     const row: MetricRow | undefined = rows.get(name);
     assert.ok(row, `${name} is no metric`);
