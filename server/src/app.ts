@@ -1,5 +1,6 @@
 import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { listAccounts } from "./accounts/accounts.ts";
@@ -39,6 +40,7 @@ import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { startTracing, type Tracing } from "./telemetry/tracing.ts";
 import { createTally, readMargin, type Tally } from "./usage/usage.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
@@ -83,7 +85,17 @@ export function createApp(config: ServerConfig, log: Log): App {
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keyUses = noteKeyUses(ledgerPool);
   const keys = createKeys(ledgerPool, config.keyPeppers, keyUses.note);
-  const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch, onResult: metrics.timeLedger });
+  const tracing = traceSearches(config);
+  const ledger = createLedger(ledgerPool, {
+    onBatch(kind, searches) {
+      metrics.countBatch(kind, searches.length);
+      return tracing?.startBatch(
+        kind,
+        searches.map(({ searchId }) => searchId),
+      );
+    },
+    onResult: metrics.timeLedger,
+  });
   metrics.watchWaiting(() => ledger.waiting());
 
   const tally = createTally({ db: ledgerPool, log });
@@ -103,7 +115,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
   const routes: Route[] = [
-    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally })),
+    ...searchRoutes(searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally, tracing })),
     ...lensRoutes(lenses, config.publicUrl),
     ...managementRoutes(config, log, management),
   ];
@@ -143,6 +155,8 @@ export function createApp(config: ServerConfig, log: Log): App {
       await keyUses.close();
       await tally.close();
       await connections.close();
+      // A collector that is away must not keep a server from leaving.
+      await Promise.race([tracing?.close(), wait(2_000, undefined, { ref: false })]).catch(() => undefined);
       await ops.close();
     },
   };
@@ -249,10 +263,17 @@ interface SearchWiring {
   router: Router;
   ranking: Ranking;
   tally: Tally;
+  tracing: Tracing | undefined;
+}
+
+/** Off unless somebody collects traces. */
+function traceSearches({ otlpEndpoint, tracesSampler, tracesRatio }: ServerConfig): Tracing | undefined {
+  if (otlpEndpoint === undefined) return undefined;
+  return startTracing({ endpoint: otlpEndpoint, sampler: tracesSampler, ratio: tracesRatio, version });
 }
 
 function searchParts(wiring: SearchWiring): SearchParts {
-  const { config, log, metrics, keys, ledger, enterLimits, router, ranking, tally } = wiring;
+  const { config, log, metrics, keys, ledger, enterLimits, router, ranking, tally, tracing } = wiring;
   const release = (request: ReleaseRequest, mode?: KeyMode): Promise<void> =>
     ledger.release(request).then(
       ({ state }) => {
@@ -301,6 +322,7 @@ function searchParts(wiring: SearchWiring): SearchParts {
     },
     release,
     noteUnheld: tally.noteUnheld,
+    startTrace: tracing?.startSearch,
     noteCharge({ charge, provider }) {
       if (charge === 0n) return;
       metrics.countCaptured();

@@ -17,6 +17,7 @@ import {
   required,
   secretBytes,
   secretWord,
+  share,
   together,
   topUpAmount,
   topUpMost,
@@ -83,6 +84,9 @@ export const serverSettings = [
   "drainMs",
   "webhooksAllowPrivate",
   "logLevel",
+  "otlpEndpoint",
+  "tracesSampler",
+  "tracesRatio",
 ] as const;
 
 export const workerSettings = [
@@ -180,6 +184,19 @@ const settings = {
     variable: "PENNYBLACK_LOG_LEVEL",
     read: withDefault("info", oneOf("debug", "info", "warn", "error", "silent")),
   },
+  /** A collector of traces, over OTLP and HTTP; /v1/traces is below it. Without it nothing is traced. */
+  otlpEndpoint: { variable: "OTEL_EXPORTER_OTLP_ENDPOINT", read: optional(httpUrl) },
+  /** Which searches are traced, by the names that OpenTelemetry gives the choices. */
+  tracesSampler: {
+    variable: "OTEL_TRACES_SAMPLER",
+    read: withDefault(
+      "parentbased_always_on",
+      oneOf(
+        ...["", "parentbased_"].flatMap((who) => ["always_on", "always_off", "traceidratio"].map((what) => who + what)),
+      ),
+    ),
+  },
+  tracesRatio: { variable: "OTEL_TRACES_SAMPLER_ARG", read: withDefault(1, share) },
 } as const;
 
 /** What the command line and the MCP server read; a person may have both in one shell. */

@@ -77,7 +77,8 @@ export interface Ledger {
 }
 
 export interface LedgerOptions {
-  onBatch?: (kind: LedgerKind, size: number) => void;
+  /** When a statement is sent; what it returns, when its outcome is known. */
+  onBatch?: (kind: LedgerKind, searches: readonly Hold[]) => (() => void) | undefined;
   /** From the wish to its result, waiting included, also if it failed. */
   onResult?: (kind: LedgerKind, seconds: number) => void;
 }
@@ -104,7 +105,7 @@ export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
       send: (items) => send(pool, items),
       ownerOf,
       patienceMs,
-      onBatch: (size) => options.onBatch?.(kind, size),
+      onBatch: (items) => options.onBatch?.(kind, items),
     });
 
   const holds = [0, 1].map(() => lane("hold", 3_000, holdBatch));

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** An upstream that answers a question when it is told to, and all others at once or after a short while. */
@@ -11,6 +11,8 @@ export interface PatientUpstream {
   answer(query: string, status?: number): void;
   /** How long the others take, at most: chance decides, so that searches are in every step at once. */
   longestMs: number;
+  /** Of every request so far. */
+  headers: IncomingHttpHeaders[];
   close(): Promise<void>;
 }
 
@@ -18,6 +20,7 @@ export async function startPatientUpstream(): Promise<PatientUpstream> {
   const patient = new Set<string>();
   const waiting = new Map<string, ServerResponse>();
   const server = createServer((request, response) => {
+    upstream.headers.push(request.headers);
     const query = new URL(request.url ?? "/", "http://upstream.invalid").searchParams.get("q") ?? "";
     if (patient.has(query)) waiting.set(query, response);
     else setTimeout(() => send(response, query, 200), Math.random() * upstream.longestMs);
@@ -30,6 +33,7 @@ export async function startPatientUpstream(): Promise<PatientUpstream> {
   const upstream: PatientUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     longestMs: 0,
+    headers: [],
     keepWaiting: (query) => void patient.add(query),
     isWaiting: (query) => waiting.has(query),
     answer(query, status = 200) {
