@@ -99,6 +99,8 @@ export const workerSettings = [
   "webhooksAllowPrivate",
   "smtpUrl",
   "mailFrom",
+  "retentionDays",
+  "archive",
   "stripeSecretKey",
   "stripeUrl",
   "logLevel",
@@ -180,6 +182,12 @@ const settings = {
   /** "smtps://user:password@mail.example": without it, nobody is told by e-mail. */
   smtpUrl: { variable: "PENNYBLACK_SMTP_URL", read: together("PENNYBLACK_MAIL_FROM", urlOf("smtp:", "smtps:")) },
   mailFrom: { variable: "PENNYBLACK_MAIL_FROM", read: together("PENNYBLACK_SMTP_URL", mailAddress) },
+  /** Searches and entries that are older are archived and leave the database. Without it everything stays. */
+  retentionDays: {
+    variable: "PENNYBLACK_RETENTION_DAYS",
+    read: together("PENNYBLACK_ARCHIVE", integer(35, 36_500)),
+  },
+  archive: { variable: "PENNYBLACK_ARCHIVE", read: together("PENNYBLACK_RETENTION_DAYS", (text) => text) },
   logLevel: {
     variable: "PENNYBLACK_LOG_LEVEL",
     read: withDefault("info", oneOf("debug", "info", "warn", "error", "silent")),

@@ -14,6 +14,7 @@ import { readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
 import { keepReport, readLastReport } from "../wallet/keep-report.ts";
 import { reconcile } from "../wallet/reconcile.ts";
+import { dropOldDays } from "../wallet/retain.ts";
 import { expireHolds } from "../wallet/statements.ts";
 import { createSender } from "../webhooks/deliver.ts";
 import { createMailer, sendMail } from "../webhooks/mail.ts";
@@ -82,6 +83,7 @@ const tasks = createTasks({
   rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
   recountUsage: (signal) => recountUsage(patientPool, signal),
   findDifferences,
+  dropOldDays: dropOldDaysWhereWanted(),
   payments: createPaymentTasks(),
 });
 metrics.watchTasks(Object.keys(tasks));
@@ -147,6 +149,11 @@ async function findDifferences(): Promise<{ count: number; examples: string[] }>
     sample.map(({ subject, expected, actual }) => `${name}: ${subject}: expected ${expected}, is ${actual}`),
   );
   return { count: checks.reduce((sum, check) => sum + check.differing, 0), examples };
+}
+
+function dropOldDaysWhereWanted(): ((signal: AbortSignal) => ReturnType<typeof dropOldDays>) | undefined {
+  const { retentionDays: days, archive: folder } = config;
+  return days && folder ? (signal) => dropOldDays(patientPool, { days, folder }, signal) : undefined;
 }
 
 function createPaymentTasks(): PaymentTasks | undefined {

@@ -23,6 +23,8 @@ export interface TaskParts {
   sendMail: (most: number) => Promise<number>;
   /** How often the books say something else than the searches, with a few examples. */
   findDifferences: () => Promise<{ count: number; examples: string[] }>;
+  /** Archives and drops days that are over, where the operator wants that. */
+  dropOldDays?: ((signal: AbortSignal) => Promise<{ day: string }[]>) | undefined;
   /** Nothing where no payment processor is configured. */
   payments?: PaymentTasks | undefined;
 }
@@ -60,6 +62,7 @@ export const crontab = [
   "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
   "17 * * * * reconcile ?jobKey=reconcile",
   "23 3 * * * partitions ?jobKey=partitions",
+  "53 3 * * * retention ?jobKey=retention",
   "*/10 * * * * forget ?jobKey=forget",
   "* * * * * roll_up_usage ?jobKey=roll_up_usage",
   "41 4 * * * recount_usage ?jobKey=recount_usage",
@@ -112,6 +115,11 @@ export function createTasks(parts: TaskParts): Tasks {
       if (made > 0) log.info({ made, days }, "made partitions");
       if (days < fewestPartitionDays) log.warn({ days }, "partitions are running out");
     },
+
+    retention: alone(async ({ signal }) => {
+      const closed = (await parts.dropOldDays?.(signal)) ?? [];
+      for (const each of closed) log.info(each, "archived a day and dropped it");
+    }),
 
     async forget({ signal }) {
       const answers = await untilNone(parts.forgetAnswers, signal);
