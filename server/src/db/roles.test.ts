@@ -13,7 +13,16 @@ import { refuseRole, roles } from "./roles.ts";
 // The whole schema is walked, so that a table, column, sequence or function added later is refused to the
 // server's roles until someone writes it down here.
 
-const ledgerMayCall = ["applied_migrations", "capture", "find_keys", "hold", "note_key_uses", "release", "write_tally"];
+const ledgerMayCall = [
+  "applied_migrations",
+  "capture",
+  "find_keys",
+  "hold",
+  "note_key_uses",
+  "release",
+  "serves_since",
+  "write_tally",
+];
 /** They take the wallet from pb.own_wallet(). */
 const tenantMayCall = [
   "begin_top_up",
