@@ -21,6 +21,18 @@ const guides = [
   { text: "Migrating", link: "/migrating" },
 ];
 
+const operators = [
+  { text: "Self-hosting", link: "/self-hosting" },
+  { text: "Observability", link: "/observability" },
+  { text: "Metrics", link: "/metrics" },
+  { text: "Upgrading", link: "/upgrading" },
+];
+
+const runbooks = readdirSync(new URL("../runbooks/", import.meta.url))
+  .map((file) => file.replace(/\.md$/, ""))
+  .filter((name) => name !== "index")
+  .toSorted();
+
 const codes = readdirSync(new URL("../problems/", import.meta.url))
   .map((file) => file.replace(/\.md$/, ""))
   .toSorted();
@@ -59,7 +71,15 @@ export default defineConfig({
     sidebar: [
       { text: "Start", items: start },
       { text: "Guides", items: guides },
-      { text: "Operators", items: [{ text: "Self-hosting", link: "/self-hosting" }] },
+      { text: "Operators", items: operators },
+      {
+        text: "Runbooks",
+        collapsed: true,
+        items: [
+          { text: "All runbooks", link: "/runbooks/" },
+          ...runbooks.map((name) => ({ text: name.replaceAll("-", " "), link: `/runbooks/${name}` })),
+        ],
+      },
       {
         text: "Problems",
         collapsed: true,

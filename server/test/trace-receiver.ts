@@ -68,3 +68,14 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
 export function attributesOf(span: ReceivedSpan): Record<string, unknown> {
   return Object.fromEntries(span.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
+
+/** The other spans of a search, in the order in which they began; a parent before what began in the same moment. */
+export function spansBelow(root: ReceivedSpan, spans: readonly ReceivedSpan[]): ReceivedSpan[] {
+  const below = spans.filter(({ traceId, spanId }) => traceId === root.traceId && spanId !== root.spanId);
+  const startOf = ({ startTimeUnixNano }: ReceivedSpan): bigint => BigInt(startTimeUnixNano);
+  return below.toSorted((a, b) => {
+    if (a.parentSpanId === b.spanId) return 1;
+    if (b.parentSpanId === a.spanId) return -1;
+    return Number(startOf(a) - startOf(b));
+  });
+}

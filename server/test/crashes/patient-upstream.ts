@@ -11,6 +11,8 @@ export interface PatientUpstream {
   answer(query: string, status?: number): void;
   /** How long the others take, at most: chance decides, so that searches are in every step at once. */
   longestMs: number;
+  /** Which share of the others it fails. */
+  failing: number;
   /** Of every request so far. */
   headers: IncomingHttpHeaders[];
   close(): Promise<void>;
@@ -23,7 +25,10 @@ export async function startPatientUpstream(): Promise<PatientUpstream> {
     upstream.headers.push(request.headers);
     const query = new URL(request.url ?? "/", "http://upstream.invalid").searchParams.get("q") ?? "";
     if (patient.has(query)) waiting.set(query, response);
-    else setTimeout(() => send(response, query, 200), Math.random() * upstream.longestMs);
+    else {
+      const status = Math.random() < upstream.failing ? 503 : 200;
+      setTimeout(() => send(response, query, status), Math.random() * upstream.longestMs);
+    }
   });
   // A server that is killed resets its connections.
   server.on("connection", (socket) => socket.on("error", () => socket.destroy()));
@@ -33,6 +38,7 @@ export async function startPatientUpstream(): Promise<PatientUpstream> {
   const upstream: PatientUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     longestMs: 0,
+    failing: 0,
     headers: [],
     keepWaiting: (query) => void patient.add(query),
     isWaiting: (query) => waiting.has(query),

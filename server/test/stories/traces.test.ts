@@ -3,7 +3,13 @@ import { after, before, test } from "node:test";
 import { type PatientUpstream, startPatientUpstream } from "../crashes/patient-upstream.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { createTestWallet, type Reply, startTestServer, type TestServer, type TestWallet } from "../server.ts";
-import { attributesOf, type ReceivedSpan, startTraceReceiver, type TraceReceiver } from "../trace-receiver.ts";
+import {
+  attributesOf,
+  type ReceivedSpan,
+  spansBelow,
+  startTraceReceiver,
+  type TraceReceiver,
+} from "../trace-receiver.ts";
 
 const canary = "a query nobody may read";
 
@@ -40,8 +46,7 @@ async function traceOf(requestId: string): Promise<{ root: ReceivedSpan; below: 
     "the search is traced",
     (span) => attributesOf(span)["pennyblack.request_id"] === requestId,
   );
-  const below = receiver.spans.filter(({ traceId, spanId }) => traceId === root.traceId && spanId !== root.spanId);
-  return { root, below: below.toSorted((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano))) };
+  return { root, below: spansBelow(root, receiver.spans) };
 }
 
 const outline = (spans: ReceivedSpan[], all: ReceivedSpan[]) =>
