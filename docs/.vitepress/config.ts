@@ -30,7 +30,6 @@ const operators = [
 
 const runbooks = readdirSync(new URL("../runbooks/", import.meta.url))
   .map((file) => file.replace(/\.md$/, ""))
-  .filter((name) => name !== "index")
   .toSorted();
 
 const codes = readdirSync(new URL("../problems/", import.meta.url))
@@ -76,7 +75,7 @@ export default defineConfig({
         text: "Runbooks",
         collapsed: true,
         items: [
-          { text: "All runbooks", link: "/runbooks/" },
+          { text: "All runbooks", link: "/runbooks" },
           ...runbooks.map((name) => ({ text: name.replaceAll("-", " "), link: `/runbooks/${name}` })),
         ],
       },

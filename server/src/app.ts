@@ -1,6 +1,5 @@
 import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
-import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { listAccounts } from "./accounts/accounts.ts";
@@ -35,7 +34,7 @@ import { cleanResults } from "./search/clean-results.ts";
 import { createFindHits } from "./search/find-hits.ts";
 import { createLimits, type EnterLimits } from "./search/limits.ts";
 import { noteCall } from "./search/note-call.ts";
-import { createRouter, type Router } from "./search/routing.ts";
+import { createRouter, type Router, type RouterParts } from "./search/routing.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -86,31 +85,10 @@ export function createApp(config: ServerConfig, log: Log): App {
   const keyUses = noteKeyUses(ledgerPool);
   const keys = createKeys(ledgerPool, config.keyPeppers, keyUses.note);
   const tracing = traceSearches(config);
-  const ledger = createLedger(ledgerPool, {
-    onBatch(kind, searches) {
-      metrics.countBatch(kind, searches.length);
-      return tracing?.startBatch(
-        kind,
-        searches.map(({ searchId }) => searchId),
-      );
-    },
-    onResult: metrics.timeLedger,
-  });
-  metrics.watchWaiting(() => ledger.waiting());
-
+  const ledger = openLedger(ledgerPool, metrics, tracing);
   const tally = createTally({ db: ledgerPool, log });
   const enterLimits = createLimits({ redis, servers: config.servers });
-  const router = createRouter({
-    providers: config.upstreams,
-    callProvider: caller.callProvider,
-    onCall(answer, cost) {
-      noteCall({ metrics, log }, answer, cost);
-      tally.noteCall(answer, cost);
-    },
-  });
-  metrics.watchUpstreams(() =>
-    router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
-  );
+  const router = openRouter(config, { callProvider: caller.callProvider, metrics, log, tally });
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
@@ -155,8 +133,7 @@ export function createApp(config: ServerConfig, log: Log): App {
       await keyUses.close();
       await tally.close();
       await connections.close();
-      // A collector that is away must not keep a server from leaving.
-      await Promise.race([tracing?.close(), wait(2_000, undefined, { ref: false })]).catch(() => undefined);
+      await tracing?.close();
       await ops.close();
     },
   };
@@ -264,6 +241,44 @@ interface SearchWiring {
   ranking: Ranking;
   tally: Tally;
   tracing: Tracing | undefined;
+}
+
+function openRouter(
+  { upstreams }: ServerConfig,
+  {
+    callProvider,
+    metrics,
+    log,
+    tally,
+  }: Pick<RouterParts, "callProvider"> & Pick<SearchWiring, "metrics" | "log" | "tally">,
+): Router {
+  const router = createRouter({
+    providers: upstreams,
+    callProvider,
+    onCall(answer, cost) {
+      noteCall({ metrics, log }, answer, cost);
+      tally.noteCall(answer, cost);
+    },
+  });
+  metrics.watchUpstreams(() =>
+    router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
+  );
+  return router;
+}
+
+function openLedger(pool: Pool, metrics: Metrics, tracing: Tracing | undefined): Ledger {
+  const ledger = createLedger(pool, {
+    onBatch(kind, searches) {
+      metrics.countBatch(kind, searches.length);
+      return tracing?.startBatch(
+        kind,
+        searches.map(({ searchId }) => searchId),
+      );
+    },
+    onResult: metrics.timeLedger,
+  });
+  metrics.watchWaiting(() => ledger.waiting());
+  return ledger;
 }
 
 /** Off unless somebody collects traces. */

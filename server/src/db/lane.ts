@@ -66,12 +66,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     isBusy = true;
     const batch = takeInTurns();
     const onEnd = onBatch?.(batch.map((ticket) => ticket.item));
-    const next = (): void => {
-      onEnd?.();
-      goOn();
-    };
     // It never rejects: every ticket is resolved or rejected on the way.
-    settle(batch).then(next, next);
+    settle(batch).finally(onEnd).then(goOn, goOn);
   }
 
   function goOn(): void {

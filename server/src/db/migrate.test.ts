@@ -61,12 +61,12 @@ function nextVersion(sql: string): { folder: string; remove: () => void } {
 test("a migration that has to wait for a lock gives way to searches, and is applied when its time comes", async () => {
   const own = await createTestDatabase();
   const { walletId, keyId } = await seedWallet(own.owner, { credit: 1_000_000n });
-  const { folder, remove } = nextVersion("alter table pb.wallets add column of_the_next_version integer;");
-  // Somebody's report: it reads the wallets and does not end.
+  const { folder, remove } = nextVersion("alter table pb.keys add column of_the_next_version integer;");
+  // Somebody's report: it reads the keys and does not end.
   const reader = new pg.Client({ connectionString: own.ownerUrl });
   await reader.connect();
   await reader.query("begin");
-  await reader.query("select count(*) from pb.wallets");
+  await reader.query("select count(*) from pb.keys");
   const told: string[] = [];
   const migrating = migrate(own.ownerUrl, (line) => told.push(line), folder);
   let held = 0;

@@ -73,20 +73,15 @@ export const crontab = [
 
 export function createTasks(parts: TaskParts): Tasks {
   const { log, metrics } = parts;
-  const counted = (expire: TaskParts["expireHolds"]) => async (most: number) => {
-    const swept = await expire(most);
-    metrics.countSwept(swept);
-    return swept.holds;
-  };
   return {
     async sweep({ schedule, signal }) {
-      const ended = await untilNone(counted(parts.expireHolds), signal);
+      const ended = await untilNone(counted(metrics, parts.expireHolds), signal);
       if (ended > 0) log.info({ holds: ended }, "expired holds whose life was over");
       await schedule("sweep", sweepEveryMs);
     },
 
     async sweep_thoroughly({ schedule, signal }) {
-      const ended = await untilNone(counted(parts.expireForgottenHolds), signal);
+      const ended = await untilNone(counted(metrics, parts.expireForgottenHolds), signal);
       if (ended > 0) log.warn({ holds: ended }, "expired holds that the sweeper had passed by");
       // The hours they were held in are counted already.
       if (ended > 0) await schedule("recount_usage", 0);
@@ -153,6 +148,14 @@ export function createTasks(parts: TaskParts): Tasks {
       await untilNone(() => parts.sendMail(10), signal);
       await schedule("mail", mailEveryMs);
     }),
+  };
+}
+
+function counted(metrics: TaskParts["metrics"], expire: TaskParts["expireHolds"]): (most: number) => Promise<number> {
+  return async (most) => {
+    const swept = await expire(most);
+    metrics.countSwept(swept);
+    return swept.holds;
   };
 }
 

@@ -261,7 +261,7 @@ export function renderMetricsPage(): string {
     "",
     "Each process shows its own on `/metrics` of its internal listener, in the format that Prometheus scrapes. A label is a",
     "word from a table of ours, never from a caller, so the number of series has an end. What to look at first is in",
-    "[Observability](observability.md); what to do when one of them is wrong, in the [runbooks](runbooks/).",
+    "[Observability](observability.md); what to do when one of them is wrong, in the [runbooks](runbooks.md).",
     "",
     ...section("server", "Of a server"),
     ...section("worker", "Of a worker"),

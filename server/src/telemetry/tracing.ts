@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { ROOT_CONTEXT, type Span, type SpanContext, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
@@ -107,7 +108,8 @@ export function startTracing({ endpoint, sampler, ratio, version }: TracingOptio
       return endOf(tracer.startSpan(batchName(kind), { kind: SpanKind.CLIENT, attributes, links }, ROOT_CONTEXT));
     },
 
-    close: () => provider.shutdown(),
+    // A collector that is away must not keep a server from leaving.
+    close: () => Promise.race([provider.shutdown(), wait(2_000, undefined, { ref: false })]).catch(() => undefined),
   };
 }
 

@@ -139,9 +139,9 @@ function adminOfPrevious(...words: string[]): string {
 /** Callers that never rest. What they are answered is written down. */
 function startCallers(key: string, servers: () => readonly string[], callers: number) {
   const seen = { ok: 0, failures: [] as string[] };
-  let isOn = true;
+  const load = { isOn: true };
   async function call(): Promise<void> {
-    while (isOn) {
+    while (load.isOn) {
       const urls = servers();
       const url = urls[Math.floor(Math.random() * urls.length)] ?? "";
       try {
@@ -167,7 +167,7 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
       assert.deepEqual(seen.failures, []);
     },
     async stop() {
-      isOn = false;
+      load.isOn = false;
       await Promise.all(running);
       return seen;
     },

@@ -10,6 +10,7 @@ import {
   startTraceReceiver,
   type TraceReceiver,
 } from "../trace-receiver.ts";
+import { until } from "../until.ts";
 
 const canary = "a query nobody may read";
 
@@ -102,7 +103,7 @@ test("a statement to the ledger is a trace of its own, linked to each search in 
 test("a search that fails upstream says why on each span that failed, and is released", async () => {
   upstream.keepWaiting("fails");
   const asked = server.search(wallet.live, { query: "fails" });
-  while (!upstream.isWaiting("fails")) await new Promise((done) => setImmediate(done));
+  await until("the upstream is asked", () => upstream.isWaiting("fails"));
   upstream.answer("fails", 503);
   const reply = await asked;
   assert.equal(reply.body.code, "upstream_error");
