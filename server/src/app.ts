@@ -1,7 +1,7 @@
 import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { Config, serverSettings } from "./config.ts";
 import { openConnections } from "./connections.ts";
 import { consolePages, roomsOfConsole } from "./console-rooms.ts";
@@ -10,7 +10,7 @@ import type { Pool } from "./db/pool.ts";
 import { docsRoutes } from "./docs-site/docs-site.ts";
 import { enterManagement } from "./doors.ts";
 import { readCredential } from "./http/credentials.ts";
-import { createHttpServer, problemOf } from "./http/http-server.ts";
+import { createHttpServer } from "./http/http-server.ts";
 import { NoAnswer } from "./http/no-answer.ts";
 import { describeRoutes } from "./http/openapi.ts";
 import { createOpsServer } from "./http/ops-server.ts";
@@ -18,10 +18,11 @@ import { publicRoutes } from "./http/public-routes.ts";
 import type { Route } from "./http/route.ts";
 import { createGuesses } from "./keys/guesses.ts";
 import { keyRoutes } from "./keys/key-routes.ts";
-import { createKeys, type Enter, type Keys, type Pepper } from "./keys/keys.ts";
+import { createKeys, type Enter, type KeyMode, type Keys, type Pepper } from "./keys/keys.ts";
 import { noteKeyUses } from "./keys/note-uses.ts";
 import { lensRoutes } from "./lenses/lens-routes.ts";
 import { openLenses } from "./lenses/lenses.ts";
+import { noteAnswer, noteNoAnswer } from "./note-answer.ts";
 import { roomsOfOperators } from "./operator-rooms.ts";
 import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
 import { createStripe } from "./payments/stripe.ts";
@@ -41,6 +42,7 @@ import { searchRoutes } from "./search/search-routes.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createProcessFigures, type ProcessFigures } from "./telemetry/process-figures.ts";
+import { startTracing, type Tracing } from "./telemetry/tracing.ts";
 import { summaryRoutes } from "./usage/summary-routes.ts";
 import { createTally, type Tally } from "./usage/usage.ts";
 import { usageRoutes } from "./usage/usage-routes.ts";
@@ -78,9 +80,8 @@ export function createApp(config: ServerConfig, log: Log): App {
   const keyUses = noteKeyUses(ledgerPool);
   const guesses = createGuesses({ redis, servers: config.servers });
   const keys = createKeys(ledgerPool, config.keyPeppers, { guesses, onUse: keyUses.note });
-  const ledger = createLedger(ledgerPool, { onBatch: metrics.countBatch });
-  metrics.watchWaiting(() => ledger.waiting());
-
+  const tracing = traceSearches(config);
+  const ledger = openLedger(ledgerPool, metrics, tracing);
   const tally = createTally({ db: ledgerPool, log });
   const enterLimits = createLimits({ redis, servers: config.servers });
   const router = openRouter({ config, log, metrics, tally, callProvider: caller.callProvider });
@@ -88,7 +89,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ranking = createRanking(lenses.current);
   const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
   const figures = createProcessFigures();
-  const search = searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally });
+  const search = searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally, tracing });
   const routes: Route[] = [
     ...counted(searchRoutes(search), figures),
     ...lensRoutes(lenses, config.publicUrl),
@@ -111,6 +112,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     log,
     whenStopping: () => state,
     onAnswer: (request, reply) => noteAnswer(metrics, request, reply),
+    onNoAnswer: (request, reply, error) => noteNoAnswer(metrics, request, reply, error),
   });
   const ops = createOpsServer({
     log,
@@ -138,6 +140,7 @@ export function createApp(config: ServerConfig, log: Log): App {
       await keyUses.close();
       await tally.close();
       await connections.close();
+      await tracing?.close();
       await ops.close();
     },
   };
@@ -257,18 +260,52 @@ interface SearchWiring {
   router: Router;
   ranking: Ranking;
   tally: Tally;
+  tracing: Tracing | undefined;
+}
+
+function openLedger(pool: Pool, metrics: Metrics, tracing: Tracing | undefined): Ledger {
+  const ledger = createLedger(pool, {
+    onBatch(kind, searches) {
+      metrics.countBatch(kind, searches.length);
+      return tracing?.startBatch(
+        kind,
+        searches.map(({ searchId }) => searchId),
+      );
+    },
+    onResult: metrics.timeLedger,
+  });
+  metrics.watchWaiting(() => ledger.waiting());
+  return ledger;
+}
+
+/** Off unless somebody collects traces. */
+function traceSearches({ otlpEndpoint, tracesSampler, tracesRatio }: ServerConfig): Tracing | undefined {
+  if (otlpEndpoint === undefined) return undefined;
+  return startTracing({ endpoint: otlpEndpoint, sampler: tracesSampler, ratio: tracesRatio, version });
 }
 
 function searchParts(wiring: SearchWiring): SearchParts {
-  const { config, log, metrics, keys, ledger, enterLimits, router, ranking, tally } = wiring;
-  const release = (request: ReleaseRequest): Promise<void> =>
+  const { config, log, metrics, keys, ledger, enterLimits, router, ranking, tally, tracing } = wiring;
+  const release = (request: ReleaseRequest, mode?: KeyMode): Promise<void> =>
     ledger.release(request).then(
-      () => undefined,
+      ({ state }) => {
+        if (state === "released" && mode === "live") metrics.countReleased();
+      },
       (err: unknown) => log.warn({ err, searchId: request.searchId }, "a hold was left to expire"),
     );
   return {
     authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
-    enterLimits,
+    async enterLimits(key) {
+      const place = await enterLimits(key);
+      const leaveSearches = metrics.enterSearch();
+      return {
+        ...place,
+        leave() {
+          place.leave();
+          leaveSearches();
+        },
+      };
+    },
     queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
     findHits: createFindHits({
       live: router.ask,
@@ -297,6 +334,7 @@ function searchParts(wiring: SearchWiring): SearchParts {
     },
     release,
     noteUnheld: tally.noteUnheld,
+    startTrace: tracing?.startSearch,
     noteCharge({ charge, provider }) {
       if (charge === 0n) return;
       metrics.countCaptured();
@@ -331,24 +369,4 @@ function noteReload(faults: string[], { metrics, log }: Pick<SearchWiring, "metr
   metrics.setLensFaults(faults.length);
   if (faults.length === 0) log.info("read the lenses anew");
   else log.error({ faults: faults.slice(0, 20) }, "the lenses have faults; the old ones stay");
-}
-
-function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = problemOf(request);
-  const charge = String(reply.getHeader("wallet-charge") ?? "");
-  const outcome = problem?.code ?? "ok";
-  if (request.routeOptions.url === "/v1/search" || request.routeOptions.url?.endsWith("/playground/search")) {
-    metrics.countSearch(outcome, reply.elapsedTime / 1_000);
-  }
-  const line = {
-    status: reply.statusCode,
-    outcome,
-    route: request.routeOptions.url,
-    ms: Math.round(reply.elapsedTime),
-    charge,
-  };
-  // There are many of them exactly when there is no time for them; the metrics count each.
-  if (problem?.code === "overloaded" && problem.cause === undefined) return;
-  if (problem && problem.status >= 500) request.log.warn({ ...line, err: problem.cause }, "failed");
-  else request.log.info(line, "answered");
 }

@@ -17,6 +17,7 @@ import {
   required,
   secretBytes,
   secretWord,
+  share,
   together,
   topUpAmount,
   topUpMost,
@@ -92,6 +93,9 @@ export const serverSettings = [
   "oidcClientSecret",
   "oidcName",
   "logLevel",
+  "otlpEndpoint",
+  "tracesSampler",
+  "tracesRatio",
 ] as const;
 
 export const workerSettings = [
@@ -104,6 +108,8 @@ export const workerSettings = [
   "webhooksAllowPrivate",
   "smtpUrl",
   "mailFrom",
+  "retentionDays",
+  "archive",
   "stripeSecretKey",
   "stripeUrl",
   "logLevel",
@@ -201,10 +207,29 @@ const settings = {
   oidcClientSecret: { variable: "PENNYBLACK_OIDC_CLIENT_SECRET", read: together("PENNYBLACK_OIDC_ISSUER", secretWord) },
   /** What its button says. */
   oidcName: { variable: "PENNYBLACK_OIDC_NAME", read: together("PENNYBLACK_OIDC_ISSUER", (text) => text) },
+  /** Searches and entries that are older are archived and leave the database. Without it everything stays. */
+  retentionDays: {
+    variable: "PENNYBLACK_RETENTION_DAYS",
+    read: together("PENNYBLACK_ARCHIVE", integer(35, 36_500)),
+  },
+  archive: { variable: "PENNYBLACK_ARCHIVE", read: together("PENNYBLACK_RETENTION_DAYS", (text) => text) },
   logLevel: {
     variable: "PENNYBLACK_LOG_LEVEL",
     read: withDefault("info", oneOf("debug", "info", "warn", "error", "silent")),
   },
+  /** A collector of traces, over OTLP and HTTP; /v1/traces is below it. Without it nothing is traced. */
+  otlpEndpoint: { variable: "OTEL_EXPORTER_OTLP_ENDPOINT", read: optional(httpUrl) },
+  /** Which searches are traced, by the names that OpenTelemetry gives the choices. */
+  tracesSampler: {
+    variable: "OTEL_TRACES_SAMPLER",
+    read: withDefault(
+      "parentbased_always_on",
+      oneOf(
+        ...["", "parentbased_"].flatMap((who) => ["always_on", "always_off", "traceidratio"].map((what) => who + what)),
+      ),
+    ),
+  },
+  tracesRatio: { variable: "OTEL_TRACES_SAMPLER_ARG", read: withDefault(1, share) },
 } as const;
 
 /** What the command line and the MCP server read; a person may have both in one shell. */

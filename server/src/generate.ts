@@ -12,6 +12,7 @@ import { webhookRoute } from "./payments/webhook-route.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 import type { SearchParts } from "./search/search.ts";
 import { searchRoutes } from "./search/search-routes.ts";
+import { renderMetricsPage } from "./telemetry/metric-table.ts";
 import { summaryRoutes } from "./usage/summary-routes.ts";
 import { type UsageRouteParts, usageRoutes } from "./usage/usage-routes.ts";
 import { version } from "./version.ts";
@@ -22,7 +23,7 @@ import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
 
 // `npm run generate` writes openapi.json, docs/reference.md and docs/problems/*.md from the routes and the table of
-// problems, and docs/changelog.md from CHANGELOG.md.
+// problems, docs/metrics.md from the table of metrics, and docs/changelog.md from CHANGELOG.md.
 // With --check it writes nothing and fails if they are stale.
 
 const root = new URL("../../", import.meta.url);
@@ -32,6 +33,7 @@ const files = new Map<string, string>([
   ["docs/reference.md", renderReference(JSON.parse(description) as OpenapiDocument)],
   ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
+  ["docs/metrics.md", renderMetricsPage()],
 ]);
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
 

@@ -59,6 +59,12 @@ export function integer(least: number, most: number): Parse<number> {
   };
 }
 
+export function share(text: string): number {
+  const value = Number(text);
+  if (!(value >= 0 && value <= 1)) throw new Fault("must be a share from 0 to 1");
+  return value;
+}
+
 export function usd(text: string): Micros {
   const amount = parseUsd(text);
   if (amount === undefined) throw new Fault("must be an amount in USD such as 0.50");

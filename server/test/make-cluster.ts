@@ -14,7 +14,7 @@ export interface Cluster {
  * commit survives keeps its default, which is yes; only the making of the empty cluster is not flushed to the disk.
  */
 export function makeCluster(folder: string, account: Account | undefined): Cluster {
-  const programs = debianPrograms() ?? join(findPrograms(folder, account), "bin");
+  const programs = findClusterPrograms(folder, account);
   const data = join(folder, "data");
   const options = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
   execFileSync(join(programs, "initdb"), [...options, "--no-sync"], {
@@ -23,6 +23,10 @@ export function makeCluster(folder: string, account: Account | undefined): Clust
     stdio: ["ignore", "ignore", "inherit"],
   });
   return { programs, data };
+}
+
+export function findClusterPrograms(folder: string, account: Account | undefined): string {
+  return debianPrograms() ?? join(findPrograms(folder, account), "bin");
 }
 
 /** The newest of Debian's, if there is one; otherwise the one from npm serves. */

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import pg from "pg";
 import { choosePort } from "../src/dev/choose-port.ts";
 import { type Account, findAccount } from "../src/dev/postgres-programs.ts";
-import { makeCluster } from "./make-cluster.ts";
+import { findClusterPrograms, makeCluster } from "./make-cluster.ts";
 import { until } from "./until.ts";
 
 // A PostgreSQL of the test's own, to be killed at will.
@@ -25,14 +25,24 @@ export interface PrivatePostgres {
   close(): Promise<void>;
 }
 
-export async function startPrivatePostgres(): Promise<PrivatePostgres> {
+export interface PrivatePostgresOptions {
+  /** Such as "archive_mode=on". */
+  settings?: readonly string[];
+  /** A data folder that is there already, instead of an empty cluster. */
+  data?: string;
+}
+
+export async function startPrivatePostgres(options: PrivatePostgresOptions = {}): Promise<PrivatePostgres> {
   const account = findAccount();
   const home = mkdtempSync(join(tmpdir(), "pennyblack-crash-"));
   chmodSync(home, 0o755);
   const room = join(home, "room");
   mkdirSync(room);
   chmodSync(room, 0o777);
-  const { programs, data } = makeCluster(room, account);
+  const { programs, data } =
+    options.data === undefined
+      ? makeCluster(room, account)
+      : { programs: findClusterPrograms(room, account), data: options.data };
   const port = await choosePort({ host: "127.0.0.1" });
   const superuserUrl = `postgres://postgres@127.0.0.1:${port}/postgres`;
 
@@ -48,7 +58,8 @@ export async function startPrivatePostgres(): Promise<PrivatePostgres> {
   async function restart(): Promise<void> {
     await until("PostgreSQL lets us in", async () => {
       if (postmaster === undefined || hasEnded(postmaster)) {
-        postmaster = spawnPostmaster({ program: join(programs, "postgres"), data, port, account });
+        const program = join(programs, "postgres");
+        postmaster = spawnPostmaster({ program, data, port, account, settings: options.settings ?? [] });
         postmaster.stderr?.on("data", (chunk: Buffer) => output.push(chunk.toString()));
       }
       return canLogIn(superuserUrl);
@@ -100,11 +111,12 @@ interface PostmasterWish {
   data: string;
   port: number;
   account: Account | undefined;
+  settings: readonly string[];
 }
 
-function spawnPostmaster({ program, data, port, account }: PostmasterWish): ChildProcess {
-  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
-  return spawn(program, ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])], {
+function spawnPostmaster({ program, data, port, account, settings }: PostmasterWish): ChildProcess {
+  const all = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", ...settings];
+  return spawn(program, ["-D", data, "-p", String(port), ...all.flatMap((setting) => ["-c", setting])], {
     ...account,
     cwd: dirname(data),
     stdio: ["ignore", "ignore", "pipe"],

@@ -7,6 +7,12 @@ import { spreadHosts } from "../lib/spread-hosts.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 
 export const databaseCommands: Record<string, Command> = {
+  roles: {
+    usage: "",
+    summary: "Make the roles and the database, and leave it empty: for a dump to be restored into.",
+    options: {},
+    run: makeRoles,
+  },
   setup: {
     usage: "",
     summary: "Make the roles, if PENNYBLACK_ADMIN_DATABASE_URL is set, and bring the tables up to date.",
@@ -14,6 +20,12 @@ export const databaseCommands: Record<string, Command> = {
     run: setUp,
   },
 };
+
+async function makeRoles({ print }: CommandContext): Promise<void> {
+  const { adminDatabaseUrl } = readConfig(["adminDatabaseUrl"]);
+  if (!adminDatabaseUrl) throw new CommandFailed("Set PENNYBLACK_ADMIN_DATABASE_URL to the address of a superuser.");
+  await prepareCluster(adminDatabaseUrl, print);
+}
 
 async function setUp({ print }: CommandContext): Promise<void> {
   const { adminDatabaseUrl, directDatabaseUrl } = readConfig(["adminDatabaseUrl", "directDatabaseUrl"]);

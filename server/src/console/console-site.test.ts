@@ -24,6 +24,7 @@ const http = createHttpServer({
   log: createLog("silent"),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
   onAnswer: () => undefined,
+  onNoAnswer: () => undefined,
 });
 const url = await http.listen({ host: "127.0.0.1", port: 0 });
 

@@ -25,7 +25,8 @@ export interface LaneOptions<Item, Result> {
   patienceMs: number;
   mostWaiting?: number;
   mostPerBatch?: number;
-  onBatch?: (size: number) => void;
+  /** When a batch is sent; what it returns, when its last item is settled. */
+  onBatch?: (items: readonly Item[]) => (() => void) | undefined;
 }
 
 export interface Lane<Item, Result> {
@@ -64,9 +65,9 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   function drain(): void {
     isBusy = true;
     const batch = takeInTurns();
-    onBatch?.(batch.length);
+    const onEnd = onBatch?.(batch.map((ticket) => ticket.item));
     // It never rejects: every ticket is resolved or rejected on the way.
-    settle(batch).then(goOn, goOn);
+    settle(batch).finally(onEnd).then(goOn, goOn);
   }
 
   function goOn(): void {

@@ -22,6 +22,7 @@ const ledgerMayCall = [
   "look_up_keys",
   "note_key_uses",
   "release",
+  "serves_since",
   "write_tally",
 ];
 /** They take the wallet from pb.own_wallet(). */

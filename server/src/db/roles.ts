@@ -26,6 +26,10 @@ export async function createRoles(client: pg.ClientBase, passwords: RolePassword
     const password = passwords[name];
     if (password) await client.query(`alter role ${role} password ${pg.escapeLiteral(password)}`);
   }
+  // So that the worker can say how far replicas are behind. Not every admin may grant it, and nothing depends on it.
+  await client.query(`grant pg_read_all_stats to ${roles.owner}`).catch((error: unknown) => {
+    if (!(error instanceof pg.DatabaseError) || error.code !== "42501") throw error;
+  });
 }
 
 /** Lets the owner make its schemas in a database, and nobody else anything. */

@@ -32,6 +32,7 @@ const server = createHttpServer({
   log: createLog("silent"),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
   onAnswer: () => {},
+  onNoAnswer: () => {},
 });
 
 after(async () => {

@@ -43,6 +43,7 @@ const options: HttpServerOptions = {
   log: createLog("debug", { write: (line: string) => void lines.push(line) }),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
   onAnswer: () => undefined,
+  onNoAnswer: () => undefined,
 };
 
 const app = createHttpServer({

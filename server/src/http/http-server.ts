@@ -24,6 +24,8 @@ export interface HttpServerOptions {
   whenStopping: () => { isDraining: boolean; isRefusing: boolean };
   /** After each answer, for logs and metrics. Knows nothing of bodies. */
   onAnswer: (request: FastifyRequest, reply: FastifyReply) => void;
+  /** Instead of that, where the connection was closed without an answer. */
+  onNoAnswer: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void;
   /** Tests shorten them. */
   timeouts?: Partial<typeof timeouts>;
   admission?: Partial<AdmissionLimits>;
@@ -78,7 +80,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     // A request that was not read to its end has lost its socket; the answer knows whether anyone is there.
     if (error instanceof NoAnswer || reply.raw.destroyed) {
-      request.log.info({ err: error }, "closed without an answer");
+      options.onNoAnswer(request, reply, error);
       reply.hijack();
       reply.raw.destroy();
       return;

@@ -4,20 +4,22 @@ import { forgetSignIns, sendLetters } from "../console/console.ts";
 import { findMigrationFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
+import { readReplicas } from "../db/replicas.ts";
 import { createOpsServer } from "../http/ops-server.ts";
 import { chargeCards } from "../payments/charge-cards.ts";
 import { comparePayments } from "../payments/compare-payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { createLog } from "../telemetry/log.ts";
-import { createMetrics } from "../telemetry/metrics.ts";
-import { recountUsage, rollUpUsage } from "../usage/usage.ts";
+import { createWorkerMetrics } from "../telemetry/worker-metrics.ts";
+import { readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { forgetAnswers, forgetRuns } from "../wallet/forget.ts";
-import { keepReport } from "../wallet/keep-report.ts";
+import { keepReport, readLastReport } from "../wallet/keep-report.ts";
 import { reconcile } from "../wallet/reconcile.ts";
+import { dropOldDays } from "../wallet/retain.ts";
 import { expireHolds } from "../wallet/statements.ts";
 import { createSender } from "../webhooks/deliver.ts";
 import { createMailer, sendMail } from "../webhooks/mail.ts";
-import { forgetEvents, sendWebhooks, type WebhookParts } from "../webhooks/webhooks.ts";
+import { forgetEvents, readWebhookLag, sendWebhooks, type WebhookParts } from "../webhooks/webhooks.ts";
 import { startWorker } from "./start-worker.ts";
 import { createTasks, crontab, type PaymentTasks } from "./tasks.ts";
 
@@ -25,7 +27,7 @@ import { createTasks, crontab, type PaymentTasks } from "./tasks.ts";
 
 const config = readConfigOrExit();
 const log = createLog(config.logLevel);
-const metrics = createMetrics();
+const metrics = createWorkerMetrics();
 let isStopping = false;
 
 const pool = openPool("pennyblack worker", 60_000);
@@ -60,26 +62,37 @@ const webhooks: WebhookParts = {
 if (config.webhooksAllowPrivate) {
   log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks may reach private addresses. Never in production");
 }
+metrics.watchDatabase(async () => ({
+  reconciliation: await readLastReport(pool),
+  partitionDaysAhead: await partitionDaysAhead(pool),
+  webhookLagSeconds: await readWebhookLag(pool),
+  usageLagSeconds: await readUsageLag(pool),
+  replicas: await readReplicas(pool),
+}));
+const tasks = createTasks({
+  log,
+  metrics,
+  expireHolds: (most) => expireHolds(pool, most),
+  expireForgottenHolds: (most) => expireHolds(pool, most, true),
+  forgetAnswers: (most) => forgetAnswers(pool, most),
+  forgetRuns: (most) => forgetRuns(pool, most),
+  forgetEvents: (most) => forgetEvents(pool, most),
+  forgetSignIns: (most) => forgetSignIns(pool, most),
+  sendWebhooks: (signal) => sendWebhooks(webhooks, signal),
+  sendMail: trySendMail,
+  makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
+  partitionDaysAhead: () => partitionDaysAhead(pool),
+  rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
+  recountUsage: (signal) => recountUsage(patientPool, signal),
+  findDifferences,
+  dropOldDays: dropOldDaysWhereWanted(),
+  payments: createPaymentTasks(),
+});
+metrics.watchTasks(Object.keys(tasks));
 const worker = await startWorker({
   databaseUrl: config.directDatabaseUrl,
-  tasks: createTasks({
-    log,
-    metrics,
-    expireHolds: (most) => expireHolds(pool, most),
-    expireForgottenHolds: (most) => expireHolds(pool, most, true),
-    forgetAnswers: (most) => forgetAnswers(pool, most),
-    forgetRuns: (most) => forgetRuns(pool, most),
-    forgetEvents: (most) => forgetEvents(pool, most),
-    forgetSignIns: (most) => forgetSignIns(pool, most),
-    sendWebhooks: (signal) => sendWebhooks(webhooks, signal),
-    sendMail: trySendMail,
-    makePartitions: (daysAhead) => makePartitions(pool, daysAhead),
-    partitionDaysAhead: () => partitionDaysAhead(pool),
-    rollUpUsage: (signal) => rollUpUsage(patientPool, signal),
-    recountUsage: (signal) => recountUsage(patientPool, signal),
-    findDifferences,
-    payments: createPaymentTasks(),
-  }),
+  tasks,
+  onTask: metrics.noteTask,
   crontab,
   first: {
     sweep: 0,
@@ -142,6 +155,11 @@ async function findDifferences(): Promise<{ count: number; examples: string[] }>
     sample.map(({ subject, expected, actual }) => `${name}: ${subject}: expected ${expected}, is ${actual}`),
   );
   return { count: checks.reduce((sum, check) => sum + check.differing, 0), examples };
+}
+
+function dropOldDaysWhereWanted(): ((signal: AbortSignal) => ReturnType<typeof dropOldDays>) | undefined {
+  const { retentionDays: days, archive: folder } = config;
+  return days && folder ? (signal) => dropOldDays(patientPool, { days, folder }, signal) : undefined;
 }
 
 function createPaymentTasks(): PaymentTasks | undefined {

@@ -18,6 +18,8 @@ export interface WorkerOptions {
   /** Tasks that run when a worker starts, and after how long. */
   first: Readonly<Record<string, number>>;
   log: Log;
+  /** After each run of a task. */
+  onTask: (task: string, isOk: boolean) => void;
 }
 
 export interface Worker {
@@ -44,7 +46,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     concurrency,
     noHandleSignals: true,
     logger: new Logger(() => (level, message, meta) => writeLine(options.log, level, message, meta["error"])),
-    taskList: Object.fromEntries(Object.entries(options.tasks).map(([name, task]) => [name, toGraphileTask(task)])),
+    taskList: Object.fromEntries(
+      Object.entries(options.tasks).map(([name, task]) => [
+        name,
+        toGraphileTask(task, (isOk) => options.onTask(name, isOk)),
+      ]),
+    ),
     crontab: options.crontab,
   });
   const utils = await makeWorkerUtils({ pgPool });
@@ -62,14 +69,21 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   };
 }
 
-function toGraphileTask(task: Tasks[string]): Task {
-  return (_payload, helpers) =>
-    task({
-      schedule: async (name, inMs) => {
-        await helpers.query(addJob, [name, inMs, "replace"]);
-      },
-      signal: helpers.abortSignal,
-    });
+function toGraphileTask(task: Tasks[string], onEnd: (isOk: boolean) => void): Task {
+  return async (_payload, helpers) => {
+    try {
+      await task({
+        schedule: async (name, inMs) => {
+          await helpers.query(addJob, [name, inMs, "replace"]);
+        },
+        signal: helpers.abortSignal,
+      });
+      onEnd(true);
+    } catch (error) {
+      onEnd(false);
+      throw error;
+    }
+  };
 }
 
 // By the database's clock, which also decides when the time has come: a worker whose own is behind would never pause.

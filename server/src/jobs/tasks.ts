@@ -1,14 +1,15 @@
+import type { Micros } from "../lib/money.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 import type { Tasks } from "./start-worker.ts";
 
 /** What the jobs do, handed in by main.ts: a job knows when and how often, not how. */
 export interface TaskParts {
   log: Log;
-  metrics: Pick<Metrics, "countSwept" | "setReconciliation" | "setPartitionDays" | "countUsageCorrections">;
+  metrics: Pick<WorkerMetrics, "countSwept" | "countUsageCorrections">;
   /** Each ends, deletes or makes at most as many as it is told and says how many it did. */
-  expireHolds: (most: number) => Promise<number>;
-  expireForgottenHolds: (most: number) => Promise<number>;
+  expireHolds: (most: number) => Promise<{ holds: number; micros: Micros }>;
+  expireForgottenHolds: (most: number) => Promise<{ holds: number; micros: Micros }>;
   forgetAnswers: (most: number) => Promise<number>;
   forgetRuns: (most: number) => Promise<number>;
   forgetEvents: (most: number) => Promise<number>;
@@ -23,6 +24,8 @@ export interface TaskParts {
   sendMail: (most: number) => Promise<number>;
   /** How often the books say something else than the searches, with a few examples. */
   findDifferences: () => Promise<{ count: number; examples: string[] }>;
+  /** Archives and drops days that are over, where the operator wants that. */
+  dropOldDays?: ((signal: AbortSignal) => Promise<{ day: string }[]>) | undefined;
   /** Nothing where no payment processor is configured. */
   payments?: PaymentTasks | undefined;
 }
@@ -60,6 +63,7 @@ export const crontab = [
   "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
   "17 * * * * reconcile ?jobKey=reconcile",
   "23 3 * * * partitions ?jobKey=partitions",
+  "53 3 * * * retention ?jobKey=retention",
   "*/10 * * * * forget ?jobKey=forget",
   "* * * * * roll_up_usage ?jobKey=roll_up_usage",
   "41 4 * * * recount_usage ?jobKey=recount_usage",
@@ -72,16 +76,14 @@ export function createTasks(parts: TaskParts): Tasks {
   const { log, metrics } = parts;
   return {
     async sweep({ schedule, signal }) {
-      const ended = await untilNone(parts.expireHolds, signal);
+      const ended = await untilNone(counted(metrics, parts.expireHolds), signal);
       if (ended > 0) log.info({ holds: ended }, "expired holds whose life was over");
-      metrics.countSwept(ended);
       await schedule("sweep", sweepEveryMs);
     },
 
     async sweep_thoroughly({ schedule, signal }) {
-      const ended = await untilNone(parts.expireForgottenHolds, signal);
+      const ended = await untilNone(counted(metrics, parts.expireForgottenHolds), signal);
       if (ended > 0) log.warn({ holds: ended }, "expired holds that the sweeper had passed by");
-      metrics.countSwept(ended);
       // The hours they were held in are counted already.
       if (ended > 0) await schedule("recount_usage", 0);
     },
@@ -99,7 +101,6 @@ export function createTasks(parts: TaskParts): Tasks {
 
     async reconcile() {
       const { count, examples } = await parts.findDifferences();
-      metrics.setReconciliation(count);
       if (count === 0) log.info("the books are right");
       else log.error({ count, examples }, "the books do not add up");
     },
@@ -107,10 +108,14 @@ export function createTasks(parts: TaskParts): Tasks {
     async partitions() {
       const made = await parts.makePartitions(partitionDays);
       const days = await parts.partitionDaysAhead();
-      metrics.setPartitionDays(days);
       if (made > 0) log.info({ made, days }, "made partitions");
       if (days < fewestPartitionDays) log.warn({ days }, "partitions are running out");
     },
+
+    retention: alone(async ({ signal }) => {
+      const closed = (await parts.dropOldDays?.(signal)) ?? [];
+      for (const each of closed) log.info(each, "archived a day and dropped it");
+    }),
 
     async forget({ signal }) {
       const answers = await untilNone(parts.forgetAnswers, signal);
@@ -146,6 +151,14 @@ export function createTasks(parts: TaskParts): Tasks {
       await untilNone(() => parts.sendMail(10), signal);
       await schedule("mail", mailEveryMs);
     }),
+  };
+}
+
+function counted(metrics: TaskParts["metrics"], expire: TaskParts["expireHolds"]): (most: number) => Promise<number> {
+  return async (most) => {
+    const swept = await expire(most);
+    metrics.countSwept(swept);
+    return swept.holds;
   };
 }
 

@@ -128,6 +128,8 @@ export interface AskOptions {
   signal: AbortSignal;
   /** How long the whole answer may take, all pages included, counted from now. */
   deadlineMs: number;
+  /** Called before each upstream is asked; what it returns, with what came of it. */
+  startAttempt?: ((upstream: string) => (outcome: string, upstreamStatus?: number) => void) | undefined;
 }
 
 export type AskUpstream = (search: UpstreamSearch, options: AskOptions) => Promise<UpstreamAnswer>;

@@ -59,7 +59,9 @@ export function createRouter({ providers, callProvider, onCall }: RouterParts): 
   async function askOne({ provider, circuit, health }: Upstream, search: UpstreamSearch, options: AskOptions) {
     const n = worthAsking(provider, search.n);
     const noteAnswer = circuit.ask(Date.now());
+    const endAttempt = options.startAttempt?.(provider.name);
     const answer = await callProvider(provider, { ...search, n }, options);
+    endAttempt?.(answer.ok ? "ok" : answer.reason, answer.ok ? undefined : answer.upstreamStatus);
     const costMicros = answer.ok ? provider.costMicros(n) : 0n;
     noteAnswer(answer, Date.now());
     health.noteCall(answer, costMicros, Date.now());
@@ -67,7 +69,7 @@ export function createRouter({ providers, callProvider, onCall }: RouterParts): 
     return answer;
   }
 
-  async function ask(search: UpstreamSearch, { signal, deadlineMs }: AskOptions): Promise<Routed> {
+  async function ask(search: UpstreamSearch, { deadlineMs, ...options }: AskOptions): Promise<Routed> {
     const startedAt = performance.now();
     const queue = inOrder(upstreams, search, Date.now());
     let failure: UpstreamFailure | undefined;
@@ -78,7 +80,7 @@ export function createRouter({ providers, callProvider, onCall }: RouterParts): 
       if (asked > 0 && leftMs === 0) break;
       const isLast = asked === queue.length - 1;
       asked += 1;
-      const answer = await askOne(upstream, search, { signal, deadlineMs: isLast ? leftMs : leftMs / 2 });
+      const answer = await askOne(upstream, search, { ...options, deadlineMs: isLast ? leftMs : leftMs / 2 });
       if (!answer.ok && answer.reason === "aborted") return { answer, asked };
       if (answer.ok && isProven(answer, upstream.provider, unproven)) return { answer, asked };
       if (answer.ok) unproven = answer;

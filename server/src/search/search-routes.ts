@@ -1,10 +1,13 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { consoleProblems } from "../console-problems.ts";
+import { problemOf } from "../http/http-server.ts";
 import { readBody } from "../http/read-body.ts";
 import type { Route } from "../http/route.ts";
+import type { KeyMode } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import { type ProblemCode, problemCodes } from "../problems.ts";
+import type { SearchTrace } from "../telemetry/tracing.ts";
 import { searchRequestSchema } from "./parse-search.ts";
 import { type SearchAnswer, type SearchParts, type SearchRequest, search } from "./search.ts";
 import { startSteps } from "./steps.ts";
@@ -64,6 +67,14 @@ export function searchRoutes(parts: SearchParts): Route[] {
   ];
 }
 
+// What is known of a request besides its answer.
+const modes = new WeakMap<FastifyRequest, KeyMode>();
+
+/** The mode of the key that a search came with, if it got as far as being looked up. */
+export function modeOf(request: FastifyRequest): KeyMode | undefined {
+  return modes.get(request);
+}
+
 /** `own` stands in for what the request brought, where the caller's words came another way. */
 export async function answerSearch(
   parts: SearchParts,
@@ -71,10 +82,14 @@ export async function answerSearch(
   reply: FastifyReply,
   own: Partial<Pick<SearchRequest, "headers" | "readBody">> = {},
 ): Promise<Buffer> {
-  const steps = startSteps();
+  const trace = startTrace(parts, request);
+  const steps = startSteps(trace);
   const left = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) left.abort();
+    const status = reply.raw.writableFinished ? reply.statusCode : undefined;
+    const outcome = problemOf(request)?.code ?? (status === undefined ? "no_answer" : "ok");
+    trace?.end({ outcome, mode: modeOf(request), status });
   });
   try {
     const answer = await search(
@@ -86,6 +101,7 @@ export async function answerSearch(
         steps,
         readBody: () => readBody(request.raw),
         signal: left.signal,
+        noteCaller: ({ mode }) => void modes.set(request, mode),
         tell: (headers) => void reply.headers(headers),
         ...own,
       },
@@ -98,6 +114,13 @@ export async function answerSearch(
   } finally {
     reply.header("server-timing", steps.header());
   }
+}
+
+function startTrace(parts: SearchParts, request: FastifyRequest): SearchTrace | undefined {
+  const { traceparent } = request.raw.headers;
+  const trace = parts.startTrace?.(request.id, typeof traceparent === "string" ? traceparent : undefined);
+  if (trace?.traceId !== undefined) request.log = request.log.child({ trace_id: trace.traceId });
+  return trace;
 }
 
 function tellAnswer(reply: FastifyReply, { caller, charge, balance, isReplayed }: SearchAnswer): void {

@@ -80,6 +80,7 @@ function tellStory(
     steps: startSteps(),
     signal: new AbortController().signal,
     tell: () => void notes.push("tell"),
+    noteCaller: () => undefined,
     async readBody() {
       notes.push("readBody");
       return Buffer.from(body);

@@ -6,6 +6,7 @@ import { type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import type { Ledger, ReleaseRequest } from "../wallet/wallet.ts";
 import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
@@ -24,7 +25,8 @@ import type { Steps } from "./steps.ts";
 //   - nothing is answered before the capture is known.
 
 export async function search(request: SearchRequest, parts: SearchParts): Promise<SearchAnswer> {
-  const caller = await request.steps.time("auth", parts.authenticate(request));
+  const caller = await request.steps.time("auth", () => parts.authenticate(request));
+  request.noteCaller(caller);
   const progress = { isHeld: false };
   return searchFor(caller, request, parts, progress).catch((failure: unknown) => {
     if (!progress.isHeld) parts.noteUnheld(caller, outcomeOf(failure));
@@ -50,8 +52,7 @@ async function searchFor(
     const claim = idempotencyKey ? makeClaim(parts.secret, caller, idempotencyKey, input) : undefined;
 
     const hold = { searchId, walletId: caller.walletId };
-    const held = await steps.time(
-      "hold",
+    const held = await steps.time("hold", () =>
       parts.hold({ ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim }),
     );
     if (held.outcome === "replayed" && claim) {
@@ -63,20 +64,22 @@ async function searchFor(
 
     const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
     const { body, answer, provider, facts } = await steps
-      .time("upstream", parts.findHits(caller.mode, input, { signal: request.signal, deadlineMs }))
+      .time("upstream", () =>
+        parts.findHits(caller.mode, input, { signal: request.signal, deadlineMs, startAttempt: steps.startAttempt }),
+      )
       .then(({ hits, provider, asked }) => {
-        const { results, lens, explain } = parts.rank(hits, input);
+        const { results, lens, explain } = steps.trace("rank", () => parts.rank(hits, input));
         const reasons = headers["rank-explain"] === "1" ? { "rank-explain": explain() } : {};
         const facts = { "search-upstreams": String(asked), "rank-lens": lens, ...reasons };
         return { ...encodeAnswer(input, results, claim), provider, facts };
       })
       .catch(async (failure: unknown) => {
-        await parts.release({ ...hold, outcome: outcomeOf(failure) });
+        await steps.trace("release", () => parts.release({ ...hold, outcome: outcomeOf(failure) }, caller.mode));
         throw failure;
       });
 
     request.tell(facts);
-    const paid = await steps.time("capture", parts.capture({ ...hold, answer }));
+    const paid = await steps.time("capture", () => parts.capture({ ...hold, answer }));
     if (paid.state !== "captured") throw new Problem("ledger_unavailable", { cause: new Error(`late: ${paid.state}`) });
     const charge = caller.mode === "live" ? priceMicros : 0n;
     return { caller, body, charge, balance: paid.balance, isReplayed: false, provider };
@@ -98,6 +101,8 @@ export interface SearchRequest {
   readBody(): Promise<Buffer>;
   /** Fires when the caller has gone. */
   signal: AbortSignal;
+  /** Whose request it is, as soon as that is known: for the operator's counts. */
+  noteCaller(caller: Principal): void;
   /** Headers of the answer, whatever the answer will be. */
   tell(headers: Record<string, string>): void;
 }
@@ -120,11 +125,13 @@ export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
   findHits: FindHits;
   rank(hits: Hit[], input: SearchInput): Ranked<SearchResult>;
   /** Never rejects: what could not be released expires by itself. */
-  release(request: ReleaseRequest): Promise<void>;
+  release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
   /** Called for every paid search, whether or not its caller is still there to hear of it. */
   noteCharge(answer: SearchAnswer): void;
   /** Called for every request of a known caller that has no hold to be found by: refused before it, or replayed. */
   noteUnheld(caller: Principal, outcome: string): void;
+  /** Where searches are traced. */
+  startTrace?: Tracing["startSearch"] | undefined;
   secret: KeyObject;
   topUpUrl: string;
   /** Where a program can open a top-up, if payments are configured. */

@@ -1,5 +1,6 @@
-import type { Meter } from "@opentelemetry/api";
 import type { Micros } from "../lib/money.ts";
+import type { Meter } from "./meter.ts";
+import { metricTable } from "./metric-table.ts";
 
 export interface UpstreamMetrics {
   countUpstreamCall: (upstream: string, call: { outcome: string; seconds: number; cost: Micros }) => void;
@@ -9,22 +10,11 @@ export interface UpstreamMetrics {
 }
 
 export function createUpstreamMetrics(meter: Meter): UpstreamMetrics {
-  const upstreamCalls = meter.createCounter("pennyblack_upstream_calls", {
-    description: "Calls to upstreams by outcome: ok or the reason of the failure.",
-  });
-  const upstreamSeconds = meter.createHistogram("pennyblack_upstream_duration_seconds", {
-    description: "From a search sent to an upstream to its answer, all pages included.",
-    advice: { explicitBucketBoundaries: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] },
-  });
-  const upstreamCost = meter.createCounter("pennyblack_upstream_cost_micro_usd", {
-    description: "What upstreams charge for their answers, in micro-USD.",
-  });
-  const upstreamAlerts = meter.createCounter("pennyblack_upstream_alerts", {
-    description: "Calls that failed for a reason that only the operator can remove.",
-  });
-  const circuits = meter.createObservableGauge("pennyblack_upstream_circuit_open", {
-    description: "1 while others are asked before this upstream.",
-  });
+  const upstreamCalls = meter.counter("pennyblack_upstream_calls");
+  const upstreamSeconds = meter.histogram("pennyblack_upstream_duration_seconds");
+  const upstreamCost = meter.counter("pennyblack_upstream_cost_micro_usd");
+  const upstreamAlerts = meter.counter("pennyblack_upstream_alerts");
+  const circuits = meter.watched("pennyblack_upstream_circuit_open");
 
   return {
     countUpstreamCall(upstream, { outcome, seconds: tookSeconds, cost }) {
@@ -34,6 +24,10 @@ export function createUpstreamMetrics(meter: Meter): UpstreamMetrics {
     },
     countUpstreamAlert: (upstream, reason) => upstreamAlerts.add(1, { upstream, reason }),
     watchUpstreams(read) {
+      for (const { name: upstream } of read()) {
+        for (const reason of metricTable.pennyblack_upstream_alerts.labels.reason)
+          upstreamAlerts.add(0, { upstream, reason });
+      }
       circuits.addCallback((gauge) => {
         for (const { name, isOpen } of read()) gauge.observe(isOpen ? 1 : 0, { upstream: name });
       });

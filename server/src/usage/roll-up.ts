@@ -14,6 +14,14 @@ export async function rollUpUsage(db: Queryable, signal: AbortSignal): Promise<n
   return total;
 }
 
+/** How long ago the last search that is counted may have been held, in seconds. */
+export async function readUsageLag(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ seconds: number }>(
+    "select extract(epoch from clock_timestamp() - pb.usage_as_of())::float8 as seconds",
+  );
+  return rows[0]?.seconds ?? 0;
+}
+
 /**
  * Counts the last two days again, hour by hour, and puts right what differs: as far back as the thorough sweep looks for
  * holds that appeared late. Says how many rows differed.

@@ -11,6 +11,15 @@ export async function keepReport(owner: Queryable, report: ReconcileReport): Pro
   await owner.query("delete from pb.reconciliations where at < clock_timestamp() - interval '31 days'");
 }
 
+/** When the last was and how much it found, if there was one. */
+export async function readLastReport(db: Queryable): Promise<{ atSeconds: number; differences: number } | undefined> {
+  const { rows } = await db.query<{ at: number; differences: bigint }>(
+    "select extract(epoch from at)::float8 as at, differences from pb.reconciliations order by reconciliations.at desc limit 1",
+  );
+  const [last] = rows;
+  return last && { atSeconds: last.at, differences: Number(last.differences) };
+}
+
 export interface KeptReport {
   at: Date;
   differences: bigint;

@@ -28,15 +28,17 @@ export const paymentChecks = [
       from (
         select reversal_id || ' took' as subject, taken_transfer_id as transfer_id,
           'reversal ' || wallet_id || ' ' || taken_micros as said
-        from pb.reversals where taken_micros > 0
+        from pb.reversals where taken_micros > 0 and taken_transfer_id >= (select pb.kept_since())
         union all
         select reversal_id || ' left owing', owed_transfer_id, 'receivable ' || wallet_id || ' ' || owed_micros
-        from pb.reversals where owed_micros > 0
+        from pb.reversals where owed_micros > 0 and owed_transfer_id >= (select pb.kept_since())
         union all
         select reversal_id || ' gave back', returned_transfer_id, 'reinstatement ' || wallet_id || ' ' || amount_micros
-        from pb.reversals where returned_transfer_id is not null
+        from pb.reversals where returned_transfer_id >= (select pb.kept_since())
       ) r
-      full join (select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement')) t
+      full join (
+        select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement') and id >= (select pb.kept_since())
+      ) t
         on t.id = r.transfer_id`,
   },
   {
@@ -48,7 +50,10 @@ export const paymentChecks = [
       full join (
         select wallet_id,
           sum(case kind when 'receivable' then amount_micros else -amount_micros end) as micros
-        from pb.transfers where kind in ('receivable', 'settlement') group by wallet_id
+        from (
+          select wallet_id, kind, amount_micros from pb.transfers where id >= (select pb.kept_since())
+          union all select wallet_id, kind, amount_micros from pb.openings
+        ) m where kind in ('receivable', 'settlement') group by wallet_id
       ) t on t.wallet_id = d.wallet_id`,
   },
   {

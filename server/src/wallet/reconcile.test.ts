@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { createHash, randomInt, randomUUIDv7 } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { paymentFaults } from "../../test/payment-faults.ts";
+import { seedOldDay } from "../../test/seed-old-day.ts";
 import { seedPayments } from "../../test/seed-payments.ts";
 import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
 import { priceMicros } from "../lib/money.ts";
+import { keepReport } from "./keep-report.ts";
 import { formatReport, reconcile } from "./reconcile.ts";
+import { dropOldDays } from "./retain.ts";
 import { expireHolds, refundBatch, topUpBatch } from "./statements.ts";
 import { createLedger, type HoldRequest } from "./wallet.ts";
 
@@ -23,6 +29,14 @@ before(async () => {
   }
   const { walletId } = await seedWallet(database.owner, { credit: priceMicros });
   await seedPayments(database.owner, walletId);
+  // A day that was closed and is gone.
+  await seedOldDay(database.owner, 60);
+  const report = await reconcile(database.owner);
+  assert.ok(report.isClean, formatReport(report));
+  await keepReport(database.owner, report);
+  const folder = mkdtempSync(join(tmpdir(), "pennyblack-archive-"));
+  await dropOldDays(database.owner, { days: 40, folder }, new AbortController().signal);
+  rmSync(folder, { recursive: true });
 });
 
 after(() => database.drop());
@@ -134,9 +148,20 @@ const faults: Fault[] = [
     finds: ["payments", "credited", "books"],
   },
   {
-    ...cent("payments", "amount_micros", "payment_id = (select min(payment_id) from pb.payments)"),
+    ...cent(
+      "payments",
+      "amount_micros",
+      "payment_id = (select min(payment_id) from pb.payments where payment_id not like 'old %')",
+    ),
     finds: ["payments"],
   },
+  { ...cent("payments", "amount_micros", "payment_id like 'old %'"), finds: ["payments, closed days"] },
+  {
+    ...cent("openings", "amount_micros", "kind = 'top_up'"),
+    finds: ["payments, closed days", "credited", "books"],
+  },
+  { ...cent("openings", "amount_micros", "kind = 'capture'"), finds: ["debited", "books", "usage"] },
+  { ...cent("budget_openings", "amount_micros", "true"), finds: ["key budgets, total"] },
   { ...cent("key_budgets", "total_spent_micros", firstBudget), finds: ["key budgets, total"] },
   { ...cent("key_budgets", "day_spent_micros", firstBudget), finds: ["key budgets, day"] },
   { ...cent("key_budgets", "month_spent_micros", firstBudget), finds: ["key budgets, month"] },
@@ -167,7 +192,7 @@ const faults: Fault[] = [
     name: "refunds: a refund names another transfer",
     finds: ["refunds"],
     sql: `create table planted.changed as select * from pb.refunds order by search_id limit 1;
-      update pb.refunds set transfer_id = gen_random_uuid() where search_id in (select search_id from planted.changed)`,
+      update pb.refunds set transfer_id = pb.new_uuid() where search_id in (select search_id from planted.changed)`,
     undo: `update pb.refunds r set transfer_id = c.transfer_id from planted.changed c where c.search_id = r.search_id;
       drop table planted.changed`,
   },
@@ -222,7 +247,7 @@ const faults: Fault[] = [
     name: "payments: a payment without its transfer",
     finds: ["payments"],
     sql: `insert into pb.payments (payment_id, wallet_id, transfer_id, amount_micros, created_at)
-      select 'planted', id, gen_random_uuid(), 1, now() from pb.wallets limit 1`,
+      select 'planted', id, pb.new_uuid(), 1, now() from pb.wallets limit 1`,
     undo: "delete from pb.payments where payment_id = 'planted'",
   },
   {

@@ -88,6 +88,15 @@ interface Check {
   sql: string;
 }
 
+// Days that were closed count by their sums (server/migrations/0022_retention.sql); the others row by row.
+const searches = "(select * from pb.searches where id >= (select pb.kept_since()))";
+const transfers = "(select * from pb.transfers where id >= (select pb.kept_since()))";
+const movements = `(
+  select wallet_id, kind, from_account, to_account, amount_micros from ${transfers} t
+  union all
+  select wallet_id, kind, from_account, to_account, amount_micros from pb.openings
+)`;
+
 const checks: Check[] = [
   {
     name: "held",
@@ -106,7 +115,7 @@ const checks: Check[] = [
       select w.id, coalesce(t.micros, 0), w.debited_micros
       from pb.wallets w
       left join (
-        select wallet_id, sum(amount_micros) as micros from pb.transfers where from_account = 'wallet' group by wallet_id
+        select wallet_id, sum(amount_micros) as micros from ${movements} m where from_account = 'wallet' group by wallet_id
       ) t on t.wallet_id = w.id`,
   },
   {
@@ -116,7 +125,7 @@ const checks: Check[] = [
       select w.id, coalesce(t.micros, 0), w.credited_micros
       from pb.wallets w
       left join (
-        select wallet_id, sum(amount_micros) as micros from pb.transfers where to_account = 'wallet' group by wallet_id
+        select wallet_id, sum(amount_micros) as micros from ${movements} m where to_account = 'wallet' group by wallet_id
       ) t on t.wallet_id = w.id`,
   },
   {
@@ -124,8 +133,8 @@ const checks: Check[] = [
     sentence: "Captured live searches and capture transfers are one to one, with the same wallet and amount.",
     sql: `
       select coalesce(s.id, t.id), s.wallet_id || ' ' || s.price_micros, t.wallet_id || ' ' || t.amount_micros
-      from (select * from pb.searches where state = 'captured' and mode = 'live') s
-      full join (select * from pb.transfers where kind = 'capture') t on t.id = s.id`,
+      from (select * from ${searches} s where state = 'captured' and mode = 'live') s
+      full join (select * from ${transfers} t where kind = 'capture') t on t.id = s.id`,
   },
   {
     name: "books",
@@ -133,26 +142,42 @@ const checks: Check[] = [
     sql: `
       select 'all accounts', 0,
         (select coalesce(sum(credited_micros - debited_micros), 0) from pb.wallets)
-        + (select coalesce(sum(amount_micros), 0) from pb.transfers where to_account <> 'wallet')
-        - (select coalesce(sum(amount_micros), 0) from pb.transfers where from_account <> 'wallet')`,
+        + (select coalesce(sum(amount_micros), 0) from ${movements} m where to_account <> 'wallet')
+        - (select coalesce(sum(amount_micros), 0) from ${movements} m where from_account <> 'wallet')`,
   },
   {
     name: "payments",
     sentence: "Payments and the transfers of top-ups and credits are one to one, with the same wallet and amount.",
     sql: `
       select coalesce(p.payment_id, t.id::text), p.wallet_id || ' ' || p.amount_micros, t.wallet_id || ' ' || t.amount_micros
-      from pb.payments p
-      full join (select * from pb.transfers where kind in ('top_up', 'credit')) t on t.id = p.transfer_id`,
+      from (select * from pb.payments where transfer_id >= (select pb.kept_since())) p
+      full join (select * from ${transfers} t where kind in ('top_up', 'credit')) t on t.id = p.transfer_id`,
+  },
+  {
+    name: "payments, closed days",
+    sentence: "What closed days credited to a wallet is the sum of its payments of those days.",
+    sql: `
+      select coalesce(p.wallet_id, o.wallet_id), p.micros, o.micros
+      from (
+        select wallet_id, sum(amount_micros) as micros from pb.payments where transfer_id < (select pb.kept_since()) group by 1
+      ) p
+      full join (
+        select wallet_id, sum(amount_micros) as micros from pb.openings where kind in ('top_up', 'credit') group by 1
+      ) o on o.wallet_id = p.wallet_id`,
   },
   {
     name: "refunds",
     sentence: "Refunds and their transfers are one to one, each of a captured search, its wallet and its price.",
     sql: `
-      select coalesce(r.search_id, t.search_id), r.search_id || ' ' || s.wallet_id || ' ' || s.price_micros,
+      select coalesce(r.search_id, t.search_id),
+        r.search_id || ' ' || case
+          when r.search_id < (select pb.kept_since()) then r.wallet_id || ' ' || pb.price_micros()
+          else s.wallet_id || ' ' || s.price_micros
+        end,
         t.search_id || ' ' || t.wallet_id || ' ' || t.amount_micros
-      from pb.refunds r
-      left join pb.searches s on s.id = r.search_id and s.wallet_id = r.wallet_id and s.state = 'captured'
-      full join (select * from pb.transfers where kind = 'refund') t on t.id = r.transfer_id`,
+      from (select * from pb.refunds where transfer_id >= (select pb.kept_since())) r
+      left join ${searches} s on s.id = r.search_id and s.wallet_id = r.wallet_id and s.state = 'captured'
+      full join (select * from ${transfers} t where kind = 'refund') t on t.id = r.transfer_id`,
   },
   {
     name: "claims",
@@ -163,7 +188,7 @@ const checks: Check[] = [
         case when c.search_id is null then null when c.answer is null then 'claimed' else 'answered' end
       from pb.idempotency c
       full join (
-        select * from pb.searches
+        select * from ${searches} s
         where idempotency_hmac is not null
           and (state = 'pending' or id in (select search_id from pb.idempotency))
       ) s on s.id = c.search_id and s.wallet_id = c.wallet_id and s.mode = c.mode and s.idempotency_hmac = c.key_hmac`,
@@ -172,11 +197,13 @@ const checks: Check[] = [
     name: `key budgets, ${period}`,
     sentence: `What a key's budget counts (${period}) is the sum of its pending and captured searches.`,
     sql: `
-      select b.id, coalesce(sum(s.price_micros), 0), b.${period}_spent_micros
+      select b.id, coalesce(sum(s.price_micros), 0) + coalesce(o.amount_micros, 0), b.${period}_spent_micros
       from pb.key_budgets b
-      left join pb.searches s on s.key_budget_id = b.id and s.state in ('pending', 'captured')
+      left join ${searches} s on s.key_budget_id = b.id and s.state in ('pending', 'captured')
         ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
-      group by b.id`,
+      left join pb.budget_openings o on o.budget_id = b.id and ${period === "total"}
+      ${period === "total" ? "" : `where b.${period} > (select kept_since from pb.retention)`}
+      group by b.id, o.amount_micros`,
   })),
   {
     name: "runs",
@@ -184,7 +211,7 @@ const checks: Check[] = [
     sql: `
       select r.id, coalesce(sum(s.price_micros), 0), r.spent_micros
       from pb.run_budgets r
-      left join pb.searches s on s.run_budget_id = r.id and s.state in ('pending', 'captured')
+      left join ${searches} s on s.run_budget_id = r.id and s.state in ('pending', 'captured')
       group by r.id, r.spent_micros`,
   },
   {
@@ -197,15 +224,23 @@ const checks: Check[] = [
   {
     name: "usage",
     sentence: "What usage says was charged, by wallet and day, is what was captured of the searches counted so far.",
+    // A hold's id is at most a day off its moment, so the first day that is kept may have lost some of its searches: it is
+    // compared together with all days before it, of which the captures are in the sums.
     sql: `
       select coalesce(s.wallet_id, u.wallet_id) || ' on ' || coalesce(s.day, u.day), coalesce(s.micros, 0), coalesce(u.micros, 0)
       from (
-        select wallet_id, pb.utc_day(held_at) as day, sum(price_micros) as micros from pb.searches
-        where state = 'captured' and held_at < (select counted_before from pb.usage_watermark)
+        select wallet_id, greatest(pb.utc_day(held_at), r.kept_since) as day, sum(price_micros) as micros
+        from (
+          select s.wallet_id, s.held_at, s.price_micros from ${searches} s
+          where state = 'captured' and held_at < (select counted_before from pb.usage_watermark)
+          union all
+          select wallet_id, '-infinity', amount_micros from pb.openings where kind = 'capture'
+        ) c, pb.retention r
         group by 1, 2
       ) s
       full join (
-        select wallet_id, day, sum(charged_micros) as micros from pb.usage_days group by 1, 2
+        select wallet_id, greatest(day, r.kept_since) as day, sum(charged_micros) as micros
+        from pb.usage_days, pb.retention r group by 1, 2
       ) u on u.wallet_id = s.wallet_id and u.day = s.day`,
   },
   {
@@ -216,11 +251,11 @@ const checks: Check[] = [
         h.searches || ' searches, ' || h.micros, d.searches || ' searches, ' || d.micros
       from (
         select wallet_id, pb.utc_day(hour) as day, sum(searches) as searches, sum(charged_micros) as micros
-        from pb.usage_hours group by 1, 2
+        from pb.usage_hours where pb.utc_day(hour) >= (select kept_since from pb.retention) group by 1, 2
       ) h
       full join (
         select wallet_id, day, sum(searches) as searches, sum(charged_micros) as micros
-        from pb.usage_days group by 1, 2
+        from pb.usage_days where day >= (select kept_since from pb.retention) group by 1, 2
       ) d on d.wallet_id = h.wallet_id and d.day = h.day`,
   },
   {
@@ -229,15 +264,15 @@ const checks: Check[] = [
     sql: `
       select distinct n.who || ' ' || n.wallet_id, n.wallet_id, w.id
       from (
-        select 'searches of' as who, wallet_id from pb.searches
-        union select 'transfers of', wallet_id from pb.transfers
+        select 'searches of' as who, wallet_id from ${searches} s
+        union select 'transfers of', wallet_id from ${transfers} t
         union select 'claims of', wallet_id from pb.idempotency
       ) n left join pb.wallets w on w.id = n.wallet_id
       union all
       select distinct 'searches by key ' || s.key_id, s.wallet_id, k.wallet_id
-      from pb.searches s left join pb.keys k on k.id = s.key_id
+      from ${searches} s left join pb.keys k on k.id = s.key_id
       union all
       select distinct 'searches on budget ' || s.key_budget_id, s.wallet_id, b.wallet_id
-      from pb.searches s left join pb.key_budgets b on b.id = s.key_budget_id where s.key_budget_id is not null`,
+      from ${searches} s left join pb.key_budgets b on b.id = s.key_budget_id where s.key_budget_id is not null`,
   },
 ];

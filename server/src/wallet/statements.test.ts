@@ -121,8 +121,8 @@ test("a hold that the sweeper's watermark has passed by is ended by the thorough
     [request.searchId],
   );
   await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '2 minutes'");
-  assert.equal(await expireHolds(database.owner, 1_000), 0);
-  assert.equal(await expireHolds(database.owner, 1_000, true), 1);
+  assert.deepEqual(await expireHolds(database.owner, 1_000), { holds: 0, micros: 0n });
+  assert.deepEqual(await expireHolds(database.owner, 1_000, true), { holds: 1, micros: 10_000n });
   assert.equal((await readWallet(seed.walletId)).held, 0n);
 });
 

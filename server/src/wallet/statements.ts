@@ -96,10 +96,19 @@ export async function releaseBatch(db: Queryable, items: readonly ReleaseRequest
   return inOrder(rows, toSettlement);
 }
 
+export interface Swept {
+  holds: number;
+  /** What they held; those of test keys hold nothing. */
+  micros: Micros;
+}
+
 /** Ends holds whose life is over by the database's clock; says how many. A thorough pass looks two days back. */
-export async function expireHolds(db: Queryable, most: number, isThorough = false): Promise<number> {
-  const { rows } = await db.query<{ ended: number }>("select pb.expire($1, $2) as ended", [most, isThorough]);
-  return rows[0]?.ended ?? 0;
+export async function expireHolds(db: Queryable, most: number, isThorough = false): Promise<Swept> {
+  const { rows } = await db.query<{ ended: number; micros: bigint }>("select * from pb.sweep($1, $2)", [
+    most,
+    isThorough,
+  ]);
+  return { holds: rows[0]?.ended ?? 0, micros: rows[0]?.micros ?? 0n };
 }
 
 export interface TopUp {

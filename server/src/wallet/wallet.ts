@@ -77,8 +77,13 @@ export interface Ledger {
 }
 
 export interface LedgerOptions {
-  onBatch?: (kind: "hold" | "capture" | "release", size: number) => void;
+  /** When a statement is sent; what it returns, when its outcome is known. */
+  onBatch?: (kind: LedgerKind, searches: readonly Hold[]) => (() => void) | undefined;
+  /** From the wish to its result, waiting included, also if it failed. */
+  onResult?: (kind: LedgerKind, seconds: number) => void;
 }
+
+export type LedgerKind = "hold" | "capture" | "release";
 
 /** How many connections a ledger needs: one per lane. */
 export const ledgerConnections = 5;
@@ -92,7 +97,7 @@ export const ledgerConnections = 5;
 export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   const ownerOf = (item: Hold): string => item.walletId;
   const lane = <Item extends Hold, Result>(
-    kind: "hold" | "capture" | "release",
+    kind: LedgerKind,
     patienceMs: number,
     send: (db: Pool, items: readonly Item[]) => Promise<Result[]>,
   ): Lane<Item, Result> =>
@@ -100,7 +105,7 @@ export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
       send: (items) => send(pool, items),
       ownerOf,
       patienceMs,
-      onBatch: (size) => options.onBatch?.(kind, size),
+      onBatch: (items) => options.onBatch?.(kind, items),
     });
 
   const holds = [0, 1].map(() => lane("hold", 3_000, holdBatch));
@@ -108,10 +113,17 @@ export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   const releases = [lane("release", 30_000, releaseBatch)];
   const settlements = [...captures, ...releases];
 
+  function timed<Result>(kind: LedgerKind, result: Promise<Result>): Promise<Result> {
+    const { onResult } = options;
+    if (!onResult) return result;
+    const startedAt = performance.now();
+    return result.finally(() => onResult(kind, (performance.now() - startedAt) / 1_000));
+  }
+
   return {
-    hold: (request) => laneOf(holds, request).submit(request),
-    capture: (request) => laneOf(captures, request).submit(request),
-    release: (request) => laneOf(releases, request).submit(request),
+    hold: (request) => timed("hold", laneOf(holds, request).submit(request)),
+    capture: (request) => timed("capture", laneOf(captures, request).submit(request)),
+    release: (request) => timed("release", laneOf(releases, request).submit(request)),
     waiting: () => ({
       holds: holds.reduce((sum, each) => sum + each.waiting(), 0),
       settlements: settlements.reduce((sum, each) => sum + each.waiting(), 0),

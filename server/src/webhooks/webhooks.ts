@@ -114,6 +114,18 @@ async function claimDeliveries(pool: Pool, most: number): Promise<Delivery[]> {
   return rows;
 }
 
+/** How long what has been due for longest has waited, in seconds. A receiver that fails keeps its own waiting, not ours. */
+export async function readWebhookLag(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ seconds: number }>(
+    `select coalesce(extract(epoch from clock_timestamp() - least(
+       (select min(due_at) from pb.events where dispatched_at is null and due_at <= clock_timestamp()),
+       (select min(d.due_at) from pb.webhook_deliveries d join pb.webhook_endpoints e on e.id = d.endpoint_id
+        where d.state = 'pending' and d.due_at <= clock_timestamp() and e.failing_since is null)
+     )), 0)::float8 as seconds`,
+  );
+  return rows[0]?.seconds ?? 0;
+}
+
 /** Deletes events that are older than thirty days, with their deliveries. Says how many. */
 export async function forgetEvents(pool: Pool, most: number): Promise<number> {
   const { rowCount } = await pool.query(

@@ -4,14 +4,14 @@ import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { testPepper } from "../server.ts";
 import { noBrowser, openBrowser, openPage } from "./browser.ts";
-import { startConsoleWorld } from "./console-world.ts";
+import { startBrowserWorld } from "./browser-world.ts";
 import { consolePages, operatorPages } from "./pages.ts";
 import { seedDemo } from "./seed-demo.ts";
 
 // Pages that nobody is kept out of: axe looks at each, light and dark, at the width of a desk and of a phone.
 
 describe("everyone", { skip: noBrowser }, async () => {
-  const world = await startConsoleWorld();
+  const world = await startBrowserWorld();
   const demo = await seedDemo(world.db.owner, testPepper);
   const browser = await openBrowser();
   after(async () => {

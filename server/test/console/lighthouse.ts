@@ -9,12 +9,12 @@ import lighthouse from "lighthouse";
 import { chromium } from "playwright-core";
 import { testPepper } from "../server.ts";
 import { chromiumFlags, chromiumPath } from "./browser.ts";
-import { startConsoleWorld } from "./console-world.ts";
+import { startBrowserWorld } from "./browser-world.ts";
 import { seedDemo } from "./seed-demo.ts";
 
 const port = 9_333;
 const least = 95;
-const world = await startConsoleWorld();
+const world = await startBrowserWorld();
 const browser = await chromium.launch({
   executablePath: chromiumPath,
   args: [...chromiumFlags, `--remote-debugging-port=${port}`],

@@ -3,7 +3,7 @@ import { after, describe, test } from "node:test";
 import { startFixtureUpstream } from "../fixture-upstream.ts";
 import { createTestWallet, testPepper } from "../server.ts";
 import { noBrowser, openBrowser, openPage } from "./browser.ts";
-import { startConsoleWorld } from "./console-world.ts";
+import { startBrowserWorld } from "./browser-world.ts";
 import { seedDemo } from "./seed-demo.ts";
 
 // What an operator sees and does in a real browser, on the internal listener.
@@ -11,7 +11,7 @@ import { seedDemo } from "./seed-demo.ts";
 describe("operators", { skip: noBrowser }, async () => {
   const first = await startFixtureUpstream("brave", "ok");
   const second = await startFixtureUpstream("searxng", "ok");
-  const world = await startConsoleWorld({
+  const world = await startBrowserWorld({
     PENNYBLACK_UPSTREAMS: "brave,searxng",
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_BRAVE_URL: first.url,

@@ -6,7 +6,7 @@ import { startFixtureUpstream } from "../fixture-upstream.ts";
 import { webhookSecret, webhookSettings } from "../payment-world.ts";
 import { createTestKey, createTestWallet, testPepper } from "../server.ts";
 import { noBrowser, openBrowser, openPage } from "./browser.ts";
-import { startConsoleWorld } from "./console-world.ts";
+import { startBrowserWorld } from "./browser-world.ts";
 import { seedDemo } from "./seed-demo.ts";
 
 // What a wallet's owner does in a real browser, against a real server. Every story also watches for what the page wrote
@@ -15,7 +15,7 @@ import { seedDemo } from "./seed-demo.ts";
 describe("owners", { skip: noBrowser }, async () => {
   const stripe = await startEmulatedStripe();
   const upstream = await startFixtureUpstream("brave", "ok");
-  const world = await startConsoleWorld({
+  const world = await startBrowserWorld({
     ...webhookSettings(stripe.url),
     PENNYBLACK_SIGN_UP: "open",
     PENNYBLACK_BRAVE_KEY: "key",

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { testPepper } from "../server.ts";
 import { noBrowser, openBrowser, openPage } from "./browser.ts";
-import { startConsoleWorld } from "./console-world.ts";
+import { startBrowserWorld } from "./browser-world.ts";
 import { seedDemo } from "./seed-demo.ts";
 
 // Somebody got a piece of HTML into a page, or has the cookie of a person who is signed in.
 
 describe("policy", { skip: noBrowser }, async () => {
-  const world = await startConsoleWorld();
+  const world = await startBrowserWorld();
   const demo = await seedDemo(world.db.owner, testPepper);
   const browser = await openBrowser();
   after(async () => {

@@ -11,7 +11,7 @@ import { startFixtureUpstream } from "../fixture-upstream.ts";
 import { webhookSettings } from "../payment-world.ts";
 import { testPepper } from "../server.ts";
 import { openBrowser, openPage } from "./browser.ts";
-import { startConsoleWorld } from "./console-world.ts";
+import { startBrowserWorld } from "./browser-world.ts";
 import { consolePages, operatorPages } from "./pages.ts";
 import { seedDemo } from "./seed-demo.ts";
 
@@ -33,7 +33,7 @@ const shapes = {
 
 const upstream = await startFixtureUpstream("brave", "ok");
 // Nobody pays here, so nobody has to be there.
-const world = await startConsoleWorld({
+const world = await startBrowserWorld({
   ...webhookSettings("http://127.0.0.1:9"),
   PENNYBLACK_BRAVE_KEY: "key",
   PENNYBLACK_BRAVE_URL: upstream.url,

@@ -56,7 +56,7 @@ export function createOwnerHand(db: TestDatabase): OwnerHand {
          where state = 'pending' and ($1::uuid is null or wallet_id = $1)`,
         [wallet?.walletId ?? null],
       );
-      return expireHolds(db.owner, 10_000);
+      return (await expireHolds(db.owner, 10_000)).holds;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** An upstream that answers a question when it is told to, and all others at once or after a short while. */
@@ -11,6 +11,10 @@ export interface PatientUpstream {
   answer(query: string, status?: number): void;
   /** How long the others take, at most: chance decides, so that searches are in every step at once. */
   longestMs: number;
+  /** Which share of the others it fails. */
+  failing: number;
+  /** Of every request so far. */
+  headers: IncomingHttpHeaders[];
   close(): Promise<void>;
 }
 
@@ -18,9 +22,13 @@ export async function startPatientUpstream(): Promise<PatientUpstream> {
   const patient = new Set<string>();
   const waiting = new Map<string, ServerResponse>();
   const server = createServer((request, response) => {
+    upstream.headers.push(request.headers);
     const query = new URL(request.url ?? "/", "http://upstream.invalid").searchParams.get("q") ?? "";
     if (patient.has(query)) waiting.set(query, response);
-    else setTimeout(() => send(response, query, 200), Math.random() * upstream.longestMs);
+    else {
+      const status = Math.random() < upstream.failing ? 503 : 200;
+      setTimeout(() => send(response, query, status), Math.random() * upstream.longestMs);
+    }
   });
   // A server that is killed resets its connections.
   server.on("connection", (socket) => socket.on("error", () => socket.destroy()));
@@ -30,6 +38,8 @@ export async function startPatientUpstream(): Promise<PatientUpstream> {
   const upstream: PatientUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     longestMs: 0,
+    failing: 0,
+    headers: [],
     keepWaiting: (query) => void patient.add(query),
     isWaiting: (query) => waiting.has(query),
     answer(query, status = 200) {

@@ -61,6 +61,7 @@ test("the blocks that are not run are few, and each says why", () => {
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
   assert.deepEqual(reasons, [
     "an address and a key of your own",
+    ...Array<string>(4).fill("server/test/processes/backup.test.ts runs it on a cluster of its own"),
     "stays in the foreground; server/test/stories start it for themselves",
     "stays in the foreground, and needs a SearXNG",
     "installs packages and stays in the foreground; server/test/processes/dev-with-searx.test.ts starts it",

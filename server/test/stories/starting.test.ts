@@ -69,11 +69,15 @@ test("a server refuses to start as superuser, as owner, or as either on its seco
   assert.match(output, /postgres is a superuser/);
 });
 
-test("a server does not start on a database that lacks a migration, knows one more, or cannot be reached", async () => {
+test("a server does not start on a database that lacks a migration, has outgrown it, or cannot be reached", async () => {
   const other = await createTestDatabase();
   const server = await startTestServer(other);
   assert.equal(await server.app.checkDatabase(), undefined);
   await other.owner.query("insert into pb.migrations (name, run_on) values ('9999_from_the_future', now())");
+  assert.equal(await server.app.checkDatabase(), undefined, "the newer schema says that it serves older servers");
+  await other.owner.query(
+    "create or replace function pb.serves_since() returns text language sql return '9999_from_the_future'",
+  );
   assert.match((await server.app.checkDatabase()) ?? "", /does not know: 9999_from_the_future/);
   assert.equal((await fetch(`${server.opsUrl}/readyz`)).status, 200, "what runs goes on while its successor migrates");
   await other.owner.query("delete from pb.migrations where name = '9999_from_the_future' or name like '0006%'");

@@ -5,7 +5,7 @@ import { makeSignInLink } from "../../src/console/sessions.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { startTestServer, type TestServer } from "../server.ts";
 
-export interface ConsoleWorld {
+export interface BrowserWorld {
   db: TestDatabase;
   server: TestServer;
   /** Opens the link that a letter would bring. */
@@ -18,7 +18,7 @@ export interface ConsoleWorld {
 const operatorToken = "operator-token-of-the-stories-0123456789";
 
 /** A server with the built console, at an address that it knows as its own: browsers and cookies are strict about that. */
-export async function startConsoleWorld(settings: Record<string, string> = {}): Promise<ConsoleWorld> {
+export async function startBrowserWorld(settings: Record<string, string> = {}): Promise<BrowserWorld> {
   if (!existsSync(new URL("../../../console/dist/index.html", import.meta.url))) {
     throw new Error("the console is not built: npm run console:build");
   }

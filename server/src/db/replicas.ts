@@ -1,0 +1,31 @@
+import type { Pool } from "./pool.ts";
+
+export interface Replica {
+  /** Its application_name. */
+  name: string;
+  /** What it has not applied yet. */
+  lagBytes: number;
+}
+
+/**
+ * The replicas of the PostgreSQL we write to. Only who may read everybody's statistics sees them; undefined where the
+ * owner may not (`grant pg_read_all_stats to pennyblack_owner`).
+ */
+export async function readReplicas(owner: Pool): Promise<Replica[] | undefined> {
+  const client = await owner.connect();
+  try {
+    await client.query("begin read only");
+    // Our roles inherit nothing, so the right has to be taken up.
+    await client.query("set local role pg_read_all_stats");
+    const { rows } = await client.query<{ name: string; lag: string }>(
+      `select application_name as name, max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn))::text as lag
+       from pg_stat_replication where state = 'streaming' group by 1`,
+    );
+    return rows.map(({ name, lag }) => ({ name, lagBytes: Number(lag) }));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "42501") return undefined;
+    throw error;
+  } finally {
+    await client.query("rollback").finally(() => client.release());
+  }
+}

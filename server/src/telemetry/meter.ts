@@ -1,0 +1,37 @@
+import type { BatchObservableCallback, Counter, Gauge, Histogram, ObservableGauge } from "@opentelemetry/api";
+import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import { type MetricName, type MetricRow, metricTable } from "./metric-table.ts";
+
+/** Makes instruments as the table of metrics describes them, and shows what they have counted. */
+export interface Meter {
+  counter: (name: MetricName) => Counter;
+  gauge: (name: MetricName) => Gauge;
+  histogram: (name: MetricName) => Histogram;
+  /** Read when somebody looks. */
+  watched: (name: MetricName) => ObservableGauge;
+  watch: (read: BatchObservableCallback, gauges: ObservableGauge[]) => void;
+  /** In Prometheus' text format. */
+  render: () => Promise<string>;
+}
+
+export function createMeter(): Meter {
+  const exporter = new PrometheusExporter({ preventServerStart: true });
+  const serializer = new PrometheusSerializer("", false, undefined, true, true);
+  const meter = new MeterProvider({ readers: [exporter] }).getMeter("pennyblack");
+  const describe = (name: MetricName) => {
+    const { help, buckets }: MetricRow = metricTable[name];
+    return {
+      description: help,
+      ...(buckets && { advice: { explicitBucketBoundaries: [...buckets] } }),
+    };
+  };
+  return {
+    counter: (name) => meter.createCounter(name, describe(name)),
+    gauge: (name) => meter.createGauge(name, describe(name)),
+    histogram: (name) => meter.createHistogram(name, describe(name)),
+    watched: (name) => meter.createObservableGauge(name, describe(name)),
+    watch: (read, gauges) => meter.addBatchObservableCallback(read, gauges),
+    render: async () => serializer.serialize((await exporter.collect()).resourceMetrics),
+  };
+}

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { createHash, randomUUIDv7 } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { type OldDay, seedOldDay } from "../../test/seed-old-day.ts";
+import { seedWallet } from "../../test/seed-wallet.ts";
+import { until } from "../../test/until.ts";
+import { keepReport } from "./keep-report.ts";
+import { readBalanceAt, readEntries } from "./read-wallet.ts";
+import { formatReport, reconcile } from "./reconcile.ts";
+import { dropOldDays } from "./retain.ts";
+import { captureBatch, holdBatch } from "./statements.ts";
+
+let db: TestDatabase;
+const days: OldDay[] = [];
+const folder = mkdtempSync(join(tmpdir(), "pennyblack-archive-"));
+const { signal } = new AbortController();
+const old = (): OldDay => days[0] as OldDay;
+
+before(async () => {
+  db = await createTestDatabase();
+  for (const daysAgo of [60, 59, 50]) days.push(await seedOldDay(db.owner, daysAgo));
+});
+
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await db.drop();
+});
+
+async function assertClean(): Promise<void> {
+  const report = await reconcile(db.owner);
+  assert.ok(report.isClean, formatReport(report));
+  await keepReport(db.owner, report);
+}
+
+async function sell(): Promise<void> {
+  const { walletId, keyId } = await seedWallet(db.owner, { credit: 10_000n });
+  const searchId = randomUUIDv7();
+  const [held] = await holdBatch(db.ledger, [{ searchId, walletId, keyId }]);
+  const [paid] = await captureBatch(db.ledger, [{ searchId, walletId }]);
+  assert.deepEqual([held?.outcome, paid?.state], ["held", "captured"]);
+}
+
+async function partitions(): Promise<string[]> {
+  const { rows } = await db.owner.query<{ name: string }>(
+    "select relname as name from pg_class where relkind = 'r' and relname ~ '^(searches|transfers)_' order by 1",
+  );
+  return rows.map(({ name }) => name);
+}
+
+const nameOf = (table: string, { day }: OldDay): string => `${table}_${day.replaceAll("-", "")}`;
+
+test("nothing is dropped from books that were not compared, or that differ", async () => {
+  await assert.rejects(dropOldDays(db.owner, { days: 40, folder }, signal), /no day is dropped/);
+  await db.owner.query("insert into pb.reconciliations values (clock_timestamp(), 1, '[]')");
+  await assert.rejects(dropOldDays(db.owner, { days: 40, folder }, signal), /no day is dropped/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("a day that is young, open or not wholly archived is not closed", async () => {
+  const close = (day: string, searches: number, transfers: number) =>
+    db.owner.query("select pb.close_day($1, $2, $3, '', '')", [day, searches, transfers]);
+  const today = new Date().toISOString().slice(0, 10);
+  await assert.rejects(close(today, 0, 0), /younger than 35 days/);
+  await assert.rejects(close(days[1]?.day ?? "", 5, 6), /an older day is open/);
+  await assert.rejects(close(old().day, 4, 6), /the archive is not whole/);
+  await assert.rejects(close(old().day, 5, 7), /the archive is not whole/);
+  await db.owner.query("update pb.searches set state = 'pending', settled_at = null where wallet_id = $1", [
+    old().walletId,
+  ]);
+  await assert.rejects(close(old().day, 5, 6), /is pending/);
+  await db.owner.query("update pb.searches set state = 'captured', settled_at = held_at where wallet_id = $1", [
+    old().walletId,
+  ]);
+  await db.owner.query("update pb.usage_watermark set counted_before = counted_before - interval '90 days'");
+  await assert.rejects(close(old().day, 5, 6), /usage is not counted/);
+  await db.owner.query("update pb.usage_watermark set counted_before = counted_before + interval '90 days'");
+});
+
+test("old days become files, their partitions go, searches go on, and the books stay provable", async () => {
+  await sell();
+  await assertClean();
+  // Someone reads a report while it happens: it waits for them, and no search waits for it.
+  const reader = new pg.Client({ connectionString: db.ownerUrl });
+  await reader.connect();
+  await reader.query("begin");
+  await reader.query("select count(*) from pb.searches, pb.transfers");
+  const first = assert.rejects(dropOldDays(db.owner, { days: 40, folder }, signal), { code: "55P03" });
+  await until("three days are closed", async () => {
+    const { rows } = await db.owner.query("select from pb.closed_days");
+    return rows.length === 3;
+  });
+  await sell();
+  await assertClean();
+  await first;
+  await reader.query("commit");
+  await reader.end();
+
+  // As the next night, or after a worker that was killed.
+  await assertClean();
+  assert.deepEqual(await dropOldDays(db.owner, { days: 40, folder }, signal), []);
+  const left = await partitions();
+  for (const day of days)
+    for (const table of ["searches", "transfers"]) assert.ok(!left.includes(nameOf(table, day)), nameOf(table, day));
+  await sell();
+  await assertClean();
+});
+
+test("the archive holds every row that was dropped, and its sums are its own and the database's", async () => {
+  for (const { day, walletId } of days) {
+    for (const [table, count] of [
+      ["searches", 5],
+      ["transfers", 6],
+    ] as const) {
+      const bytes = readFileSync(join(folder, `${table}-${day}.csv.gz`));
+      const sum = createHash("sha256").update(bytes).digest("hex");
+      assert.equal(
+        readFileSync(join(folder, `${table}-${day}.csv.gz.sha256`), "utf8"),
+        `${sum}  ${table}-${day}.csv.gz\n`,
+      );
+      const kept = await db.owner.query(
+        `select ${table}::int as rows, ${table}_sum as sum from pb.closed_days where day = $1`,
+        [day],
+      );
+      assert.deepEqual(kept.rows, [{ rows: count, sum }]);
+      const [header = "", ...rows] = gunzipSync(bytes).toString().trimEnd().split("\r\n");
+      assert.ok(header.split(",").includes("wallet_id"));
+      assert.equal(rows.length, count);
+      for (const row of rows) assert.ok(row.includes(walletId));
+    }
+  }
+  assert.deepEqual(
+    readdirSync(folder).filter((file) => file.endsWith(".part")),
+    [],
+  );
+});
+
+test("an owner whose old days are gone has the same balance, now and then", async () => {
+  const { walletId, day } = old();
+  assert.equal(await readBalanceAt(db.tenant, walletId, new Date(Date.now() - 40 * 86_400_000)), 950_000n);
+  assert.equal(await readBalanceAt(db.tenant, walletId, new Date(`${day}T00:00:00Z`)), 950_000n, "the opening");
+  const entries = await readEntries(db.tenant, walletId, { most: 10 });
+  assert.deepEqual(
+    entries.map(({ kind }) => kind),
+    ["refund"],
+  );
+  const hours = await db.owner.query("select from pb.usage_hours where wallet_id = $1", [walletId]);
+  const usage = await db.owner.query("select from pb.usage_days where wallet_id = $1", [walletId]);
+  assert.deepEqual([hours.rowCount, usage.rowCount], [0, 1]);
+});

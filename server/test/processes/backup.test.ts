@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { createPool } from "../../src/db/pool.ts";
+import { findAccount } from "../../src/dev/postgres-programs.ts";
+import { formatReport, reconcile } from "../../src/wallet/reconcile.ts";
+import { runAdmin } from "../admin-process.ts";
+import { Journal } from "../crashes/journal.ts";
+import { type PatientUpstream, startPatientUpstream } from "../crashes/patient-upstream.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../private-postgres.ts";
+import { createTestWallet, type TestWallet, testEnvironment } from "../server.ts";
+import { type ServerProcess, startServerProcess } from "../server-process.ts";
+import { until } from "../until.ts";
+
+// Backup, destruction, restore, and business as before: with the scripts that operators use, on clusters of our own.
+
+const scripts = resolve(import.meta.dirname, "../../../deploy/backup");
+const account = findAccount();
+const room = mkdtempSync(join(tmpdir(), "pennyblack-backup-"));
+chmodSync(room, 0o777);
+const [archive, backups] = [join(room, "archive"), join(room, "backups")];
+for (const folder of [archive, backups]) {
+  mkdirSync(folder);
+  chmodSync(folder, 0o777);
+}
+
+let postgres: PrivatePostgres;
+let db: TestDatabase;
+let upstream: PatientUpstream;
+let wallet: TestWallet;
+const journal = new Journal();
+
+before(async () => {
+  const command = `${join(scripts, "archive-wal")} ${archive} %p %f`;
+  postgres = await startPrivatePostgres({ settings: ["archive_mode=on", `archive_command=${command}`] });
+  db = await createTestDatabase(postgres.superuserUrl);
+  upstream = await startPatientUpstream();
+  wallet = await createTestWallet(db, "5.00");
+});
+
+after(async () => {
+  await upstream.close();
+  await db.drop().catch(() => undefined);
+  await postgres.close();
+  rmSync(room, { recursive: true, force: true });
+});
+
+interface ScriptRun {
+  code: number | string;
+  stdout: string;
+  stderr: string;
+}
+
+function runScript(name: string, words: string[], environment: Record<string, string> = {}): Promise<ScriptRun> {
+  const env = { PATH: `${postgres.programs}:/usr/bin:/bin`, ...environment };
+  return new Promise((done) => {
+    execFile(join(scripts, name), words, { ...account, cwd: room, env, timeout: 60_000 }, (error, stdout, stderr) =>
+      done({ code: error === null ? 0 : (error.code ?? error.signal ?? "nothing"), stdout: stdout.trim(), stderr }),
+    );
+  });
+}
+
+async function mustRun(...call: Parameters<typeof runScript>): Promise<string> {
+  const { code, stdout, stderr } = await runScript(...call);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+/** The same database in another cluster. */
+async function openAt(port: number): Promise<TestDatabase> {
+  const moved = (url: string): string => Object.assign(new URL(url), { port: String(port) }).href;
+  const urls = {
+    superuserUrl: moved(db.superuserUrl),
+    ownerUrl: moved(db.ownerUrl),
+    ledgerUrl: moved(db.ledgerUrl),
+    tenantUrl: moved(db.tenantUrl),
+  };
+  const owner = createPool({ url: urls.ownerUrl, name: "test", connections: 2, onIdleError: () => {} });
+  return { ...db, ...urls, owner, drop: () => owner.end() };
+}
+
+async function sell(server: ServerProcess, searches: number): Promise<void> {
+  for (let sold = 0; sold < searches; sold += 1) {
+    const seen = await journal.search(server.url, { wallet, query: randomUUID(), idempotencyKey: randomUUID() });
+    assert.ok(seen.kind === "answered" && seen.status === 200, JSON.stringify(seen));
+  }
+}
+
+const startServer = (at: TestDatabase) => startServerProcess(at, { PENNYBLACK_SEARXNG_URL: upstream.url });
+
+async function stopServer(server: ServerProcess): Promise<void> {
+  server.process.kill("SIGKILL");
+  await server.ended;
+}
+
+async function spentMicros(at: TestDatabase): Promise<bigint> {
+  const { rows } = await at.owner.query<{ spent: bigint }>(
+    "select debited_micros as spent from pb.wallets where id = $1",
+    [wallet.walletId],
+  );
+  return rows[0]?.spent ?? -1n;
+}
+
+async function assertClean(at: TestDatabase): Promise<void> {
+  const report = await reconcile(at.owner);
+  assert.ok(report.isClean, formatReport(report));
+  assert.ok(report.checks.some(({ name, compared }) => name === "captures" && compared > 0));
+}
+
+test("a base backup and the log bring back the moment before an accident, and selling goes on", async () => {
+  const server = await startServer(db);
+  await sell(server, 5);
+  const backup = await mustRun("base-backup", [postgres.superuserUrl, backups]);
+  await sell(server, 5);
+  const { rows } = await db.owner.query<{ at: string }>("select clock_timestamp()::text as at");
+  await sell(server, 3);
+  await stopServer(server);
+  // The accident. The log goes to the archive when a file of it is full, or after archive_timeout.
+  await db.owner.query("drop schema pb cascade");
+  await switchLog();
+
+  const data = join(room, "restored");
+  await mustRun("restore-base", [backup, archive, data, rows[0]?.at ?? ""]);
+  assert.equal((await runScript("restore-base", [backup, archive, data])).code, 1, "nothing is written over");
+  const restored = await startPrivatePostgres({ data });
+  const moved = await openAt(restored.port);
+  try {
+    await until("it takes writes", () => takesWrites(moved));
+    assert.equal(await spentMicros(moved), 100_000n, "ten were sold before that moment");
+    await assertClean(moved);
+    const next = await startServer(moved);
+    await sell(next, 4);
+    assert.equal(await spentMicros(moved), 140_000n);
+    await assertClean(moved);
+    await stopServer(next);
+  } finally {
+    await moved.drop();
+    await restored.close();
+  }
+});
+
+test("the whole log brings back every search that was sold before the primary was destroyed", async () => {
+  // As before the accident above, in a cluster of its own.
+  await db.drop();
+  db = await createTestDatabase(postgres.superuserUrl);
+  wallet = await createTestWallet(db, "5.00");
+  const server = await startServer(db);
+  await sell(server, 2);
+  const backup = await mustRun("base-backup", [postgres.superuserUrl, backups]);
+  await sell(server, 6);
+  await stopServer(server);
+  await switchLog();
+  await postgres.killPostmaster();
+
+  const data = join(room, "latest");
+  await mustRun("restore-base", [backup, archive, data]);
+  const restored = await startPrivatePostgres({ data });
+  const moved = await openAt(restored.port);
+  try {
+    await until("it takes writes", () => takesWrites(moved));
+    assert.equal(await spentMicros(moved), 80_000n);
+    await assertClean(moved);
+  } finally {
+    await moved.drop();
+    await restored.close();
+    await postgres.restart();
+  }
+});
+
+test("a dump becomes a database again in an empty cluster, and selling goes on", async () => {
+  const settings = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
+  const file = await mustRun("dump", [backups], settings);
+  const spent = await spentMicros(db);
+  assert.match((await runScript("restore-dump", [file], settings)).stderr, /not empty/);
+
+  const empty = await startPrivatePostgres();
+  const moved = await openAt(empty.port);
+  try {
+    const environment = {
+      ...testEnvironment(moved),
+      PENNYBLACK_DIRECT_DATABASE_URL: moved.ownerUrl,
+      PENNYBLACK_ADMIN_DATABASE_URL: empty.superuserUrl,
+    };
+    const made = await runAdmin(environment, "database", "roles");
+    assert.equal(made.exitCode, 0, made.stderr);
+    await mustRun("restore-dump", [file], { PENNYBLACK_DIRECT_DATABASE_URL: moved.ownerUrl });
+    assert.equal(await spentMicros(moved), spent);
+    await assertClean(moved);
+    const server = await startServer(moved);
+    await sell(server, 3);
+    assert.equal(await spentMicros(moved), spent + 30_000n);
+    await assertClean(moved);
+    await stopServer(server);
+  } finally {
+    await moved.drop();
+    await empty.close();
+  }
+
+  appendFileSync(file, "one byte more");
+  assert.match((await runScript("restore-dump", [file], settings)).stderr, /did NOT match/);
+});
+
+test("the archive never loses a file to another of the same name, and takes the same one twice", async () => {
+  const [one, other] = [join(room, "one"), join(room, "other")];
+  writeFileSync(one, "one");
+  writeFileSync(other, "other");
+  assert.equal((await runScript("archive-wal", [archive, one, "name"])).code, 0);
+  assert.equal((await runScript("archive-wal", [archive, one, "name"])).code, 0);
+  assert.equal((await runScript("archive-wal", [archive, other, "name"])).code, 1);
+  assert.deepEqual(
+    readdirSync(archive).filter((file) => file.endsWith(".part")),
+    [],
+  );
+});
+
+async function switchLog(): Promise<void> {
+  const superuser = createPool({ url: db.superuserUrl, name: "test", connections: 1, onIdleError: () => {} });
+  try {
+    const { rows } = await superuser.query<{ file: string }>(
+      "select pg_walfile_name(pg_current_wal_insert_lsn()) as file, pg_switch_wal()",
+    );
+    await until("the log is archived", () => readdirSync(archive).includes(rows[0]?.file ?? ""));
+  } finally {
+    await superuser.end();
+  }
+}
+
+async function takesWrites(at: TestDatabase): Promise<boolean> {
+  const { rows } = await at.owner.query<{ waits: boolean }>("select pg_is_in_recovery() as waits");
+  return rows[0]?.waits === false;
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, test } from "node:test";
+import { exposedName, type MetricName, type MetricRow, metricTable } from "../../src/telemetry/metric-table.ts";
+import { findPrometheus } from "../promtool.ts";
+
+// The alert rules and their runbooks. promtool says whether a rule fires when it should; that each alert is tested both
+// ways, means something and leads somewhere is said here.
+
+const root = resolve(import.meta.dirname, "../../..");
+const rules = readFileSync(join(root, "deploy/prometheus/rules/pennyblack.yml"), "utf8");
+const names = [...new Set([...rules.matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name))];
+const runbooks = join(root, "docs/runbooks");
+
+const promtool = findPrometheus("promtool") ?? "promtool";
+const skip =
+  process.env["CI"] === undefined &&
+  findPrometheus("promtool") === undefined &&
+  "promtool is missing; .ci/run unpacks Debian's";
+
+const folder = mkdtempSync(join(tmpdir(), "pennyblack-alerts-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** The tests of the rules, run on what `change` makes of the rules. */
+function testRules(change: (text: string) => string): { status: number | null; output: string } {
+  cpSync(join(root, "deploy/prometheus"), folder, { recursive: true });
+  writeFileSync(join(folder, "rules/pennyblack.yml"), change(rules));
+  const { status, stdout, stderr } = spawnSync(promtool, ["test", "rules", join(folder, "tests/pennyblack.yml")], {
+    encoding: "utf8",
+  });
+  return { status, output: stdout + stderr };
+}
+
+/** Every alert with this expression instead of its own. */
+function withExpression(text: string, expression: string): string {
+  return text.replaceAll(
+    /(- alert: \w+\n {8})expr: (?:>-\n(?: {10}.*\n)+|.*\n)(?: {8}for: .*\n)?/g,
+    `$1expr: ${expression}\n`,
+  );
+}
+
+test("every alert fires when it should and not when it nearly should", { skip }, () => {
+  const { status, output } = testRules((text) => text);
+  assert.equal(status, 0, output);
+});
+
+test("an alert that never fires, or always does, fails its tests", { skip }, () => {
+  for (const expression of ["vector(0) > 0", "vector(1)"]) {
+    const { output } = testRules((text) => withExpression(text, expression));
+    const noticed = new Set([...output.matchAll(/alertname: (\w+)/g)].map(([, name]) => name));
+    assert.deepEqual(
+      names.filter((name) => !noticed.has(name)),
+      [],
+      `${expression}: ${output}`,
+    );
+  }
+});
+
+test("a rule names only metrics that exist, by labels and words that they have", () => {
+  const rows = new Map(
+    (Object.keys(metricTable) as MetricName[]).map((name) => [exposedName(name), metricTable[name]]),
+  );
+  for (const [, name = "", matchers = ""] of rules.matchAll(/\b(pennyblack_\w+)(?:\{([^}]*)\})?/g)) {
+    const row: MetricRow | undefined = rows.get(name);
+    assert.ok(row, `${name} is no metric`);
+    for (const [, label = "", said = ""] of matchers.matchAll(/(\w+)\s*(?:=~|!=|=)\s*"([^"]*)"/g)) {
+      const known = row.labels?.[label];
+      assert.ok(known, `${name} has no label ${label}`);
+      if (typeof known === "string") continue;
+      for (const word of said.split("|")) assert.ok(known.includes(word), `${name} is never ${label}="${word}"`);
+    }
+  }
+});
+
+test("every alert leads to a runbook with an answer to each question, and every runbook is reached", () => {
+  const addresses = [...rules.matchAll(/runbook_url: (\S+)/g)].map(([, address = ""]) => address);
+  assert.equal(addresses.length, rules.match(/- alert: /g)?.length);
+  const files = readdirSync(runbooks).map((file) => file.replace(/\.md$/, ""));
+  for (const name of names) {
+    const page = name.replaceAll(/(?<!^)(?=[A-Z])/g, "-").toLowerCase();
+    assert.ok(addresses.includes(`http://localhost:8080/docs/runbooks/${page}`), `${name} does not lead to ${page}`);
+    assert.ok(files.includes(page), `docs/runbooks/${page}.md is missing`);
+    const text = readFileSync(join(runbooks, `${page}.md`), "utf8");
+    const sections = [...text.matchAll(/^## (.+)\n\n(?=\S)/gm)].map(([, title]) => title);
+    assert.deepEqual(sections, ["What it means", "What to look at", "What to do", "It is over when"], page);
+    assert.ok(text.includes(`\`${name}\``), `${page}.md does not name its alert`);
+  }
+  const list = readFileSync(join(root, "docs/runbooks.md"), "utf8");
+  assert.deepEqual(
+    files.filter((file) => !list.includes(`](runbooks/${file}.md)`)),
+    [],
+  );
+});

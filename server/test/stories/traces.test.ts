@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type PatientUpstream, startPatientUpstream } from "../crashes/patient-upstream.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { createTestWallet, type Reply, startTestServer, type TestServer, type TestWallet } from "../server.ts";
+import {
+  attributesOf,
+  type ReceivedSpan,
+  spansBelow,
+  startTraceReceiver,
+  type TraceReceiver,
+} from "../trace-receiver.ts";
+import { until } from "../until.ts";
+
+const canary = "a query nobody may read";
+
+let db: TestDatabase;
+let upstream: PatientUpstream;
+let receiver: TraceReceiver;
+let server: TestServer;
+let wallet: TestWallet;
+
+before(async () => {
+  db = await createTestDatabase();
+  upstream = await startPatientUpstream();
+  receiver = await startTraceReceiver();
+  // The exporter sends every five seconds, or when told so here.
+  server = await startTestServer(db, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    PENNYBLACK_SEARXNG_URL: upstream.url,
+  });
+  wallet = await createTestWallet(db, "1.00");
+});
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await receiver.close();
+  await db.drop();
+});
+
+const requestIdOf = (reply: Reply): string => reply.headers.get("request-id") ?? "";
+
+/** The trace of a search, once its whole has come: the root last, because it ends last. */
+async function traceOf(requestId: string): Promise<{ root: ReceivedSpan; below: ReceivedSpan[] }> {
+  const root = await receiver.untilReceived(
+    "the search is traced",
+    (span) => attributesOf(span)["pennyblack.request_id"] === requestId,
+  );
+  return { root, below: spansBelow(root, receiver.spans) };
+}
+
+const outline = (spans: ReceivedSpan[], all: ReceivedSpan[]) =>
+  spans.map(({ name, parentSpanId }) => [name, all.find(({ spanId }) => spanId === parentSpanId)?.name]);
+
+test("a paid search is a span for each step, below one for the whole, and the log names its trace", async () => {
+  const reply = await server.search(wallet.live, { query: canary });
+  assert.equal(reply.status, 200);
+  const { root, below } = await traceOf(requestIdOf(reply));
+  assert.deepEqual(outline(below, [root, ...below]), [
+    ["auth", "POST /v1/search"],
+    ["hold", "POST /v1/search"],
+    ["upstream", "POST /v1/search"],
+    ["ask searxng", "upstream"],
+    ["rank", "POST /v1/search"],
+    ["capture", "POST /v1/search"],
+  ]);
+  assert.equal(root.parentSpanId, undefined);
+  assert.deepEqual(attributesOf(root), {
+    "pennyblack.request_id": requestIdOf(reply),
+    "pennyblack.outcome": "ok",
+    "pennyblack.mode": "live",
+    "http.response.status_code": 200,
+  });
+  for (const { startTimeUnixNano, endTimeUnixNano } of below) {
+    assert.ok(BigInt(startTimeUnixNano) >= BigInt(root.startTimeUnixNano) - 1_000_000n);
+    assert.ok(BigInt(endTimeUnixNano) <= BigInt(root.endTimeUnixNano) + 1_000_000n);
+  }
+  const line = server
+    .logged()
+    .split("\n")
+    .find((each) => each.includes(requestIdOf(reply)) && each.includes("answered"));
+  assert.equal(JSON.parse(line ?? "{}").trace_id, root.traceId);
+});
+
+test("a statement to the ledger is a trace of its own, linked to each search in it", async () => {
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => server.search(wallet.live, { query: `${canary} ${index}` })),
+  );
+  const roots = await Promise.all(replies.map(async (reply) => (await traceOf(requestIdOf(reply))).root));
+  for (const kind of ["hold", "capture"]) {
+    await receiver.untilReceived("the last batch", ({ name }) => name === `ledger ${kind}`);
+    const batches = receiver.spans.filter(({ name }) => name === `ledger ${kind}`);
+    const linked = batches.flatMap(({ links = [] }) => links.map(({ spanId }) => spanId));
+    for (const { spanId } of roots) assert.equal(linked.filter((each) => each === spanId).length, 1, kind);
+    for (const batch of batches) {
+      assert.equal(batch.parentSpanId, undefined);
+      assert.equal(attributesOf(batch)["pennyblack.batch_size"], batch.links?.length);
+    }
+  }
+});
+
+test("a search that fails upstream says why on each span that failed, and is released", async () => {
+  upstream.keepWaiting("fails");
+  const asked = server.search(wallet.live, { query: "fails" });
+  await until("the upstream is asked", () => upstream.isWaiting("fails"));
+  upstream.answer("fails", 503);
+  const reply = await asked;
+  assert.equal(reply.body.code, "upstream_error");
+  const { root, below } = await traceOf(requestIdOf(reply));
+  assert.equal(attributesOf(root)["pennyblack.outcome"], "upstream_error");
+  const byName = new Map(below.map((span) => [span.name, span]));
+  const attempt = byName.get("ask searxng");
+  assert.ok(attempt);
+  assert.deepEqual(attributesOf(attempt), {
+    "pennyblack.upstream": "searxng",
+    "http.response.status_code": 503,
+    "pennyblack.outcome": "status",
+  });
+  assert.deepEqual(
+    [attempt.status.code, byName.get("upstream")?.status.code, byName.get("hold")?.status.code],
+    [2, 2, 0],
+  );
+  assert.ok(byName.has("release"));
+});
+
+test("a caller's own trace is linked to, and goes no further", async () => {
+  const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
+  const reply = await server.search(wallet.live, { query: canary }, { traceparent: `00-${traceId}-${spanId}-01` });
+  const { root } = await traceOf(requestIdOf(reply));
+  assert.notEqual(root.traceId, traceId);
+  assert.deepEqual(
+    root.links?.map((link) => [link.traceId, link.spanId]),
+    [[traceId, spanId]],
+  );
+  assert.ok(upstream.headers.length > 0);
+  for (const headers of upstream.headers) assert.ok(!("traceparent" in headers) && !("tracestate" in headers));
+
+  for (const nonsense of ["00-nonsense", `00-${"0".repeat(32)}-${spanId}-01`, `ff-${traceId}-${spanId}-01`]) {
+    const other = await server.search(wallet.live, { query: canary }, { traceparent: nonsense });
+    assert.deepEqual([other.status, (await traceOf(requestIdOf(other))).root.links ?? []], [200, []]);
+  }
+});
+
+test("a trace has no query, key, wallet or address in it", async () => {
+  await receiver.untilReceived("something is traced", () => true);
+  const text = receiver.text();
+  for (const secret of [
+    canary,
+    wallet.live,
+    wallet.walletId,
+    wallet.liveKeyId,
+    upstream.url,
+    new URL(upstream.url).host,
+  ]) {
+    assert.ok(!text.includes(secret), secret);
+  }
+});
+
+test("OTEL_TRACES_SAMPLER decides which searches are traced, not their callers", async () => {
+  const other = await startTraceReceiver();
+  const quiet = await startTestServer(db, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
+    OTEL_TRACES_SAMPLER: "traceidratio",
+    OTEL_TRACES_SAMPLER_ARG: "0",
+  });
+  try {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const { status } = await quiet.search(wallet.test, { query: canary }, { traceparent });
+    assert.equal(status, 200);
+    assert.ok(!quiet.logged().includes("trace_id"));
+  } finally {
+    await quiet.close();
+  }
+  assert.deepEqual(other.spans, []);
+  await other.close();
+});
+
+test("a collector that is away costs a search nothing, and does not keep a server from leaving", async () => {
+  const alone = await startTestServer(db, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
+  assert.equal((await alone.search(wallet.test, { query: canary })).status, 200);
+  await alone.close();
+});
