@@ -87,24 +87,17 @@ export function createApp(config: ServerConfig, log: Log): App {
   const router = openRouter({ config, log, metrics, tally, callProvider: caller.callProvider });
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
-  const management = { tenant: tenantPool, enter: enterManagement(keys, enterLimits) };
+  const manage = (enter: Enter): Route[] => managementRoutes(config, log, { tenant: tenantPool, enter });
   const figures = createProcessFigures();
   const search = searchParts({ config, log, metrics, keys, ledger, enterLimits, router, ranking, tally, tracing });
   const routes: Route[] = [
     ...counted(searchRoutes(search), figures),
     ...lensRoutes(lenses, config.publicUrl),
-    ...managementRoutes(config, log, management),
+    ...manage(enterManagement(keys, enterLimits)),
   ];
 
   const docs = builtDocs();
-  const console = roomsOfConsole({
-    config,
-    connections,
-    enterLimits,
-    search,
-    noteKeyUse: keyUses.note,
-    manage: (enter) => managementRoutes(config, log, { tenant: tenantPool, enter }),
-  });
+  const console = roomsOfConsole({ config, connections, enterLimits, search, noteKeyUse: keyUses.note, manage });
   const http = createHttpServer({
     routes: [...routes, ...descriptions(routes, config, docs.length > 0), ...docs, ...console],
     publicUrl: config.publicUrl,
