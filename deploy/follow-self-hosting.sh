@@ -41,7 +41,7 @@ follow() {
   eval "$(take 'apt-get install')" >/tmp/apt.log 2>&1
   spent "searx and documents are installed"
   touch /tmp/dev.log
-  eval "$(take 'npm run dev -- --with-searx') --port 0 --ops-port 0" >/tmp/dev.log 2>&1 &
+  eval "exec $(take 'npm run dev -- --with-searx') --port 0 --ops-port 0" >/tmp/dev.log 2>&1 &
   dev=$!
   trap 'kill $dev; wait $dev || true' EXIT
   until grep -q "is ready" /tmp/dev.log; do kill -0 $dev && sleep 0.2; done
@@ -56,7 +56,13 @@ follow() {
 }
 
 leave() {
-  for path in dev/shm dev proc; do umount "$machine/$path" || true; done
+  # What was started in there takes a moment to end.
+  for path in dev/shm dev proc; do
+    for _ in {1..50}; do
+      if ! mountpoint --quiet "$machine/$path" || umount "$machine/$path" 2>/dev/null; then break; fi
+      sleep 0.2
+    done
+  done
   rm -rf --one-file-system "$machine"
 }
 
