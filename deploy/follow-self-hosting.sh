@@ -31,7 +31,7 @@ main() {
 # Runs inside. The commands are those of the page; only the ports are others, because the machine's own may be taken.
 follow() {
   cd /srv/pennyblack
-  local page=docs/self-hosting.md dev
+  local page=docs/self-hosting.md
   take() { grep -m1 -A "${2:-0}" "^$1" "$page"; }
   spent() { echo "$SECONDS s: $1"; }
   apt-get update >/dev/null
@@ -40,23 +40,29 @@ follow() {
   spent "npm install"
   eval "$(take 'apt-get install')" >/tmp/apt.log 2>&1
   spent "searx and documents are installed"
-  eval "$(take 'npm run dev -- --with-searx') --port 0 --ops-port 0" >/tmp/dev.log 2>&1 &
+  touch /tmp/dev.log
+  eval "exec $(take 'npm run dev -- --with-searx') --port 0 --ops-port 0" >/tmp/dev.log 2>&1 &
   dev=$!
+  trap 'kill $dev; wait $dev || true' EXIT
   until grep -q "is ready" /tmp/dev.log; do kill -0 $dev && sleep 0.2; done
   spent "npm run dev is ready"
-  PENNYBLACK_URL="$(grep -o 'http://localhost:[0-9]*' /tmp/dev.log | head -1)"
-  PENNYBLACK_API_KEY="$(grep -o 'pb_live_[0-9A-Za-z]*' /tmp/dev.log | head -1)"
+  PENNYBLACK_URL="$(sed -n 's/^ *API  *//p' /tmp/dev.log)"
+  PENNYBLACK_API_KEY="$(sed -n 's/^ *live key  *\(pb_live_[0-9A-Za-z]*\).*/\1/p' /tmp/dev.log)"
   export PENNYBLACK_URL PENNYBLACK_API_KEY
   eval "$(take curl 1) --dump-header /tmp/headers" >/tmp/answer
   grep -i '^wallet-charge: 0.01' /tmp/headers
   grep -o 'https://www.postgresql.org/docs/15/explicit-locking.html' /tmp/answer
   spent "the first paid search"
-  kill $dev
-  wait $dev || true
 }
 
 leave() {
-  umount "$machine/dev/shm" "$machine/dev" "$machine/proc" 2>/dev/null || true
+  # What was started in there takes a moment to end.
+  for path in dev/shm dev proc; do
+    for _ in {1..50}; do
+      if ! mountpoint --quiet "$machine/$path" || umount "$machine/$path" 2>/dev/null; then break; fi
+      sleep 0.2
+    done
+  done
   rm -rf --one-file-system "$machine"
 }
 
