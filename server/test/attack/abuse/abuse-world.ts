@@ -1,0 +1,55 @@
+import { createTestDatabase } from "../../database.ts";
+import { createTestKey, createTestWallet } from "../../server.ts";
+import { startBreakableUpstream } from "../fuzz/breakable-upstream.ts";
+import { launchServer } from "../fuzz/launch-server.ts";
+import { type Attack, attacks, type Target } from "./attacks.ts";
+import { callPolitely, type Politeness } from "./polite-caller.ts";
+
+export interface AbuseWorld {
+  url: string;
+  port: number;
+  pid: number;
+  /** How politeness fares while it is attacked, or without an attack. */
+  measure(attack: Attack | undefined, connections: number, forMs: number): Promise<Politeness>;
+  /** What the polite caller has paid for so far, in searches. */
+  countCharges(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export { attacks };
+
+export async function openAbuseWorld(): Promise<AbuseWorld> {
+  const db = await createTestDatabase();
+  const upstream = await startBreakableUpstream();
+  const server = await launchServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "error" });
+  const wallet = await createTestWallet(db, "1000.00");
+  const attacker = await createTestKey(db, { walletId: wallet.walletId, mode: "test", name: "attacker" });
+  const port = Number(new URL(server.url).port);
+  return {
+    url: server.url,
+    port,
+    pid: server.process.pid ?? 0,
+    async measure(attack, connections, forMs) {
+      const target: Target = { port, connections, testKey: attacker.key };
+      const stop = new AbortController();
+      attack?.(target, stop.signal);
+      try {
+        return await callPolitely(server.url, wallet.live, { forMs, perSecond: 20 });
+      } finally {
+        stop.abort();
+      }
+    },
+    async countCharges() {
+      const { rows } = await db.owner.query<{ count: bigint }>(
+        "select count(*) from pb.transfers where kind = 'capture'",
+      );
+      return Number(rows[0]?.count ?? 0);
+    },
+    async close() {
+      server.process.kill("SIGKILL");
+      await server.ended;
+      await upstream.close();
+      await db.drop();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Speaks SearXNG's JSON; a query that begins with "break" says how it is to fail. */
+export async function startBreakableUpstream(): Promise<{ url: string; close(): Promise<void> }> {
+  const results = Array.from({ length: 8 }, (_, index) => ({
+    title: `Result ${index}`,
+    url: `https://site-${index}.example/page`,
+    content: "What it says.",
+    engine: "fixture",
+  }));
+  const good = JSON.stringify({ results });
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? "/", "http://upstream.invalid").searchParams.get("q") ?? "";
+    const [, fault] = /^break (\w+)$/.exec(query) ?? [];
+    if (fault === "reset") return void request.socket.resetAndDestroy();
+    const status = /^[45]\d\d$/.test(fault ?? "") ? Number(fault) : 200;
+    const body = fault === "garbage" ? "<html>" : good;
+    response
+      .writeHead(status, { "content-type": "application/json" })
+      .end(fault === "empty" ? JSON.stringify({ results: [] }) : body);
+  });
+  server.on("connection", (socket) => socket.on("error", () => socket.destroy()));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
