@@ -21,6 +21,8 @@ export function jsonReader<Schema extends TSchema>(
   const validator = Compile(schema);
   return async function readJson(request) {
     const body = parseJson(await readBody(request));
+    const unfit = findUnfit(body, "", 0);
+    if (unfit) throw invalidInput([unfit]);
     if (validator.Check(body)) return body;
     const faults = new Map<string, Fault>();
     const parents = new Set<string>();
@@ -38,6 +40,23 @@ export function jsonReader<Schema extends TSchema>(
     for (const place of parents) if (places.some((each) => each.startsWith(`${place}/`))) faults.delete(place);
     throw invalidInput([...faults.values()].slice(0, 20));
   };
+}
+
+/** Far beyond any body of ours. A schema that compares values would follow the rest until the stack ends. */
+const deepest = 16;
+
+/** What no schema says: that texts have to fit into the database, which takes no zero character, and values on a stack. */
+function findUnfit(value: unknown, place: string, depth: number): Fault | undefined {
+  const pointer = `#${place.slice(0, 100)}`;
+  if (typeof value === "string" && value.includes("\0"))
+    return { pointer, code: "invalid", detail: "must not hold a zero character" };
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth === deepest) return { pointer, code: "invalid", detail: "is nested too deeply" };
+  for (const [name, member] of Object.entries(value)) {
+    const unfit = findUnfit(member, `${place}/${name}`, depth + 1);
+    if (unfit) return unfit;
+  }
+  return undefined;
 }
 
 export function invalidInput(errors: Fault[]): Problem {

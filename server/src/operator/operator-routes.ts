@@ -22,8 +22,7 @@ export interface OperatorParts {
   readMargin(days: { from: string; to: string }): Promise<Margin>;
 }
 
-// Anything but the zero character, which no text in the database can hold.
-const reason = Type.String({ minLength: 1, maxLength: 500, pattern: "^[^\\x00]*$" });
+const reason = Type.String({ minLength: 1, maxLength: 500 });
 const readReason = jsonReader(Type.Object({ reason }, { additionalProperties: false }));
 const readCredit = jsonReader(
   Type.Object(
