@@ -164,13 +164,15 @@ function managementRoutes(config: ServerConfig, log: Log, management: { tenant: 
 
 /** What describes the other routes, and itself. */
 function descriptions(routes: readonly Route[], config: ServerConfig, hasDocs: boolean): Route[] {
-  let openapi: string | undefined;
+  // As bytes: made once, they are not encoded again for everyone who asks.
+  let openapi: Buffer | undefined;
   const described = publicRoutes({
     publicUrl: config.publicUrl,
     securityContact: config.securityContact,
     hasDocs,
     readOpenapi() {
-      openapi ??= JSON.stringify(describeRoutes([...routes, ...described], { version, serverUrl: config.publicUrl }));
+      const description = { version, serverUrl: config.publicUrl };
+      openapi ??= Buffer.from(JSON.stringify(describeRoutes([...routes, ...described], description)));
       return openapi;
     },
   });

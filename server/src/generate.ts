@@ -57,7 +57,7 @@ function openapi(): string {
     ...topUpRoutes(nothing),
     ...autoTopUpRoutes(nothing),
     webhookRoute(nothing),
-    ...publicRoutes({ publicUrl: "", securityContact: undefined, hasDocs: false, readOpenapi: () => "" }),
+    ...publicRoutes({ publicUrl: "", securityContact: undefined, hasDocs: false, readOpenapi: () => Buffer.alloc(0) }),
   ];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;
 }

@@ -12,7 +12,7 @@ export interface PublicRouteParts {
   securityContact: string | undefined;
   /** Whether this server has pages under /docs. */
   hasDocs: boolean;
-  readOpenapi: () => string;
+  readOpenapi: () => Buffer;
 }
 
 /** What anyone may read: the API's description and the page of each problem. */
