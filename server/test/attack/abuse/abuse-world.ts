@@ -2,21 +2,17 @@ import { createTestDatabase } from "../../database.ts";
 import { createTestKey, createTestWallet } from "../../server.ts";
 import { startBreakableUpstream } from "../fuzz/breakable-upstream.ts";
 import { launchServer } from "../fuzz/launch-server.ts";
-import { type Attack, attacks, type Target } from "./attacks.ts";
+import type { Attack, Target } from "./attacks.ts";
 import { callPolitely, type Politeness } from "./polite-caller.ts";
 
 export interface AbuseWorld {
   url: string;
-  port: number;
-  pid: number;
   /** How politeness fares while it is attacked, or without an attack. */
   measure(attack: Attack | undefined, connections: number, forMs: number): Promise<Politeness>;
-  /** What the polite caller has paid for so far, in searches. */
-  countCharges(): Promise<number>;
+  /** The searches that were answered so far, and the charges in the books. */
+  countCharges(): Promise<{ sold: number; charged: number }>;
   close(): Promise<void>;
 }
-
-export { attacks };
 
 export async function openAbuseWorld(): Promise<AbuseWorld> {
   const db = await createTestDatabase();
@@ -25,16 +21,22 @@ export async function openAbuseWorld(): Promise<AbuseWorld> {
   const wallet = await createTestWallet(db, "1000.00");
   const attacker = await createTestKey(db, { walletId: wallet.walletId, mode: "test", name: "attacker" });
   const port = Number(new URL(server.url).port);
+  let sold = 0;
+  async function call(forMs: number): Promise<Politeness> {
+    const politeness = await callPolitely(server.url, wallet.live, { forMs, perSecond: 20 });
+    sold += politeness.searches - politeness.refused.length;
+    return politeness;
+  }
   return {
     url: server.url,
-    port,
-    pid: server.process.pid ?? 0,
     async measure(attack, connections, forMs) {
       const target: Target = { port, connections, testKey: attacker.key };
       const stop = new AbortController();
+      // What the last attack has left behind is not counted against this one.
+      await call(1);
       attack?.(target, stop.signal);
       try {
-        return await callPolitely(server.url, wallet.live, { forMs, perSecond: 20 });
+        return await call(forMs);
       } finally {
         stop.abort();
       }
@@ -43,7 +45,7 @@ export async function openAbuseWorld(): Promise<AbuseWorld> {
       const { rows } = await db.owner.query<{ count: bigint }>(
         "select count(*) from pb.transfers where kind = 'capture'",
       );
-      return Number(rows[0]?.count ?? 0);
+      return { sold, charged: Number(rows[0]?.count ?? 0) };
     },
     async close() {
       server.process.kill("SIGKILL");

@@ -42,13 +42,13 @@ export const attacks: Record<string, Attack> = {
       socket.write(`${searchHead(target, "Content-Length: 100000000")}\r\n`);
       repeat(socket, 20, " ".repeat(16_384));
     }),
-  "answers that nobody reads": (target, signal) =>
+  "no sign of reading": (target, signal) =>
     keepOpen(target, signal, (socket) => {
       socket.pause();
       socket.write(`${head("GET /openapi.json")}\r\n`.repeat(10));
     }),
-  pipelining: (target, signal) =>
-    keepOpen(target, signal, (socket) => {
+  "a thousand requests at once": (target, signal) =>
+    keepOpen(few(target), signal, (socket) => {
       socket.resume();
       socket.write(`${head("GET /v1/lenses")}\r\n`.repeat(1_000));
     }),
@@ -65,6 +65,11 @@ export const attacks: Record<string, Attack> = {
   "bytes that are no HTTP": (target, signal) =>
     keepOpen(target, signal, (socket) => void socket.write("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".repeat(50))),
 };
+
+/** For what is cheap to send and dear to refuse. */
+function few(target: Target): Target {
+  return { ...target, connections: Math.ceil(target.connections / 20) };
+}
 
 function searchHead({ testKey }: Target, lengthLine: string): string {
   return head("POST /v1/search", `x-api-key: ${testKey}`, "Content-Type: application/json", lengthLine);

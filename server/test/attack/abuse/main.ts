@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { type AbuseWorld, attacks, openAbuseWorld } from "./abuse-world.ts";
-import type { Attack } from "./attacks.ts";
+import { type AbuseWorld, openAbuseWorld } from "./abuse-world.ts";
+import { type Attack, attacks } from "./attacks.ts";
 
 // How a polite caller fares while others misbehave:  npm run abuse -- --connections 300 --seconds 10
 // Our own sockets, then slowhttptest where it is installed or can be (Debian's package, as root).

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../../database.ts";
+import { startHostileUpstream } from "../../hostile-upstream.ts";
+import { openRaw } from "../../raw-http.ts";
+import { createTestWallet, startTestServer } from "../../server.ts";
+
+// One request hidden in another: where a proxy and we could disagree on where a request ends, we say 400 and close. Each
+// hides a paid search behind a request that looks harmless.
+
+const db = await createTestDatabase();
+const upstream = await startHostileUpstream();
+const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
+const wallet = await createTestWallet(db, "1.00");
+
+after(async () => {
+  await server.close();
+  await upstream.close();
+  await db.drop();
+});
+
+const body = '{"query":"smuggled"}';
+const hidden = [
+  "POST /v1/search HTTP/1.1",
+  "Host: search.test",
+  `x-api-key: ${wallet.live}`,
+  "Content-Type: application/json",
+  `Content-Length: ${body.length}`,
+  "",
+  body,
+].join("\r\n");
+
+function request(...lines: string[]): string {
+  return `${["POST /v1/key HTTP/1.1", "Host: search.test", ...lines].join("\r\n")}\r\n\r\n`;
+}
+
+const chunked = `0\r\n\r\n${hidden}`;
+const vectors: Record<string, string> = {
+  "a length and chunks": request(`Content-Length: ${chunked.length}`, "Transfer-Encoding: chunked") + chunked,
+  "chunks and a length": request("Transfer-Encoding: chunked", "Content-Length: 5") + chunked,
+  "two lengths": request("Content-Length: 0", `Content-Length: ${hidden.length}`) + hidden,
+  "two lengths in a line": request(`Content-Length: 0, ${hidden.length}`) + hidden,
+  "a length with a sign": request("Content-Length: +0") + hidden,
+  "a negative length": request("Content-Length: -1") + hidden,
+  "a length in hexadecimal": request("Content-Length: 0x0") + hidden,
+  "a length beyond numbers": request("Content-Length: 18446744073709551616") + hidden,
+  "a length before its colon": request(`Content-Length : ${hidden.length}`) + hidden,
+  "a folded length": request("X: y", ` Content-Length: ${hidden.length}`) + hidden,
+  "a folded encoding": request("Transfer-Encoding:", " chunked") + chunked,
+  "an encoding before its colon": request("Transfer-Encoding : chunked", "Content-Length: 0") + chunked,
+  "an encoding that is not chunked": request("Transfer-Encoding: xchunked", "Content-Length: 0") + chunked,
+  "chunked, but not last": request("Transfer-Encoding: chunked, identity") + chunked,
+  "two encodings": request("Transfer-Encoding: chunked", "Transfer-Encoding: identity", "Content-Length: 0") + chunked,
+  "an encoding behind a vertical tab": request("Transfer-Encoding:\vchunked", "Content-Length: 0") + chunked,
+  "bare line feeds": `${request("Content-Length: 0").replaceAll("\r\n", "\n")}${hidden}`,
+  "a bare carriage return": `POST /v1/key HTTP/1.1\rHost: search.test\r\n\r\n${hidden}`,
+  "a line feed in a header": request(`X: y\nContent-Length: ${hidden.length}`) + hidden,
+  "a zero character in a name": request("Content-\0Length: 0") + hidden,
+  "a chunk size beyond numbers": `${request("Transfer-Encoding: chunked")}ffffffffffffffff1\r\n${hidden}`,
+  "a chunk size with a prefix": `${request("Transfer-Encoding: chunked")}0x0\r\n\r\n${hidden}`,
+  "a chunk ended by a line feed": `${request("Transfer-Encoding: chunked")}0\n\n${hidden}`,
+  "an extension with a line feed": `${request("Transfer-Encoding: chunked")}0;a\nb\r\n\r\n${hidden}`,
+  "an upgrade": `${request("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMA", "Content-Length: 5, 0")}${hidden}`,
+};
+
+for (const [name, bytes] of Object.entries(vectors))
+  test(`no search is smuggled in by ${name}`, async () => {
+    const connection = await openRaw(server.url);
+    connection.write(bytes);
+    const answers: string[] = (await connection.closed).match(/HTTP\/1\.1 \d{3}/g) ?? [];
+    assert.ok(answers.length <= 2, answers.join());
+    assert.equal(answers.at(-1), "HTTP/1.1 400");
+    assert.ok(!answers.includes("HTTP/1.1 200"));
+    assert.equal(upstream.requests.length, 0);
+  });
+
+test("the same search is sold when it is sent openly, as the next one on its connection", async () => {
+  const connection = await openRaw(server.url);
+  connection.write(request("Content-Length: 0") + hidden);
+  assert.equal((await connection.answer()).status, 405);
+  assert.equal((await connection.answer()).status, 200);
+  connection.socket.destroy();
+  assert.equal((await server.readMoney(wallet.management)).balance, "0.99");
+});
