@@ -1,0 +1,213 @@
+/** One small mistake, such as a tired person makes, and the tests that should see it. */
+export interface PlantedFault {
+  what: string;
+  file: string;
+  /** Stands in the file exactly once; a fault that has gone stale is told, not skipped. */
+  find: string;
+  replace: string;
+  /** The narrowest test files that should fail, as `npm test --` takes them. */
+  tests: string[];
+}
+
+const hold = "server/migrations/0008_search_facts.sql";
+const settle = "server/migrations/0003_settle.sql";
+const statements = "src/wallet/statements.test";
+const model = "src/wallet/ledger-model.test";
+const idempotency = "stories/idempotency.test";
+const credentials = "stories/credentials.test";
+const story = "src/search/search.test";
+
+const walletFaults: PlantedFault[] = [
+  {
+    what: "what other searches hold can be spent again",
+    file: hold,
+    find: "if outcome is null and price > balance - held then",
+    replace: "if outcome is null and price > balance then",
+    tests: [statements],
+  },
+  {
+    what: "a batch forgets what its earlier items took",
+    file: hold,
+    find: "held := held + price;",
+    replace: "held := held;",
+    tests: [statements],
+  },
+  {
+    what: "holds do not queue for the wallet's lock",
+    file: hold,
+    find: "perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;",
+    replace: "perform from pb.wallets w where w.id = any (wallet_ids) order by w.id;",
+    tests: [statements, "src/wallet/locks.test"],
+  },
+  {
+    what: "a hold whose life is over is still captured",
+    file: settle,
+    find: "and s.state = 'pending' and s.expires_at > now_at",
+    replace: "and s.state = 'pending'",
+    tests: [model, "stories/billing-moment.test"],
+  },
+  {
+    what: "a capture takes no money off what is held",
+    file: settle,
+    find: "set debited_micros = w.debited_micros + paid.micros, held_micros = w.held_micros - paid.micros",
+    replace: "set debited_micros = w.debited_micros + paid.micros",
+    tests: [statements],
+  },
+  {
+    what: "a failed search is not given back to its run",
+    file: settle,
+    find: "set spent_micros = r.spent_micros - back.micros",
+    replace: "set spent_micros = r.spent_micros",
+    tests: [model, credentials],
+  },
+  {
+    what: "what is released after midnight is taken off the new day",
+    file: settle,
+    find: "day_spent_micros = b.day_spent_micros - back.of_day,",
+    replace: "day_spent_micros = greatest(b.day_spent_micros - back.total, 0),",
+    tests: [statements],
+  },
+  {
+    what: "the sweeper comes an hour late",
+    file: settle,
+    find: "s.state = 'pending' and s.expires_at <= now_at\n    order by",
+    replace: "s.state = 'pending' and s.expires_at <= now_at - interval '1 hour'\n    order by",
+    tests: [statements, model],
+  },
+  {
+    what: "yesterday's spending counts against today's budget",
+    file: hold,
+    find: "case when g.day = today then g.day_spent_micros else 0 end as day_spent,",
+    replace: "g.day_spent_micros as day_spent,",
+    tests: [model],
+  },
+  {
+    what: "a search that was not charged is refunded",
+    file: "server/migrations/0005_money_in.sql",
+    find: "from given where is_first and state = 'captured' and price_micros > 0",
+    replace: "from given where is_first and price_micros > 0",
+    tests: [model],
+  },
+  {
+    what: "a payment announced with another amount passes for a repetition",
+    file: "server/migrations/0016_reversals.sql",
+    find: "and coalesce(p.amount_micros, t.amount_micros) = g.amount_micros then 'repeated'",
+    replace: "then 'repeated'",
+    tests: [model],
+  },
+  {
+    what: "a key used for another question gets the answer to the first",
+    file: hold,
+    find: "when claimed <> i.fingerprint then 'idempotency_key_reused'",
+    replace: "when false then 'idempotency_key_reused'",
+    tests: [idempotency],
+  },
+  {
+    what: "a claim whose server died is never taken over",
+    file: "server/migrations/0004_hold.sql",
+    find: "where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 seconds';",
+    replace:
+      "where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 hours';",
+    tests: [idempotency],
+  },
+];
+
+const keyFaults: PlantedFault[] = [
+  {
+    what: "a revoked key spends until the cache forgets it",
+    file: hold,
+    find: "when i.revoked then 'api_key_revoked'",
+    replace: "when false then 'api_key_revoked'",
+    tests: [statements],
+  },
+  {
+    what: "whoever knows a key's id can revoke it for another wallet",
+    file: "server/migrations/0011_own_keys.sql",
+    find: "where k.id = the_key and k.wallet_id = the_wallet and k.revoked_at is null;",
+    replace: "where k.id = the_key and k.revoked_at is null;",
+    tests: ["src/db/roles.test", "stories/keys.test", "src/keys/", "tenants/"],
+  },
+  {
+    what: "a key works from anywhere, whatever networks it is bound to",
+    file: "server/src/keys/keys.ts",
+    find: "if (found.allowedIps && !isListed(found.allowedIps, from))",
+    replace: "if (found.allowedIps && isListed(found.allowedIps, ''))",
+    tests: [credentials],
+  },
+  {
+    what: "a mistyped key is looked up in the database",
+    file: "server/src/keys/key-format.ts",
+    find: "return key.slice(-checksumLength) === checksum(unsigned) ? (match[1] as KeyMode) : undefined;",
+    replace: "return unsigned === '' ? undefined : (match[1] as KeyMode);",
+    tests: ["src/keys/key-format.test"],
+  },
+  {
+    what: "an address that guesses keys is told each time whether it was right",
+    file: "server/src/keys/guesses.ts",
+    find: "if (leftMs > 0 && !(await isKnown(key))) throw",
+    replace: "if (leftMs > 60_000 && !(await isKnown(key))) throw",
+    tests: ["stories/key-guessing.test"],
+  },
+  {
+    what: "of two different keys, the last one pays",
+    file: "server/src/http/credentials.ts",
+    find: "if (credential !== undefined && credential !== key) {",
+    replace: "if (credential !== undefined && credential.length !== key.length) {",
+    tests: [credentials],
+  },
+];
+
+const searchFaults: PlantedFault[] = [
+  {
+    what: "a search that failed keeps its hold until it expires",
+    file: "server/src/search/search.ts",
+    find: "await parts.release({ ...hold, outcome: outcomeOf(failure) });",
+    replace: "",
+    tests: [story],
+  },
+  {
+    what: "a capture that came too late is answered with 200",
+    file: "server/src/search/search.ts",
+    find: 'if (paid.state !== "captured") throw',
+    replace: 'if (paid.state === "released") throw',
+    tests: [story],
+  },
+  {
+    what: "a capture of unknown outcome is answered with 503, as if nothing was charged",
+    file: "server/src/app.ts",
+    find: 'if (cause instanceof OutcomeUnknown) throw new NoAnswer("the capture\'s outcome is unknown", { cause });',
+    replace: 'if (cause instanceof OutcomeUnknown) throw new Problem("ledger_unavailable", { cause });',
+    tests: ["stories/billing-moment.test"],
+  },
+  {
+    what: "test keys and live keys share their stored answers",
+    file: "server/src/search/idempotency.ts",
+    find: "const named = `${scope.walletId}/${scope.mode}/${key}`;",
+    replace: "const named = `${scope.walletId}/${key}`;",
+    tests: ["src/search/idempotency.test"],
+  },
+];
+
+const problemFaults: PlantedFault[] = [
+  {
+    what: "an upstream's 401 sends callers after their own key",
+    file: "server/src/search/forward-failure.ts",
+    find: "const neverForwarded = new Set([401, 402, 405, 407, 426]);",
+    replace: "const neverForwarded = new Set([402, 405, 407, 426]);",
+    tests: ["src/search/forward-failure.test"],
+  },
+  {
+    what: "an error no longer says when to try again",
+    file: "server/src/http/encode-problem.ts",
+    find: '...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),',
+    replace: "",
+    tests: [idempotency],
+  },
+];
+
+export const plantedFaults: readonly PlantedFault[] = [
+  ...walletFaults,
+  ...keyFaults,
+  ...searchFaults,
+  ...problemFaults,
+];

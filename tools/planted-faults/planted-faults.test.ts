@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { plantedFaults } from "./faults.ts";
+import { whyStale } from "./planted-faults.ts";
+
+test("there are 25 faults, each can still be planted, and its tests exist", () => {
+  const files = globSync("{server,tools}/**/*.test.ts", { exclude: ["**/node_modules"] });
+  assert.equal(plantedFaults.length, 25);
+  for (const fault of plantedFaults) {
+    assert.equal(whyStale(fault, readFileSync(fault.file, "utf8")), undefined, fault.what);
+    for (const words of fault.tests)
+      assert.ok(
+        files.some((file) => file.includes(words)),
+        `${fault.what}: ${words}`,
+      );
+  }
+});
+
+test("a fault that stands nowhere, stands twice or changes nothing is stale", () => {
+  const fault = { what: "x", file: "x", find: "a", replace: "b", tests: [] };
+  assert.equal(whyStale(fault, "cad"), undefined);
+  for (const text of ["", "aa"]) assert.match(whyStale(fault, text) ?? "", /times/);
+  assert.match(whyStale({ ...fault, replace: "a" }, "a") ?? "", /nothing/);
+});
