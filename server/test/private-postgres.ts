@@ -14,6 +14,9 @@ import { until } from "./until.ts";
 export interface PrivatePostgres {
   superuserUrl: string;
   port: number;
+  /** The folder of its files, and the folder of its programs. */
+  data: string;
+  programs: string;
   /** Ends the postmaster without a word, by its own process id. Its children notice and follow. */
   killPostmaster: () => Promise<void>;
   /** Waits until it lets us in; if it is dead, starts it over the data it left, as a supervisor would, until it stays. */
@@ -63,6 +66,8 @@ export async function startPrivatePostgres(): Promise<PrivatePostgres> {
   return {
     superuserUrl,
     port,
+    data,
+    programs,
     killPostmaster: () => end("SIGKILL"),
     restart,
     log: () => output.join(""),
