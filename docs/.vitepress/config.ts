@@ -59,7 +59,13 @@ export default defineConfig({
     sidebar: [
       { text: "Start", items: start },
       { text: "Guides", items: guides },
-      { text: "Operators", items: [{ text: "Self-hosting", link: "/self-hosting" }] },
+      {
+        text: "Operators",
+        items: [
+          { text: "Self-hosting", link: "/self-hosting" },
+          { text: "Security", link: "/security" },
+        ],
+      },
       {
         text: "Problems",
         collapsed: true,
