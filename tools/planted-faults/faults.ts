@@ -5,8 +5,9 @@ export interface PlantedFault {
   /** Stands in the file exactly once; a fault that has gone stale is told, not skipped. */
   find: string;
   replace: string;
-  /** The narrowest test files that should fail, as `npm test --` takes them. */
+  /** The narrowest test files, as `npm test --` takes them, and the test among them that has to fail. */
   tests: string[];
+  caughtBy: string;
 }
 
 const hold = "server/migrations/0008_search_facts.sql";
@@ -24,6 +25,7 @@ const walletFaults: PlantedFault[] = [
     find: "if outcome is null and price > balance - held then",
     replace: "if outcome is null and price > balance then",
     tests: [statements],
+    caughtBy: "two hundred searches at once cannot spend a wallet that holds one hundred",
   },
   {
     what: "a batch forgets what its earlier items took",
@@ -31,6 +33,7 @@ const walletFaults: PlantedFault[] = [
     find: "held := held + price;",
     replace: "held := held;",
     tests: [statements],
+    caughtBy: "nor can they in batches",
   },
   {
     what: "holds do not queue for the wallet's lock",
@@ -38,6 +41,8 @@ const walletFaults: PlantedFault[] = [
     find: "perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;",
     replace: "perform from pb.wallets w where w.id = any (wallet_ids) order by w.id;",
     tests: [statements, "src/wallet/locks.test"],
+    caughtBy:
+      "batches over the same wallets in any order, the sweeper, refunds and top-ups never wait for each other in a circle",
   },
   {
     what: "a hold whose life is over is still captured",
@@ -45,6 +50,7 @@ const walletFaults: PlantedFault[] = [
     find: "and s.state = 'pending' and s.expires_at > now_at",
     replace: "and s.state = 'pending'",
     tests: [model, "stories/billing-moment.test"],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
   },
   {
     what: "a capture takes no money off what is held",
@@ -52,6 +58,7 @@ const walletFaults: PlantedFault[] = [
     find: "set debited_micros = w.debited_micros + paid.micros, held_micros = w.held_micros - paid.micros",
     replace: "set debited_micros = w.debited_micros + paid.micros",
     tests: [statements],
+    caughtBy: "a search sent to capture, release and the sweeper at once ends once",
   },
   {
     what: "a failed search is not given back to its run",
@@ -59,6 +66,7 @@ const walletFaults: PlantedFault[] = [
     find: "set spent_micros = r.spent_micros - back.micros",
     replace: "set spent_micros = r.spent_micros",
     tests: [model, credentials],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
   },
   {
     what: "what is released after midnight is taken off the new day",
@@ -66,6 +74,7 @@ const walletFaults: PlantedFault[] = [
     find: "day_spent_micros = b.day_spent_micros - back.of_day,",
     replace: "day_spent_micros = greatest(b.day_spent_micros - back.total, 0),",
     tests: [statements],
+    caughtBy: "what is released after midnight is given back to the day and month it was counted in, and to no other",
   },
   {
     what: "the sweeper comes an hour late",
@@ -73,6 +82,7 @@ const walletFaults: PlantedFault[] = [
     find: "s.state = 'pending' and s.expires_at <= now_at\n    order by",
     replace: "s.state = 'pending' and s.expires_at <= now_at - interval '1 hour'\n    order by",
     tests: [statements, model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
   },
   {
     what: "yesterday's spending counts against today's budget",
@@ -80,6 +90,7 @@ const walletFaults: PlantedFault[] = [
     find: "case when g.day = today then g.day_spent_micros else 0 end as day_spent,",
     replace: "g.day_spent_micros as day_spent,",
     tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
   },
   {
     what: "a search that was not charged is refunded",
@@ -87,6 +98,7 @@ const walletFaults: PlantedFault[] = [
     find: "from given where is_first and state = 'captured' and price_micros > 0",
     replace: "from given where is_first and price_micros > 0",
     tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
   },
   {
     what: "a payment announced with another amount passes for a repetition",
@@ -94,6 +106,7 @@ const walletFaults: PlantedFault[] = [
     find: "and coalesce(p.amount_micros, t.amount_micros) = g.amount_micros then 'repeated'",
     replace: "then 'repeated'",
     tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
   },
   {
     what: "a key used for another question gets the answer to the first",
@@ -101,6 +114,7 @@ const walletFaults: PlantedFault[] = [
     find: "when claimed <> i.fingerprint then 'idempotency_key_reused'",
     replace: "when false then 'idempotency_key_reused'",
     tests: [idempotency],
+    caughtBy: "another query, n or category under the same key is 422 and charges nothing",
   },
   {
     what: "a claim whose server died is never taken over",
@@ -109,6 +123,7 @@ const walletFaults: PlantedFault[] = [
     replace:
       "where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 hours';",
     tests: [idempotency],
+    caughtBy: "a claim whose search has not finished after 15 s is taken over, and only one of the two is paid",
   },
 ];
 
@@ -119,13 +134,15 @@ const keyFaults: PlantedFault[] = [
     find: "when i.revoked then 'api_key_revoked'",
     replace: "when false then 'api_key_revoked'",
     tests: [statements],
+    caughtBy: "a revoked key holds nothing from the moment its revocation commits",
   },
   {
     what: "whoever knows a key's id can revoke it for another wallet",
     file: "server/migrations/0011_own_keys.sql",
     find: "where k.id = the_key and k.wallet_id = the_wallet and k.revoked_at is null;",
     replace: "where k.id = the_key and k.revoked_at is null;",
-    tests: ["src/db/roles.test", "stories/keys.test", "src/keys/", "tenants/"],
+    tests: ["stories/keys.test"],
+    caughtBy: "a key is revoked for its own wallet alone",
   },
   {
     what: "a key works from anywhere, whatever networks it is bound to",
@@ -133,6 +150,8 @@ const keyFaults: PlantedFault[] = [
     find: "if (found.allowedIps && !isListed(found.allowedIps, from))",
     replace: "if (found.allowedIps && isListed(found.allowedIps, ''))",
     tests: [credentials],
+    caughtBy:
+      "a key bound to networks is 403 ip_not_allowed from elsewhere, and an X-Forwarded-For of nobody trusted is not believed",
   },
   {
     what: "a mistyped key is looked up in the database",
@@ -140,6 +159,7 @@ const keyFaults: PlantedFault[] = [
     find: "return key.slice(-checksumLength) === checksum(unsigned) ? (match[1] as KeyMode) : undefined;",
     replace: "return unsigned === '' ? undefined : (match[1] as KeyMode);",
     tests: ["src/keys/key-format.test"],
+    caughtBy: "the checksum catches every typo of one character",
   },
   {
     what: "an address that guesses keys is told each time whether it was right",
@@ -147,6 +167,7 @@ const keyFaults: PlantedFault[] = [
     find: "if (leftMs > 0 && !(await isKnown(key))) throw",
     replace: "if (leftMs > 60_000 && !(await isKnown(key))) throw",
     tests: ["stories/key-guessing.test"],
+    caughtBy: "the hundred and first wrong key within a minute is refused with 429, on any server, and tells nothing",
   },
   {
     what: "of two different keys, the last one pays",
@@ -154,6 +175,7 @@ const keyFaults: PlantedFault[] = [
     find: "if (credential !== undefined && credential !== key) {",
     replace: "if (credential !== undefined && credential.length !== key.length) {",
     tests: [credentials],
+    caughtBy: "two different keys are 400 conflicting_credentials, in whatever lines they come, valid or not",
   },
 ];
 
@@ -164,6 +186,7 @@ const searchFaults: PlantedFault[] = [
     find: "await parts.release({ ...hold, outcome: outcomeOf(failure) });",
     replace: "",
     tests: [story],
+    caughtBy: "whatever fails between hold and capture releases the hold, once, before the failure is told",
   },
   {
     what: "a capture that came too late is answered with 200",
@@ -171,6 +194,7 @@ const searchFaults: PlantedFault[] = [
     find: 'if (paid.state !== "captured") throw',
     replace: 'if (paid.state === "released") throw',
     tests: [story],
+    caughtBy: "a capture that came too late charges nothing and is 503, never a 200",
   },
   {
     what: "a capture of unknown outcome is answered with 503, as if nothing was charged",
@@ -178,6 +202,8 @@ const searchFaults: PlantedFault[] = [
     find: 'if (cause instanceof OutcomeUnknown) throw new NoAnswer("the capture\'s outcome is unknown", { cause });',
     replace: 'if (cause instanceof OutcomeUnknown) throw new Problem("ledger_unavailable", { cause });',
     tests: ["stories/billing-moment.test"],
+    caughtBy:
+      "a capture whose outcome cannot be learned in 30 s is not answered with a guess: the connection is closed",
   },
   {
     what: "test keys and live keys share their stored answers",
@@ -185,6 +211,7 @@ const searchFaults: PlantedFault[] = [
     find: "const named = `${scope.walletId}/${scope.mode}/${key}`;",
     replace: "const named = `${scope.walletId}/${key}`;",
     tests: ["src/search/idempotency.test"],
+    caughtBy: "an answer opens with the same secret, wallet, mode and key, and with nothing less",
   },
 ];
 
@@ -195,6 +222,7 @@ const problemFaults: PlantedFault[] = [
     find: "const neverForwarded = new Set([401, 402, 405, 407, 426]);",
     replace: "const neverForwarded = new Set([402, 405, 407, 426]);",
     tests: ["src/search/forward-failure.test"],
+    caughtBy: "what would send the caller after its own key or money is hidden, whatever an adapter makes of it",
   },
   {
     what: "an error no longer says when to try again",
@@ -202,6 +230,7 @@ const problemFaults: PlantedFault[] = [
     find: '...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),',
     replace: "",
     tests: [idempotency],
+    caughtBy: "while the first is in flight the second is 409 with Retry-After, and afterwards a replay",
   },
 ];
 

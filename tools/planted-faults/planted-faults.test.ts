@@ -18,7 +18,7 @@ test("there are 25 faults, each can still be planted, and its tests exist", () =
 });
 
 test("a fault that stands nowhere, stands twice or changes nothing is stale", () => {
-  const fault = { what: "x", file: "x", find: "a", replace: "b", tests: [] };
+  const fault = { what: "x", file: "x", find: "a", replace: "b", tests: [], caughtBy: "" };
   assert.equal(whyStale(fault, "cad"), undefined);
   for (const text of ["", "aa"]) assert.match(whyStale(fault, text) ?? "", /times/);
   assert.match(whyStale({ ...fault, replace: "a" }, "a") ?? "", /nothing/);

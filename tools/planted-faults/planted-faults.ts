@@ -33,11 +33,14 @@ async function main(): Promise<void> {
   let caught = 0;
   for (const { number, fault } of chosen) {
     const undo = plant(tree, fault);
-    const { hasPassed, failures } = await runTests(tree, fault.tests);
+    const { failures } = await runTests(tree, fault.tests);
     undo();
-    if (!hasPassed) caught += 1;
-    const by = failures[0] ?? (hasPassed ? "NOT CAUGHT" : "a test file that could not run");
-    console.log(`${String(number).padStart(2)}. ${fault.what} (${fault.file})\n    ${by}`);
+    const catcher = failures.find((failure) => failure.endsWith(`: ${fault.caughtBy}`));
+    if (catcher) caught += 1;
+    const others = failures.length > 0 ? `, only by ${failures.join("; ")}` : "";
+    console.log(
+      `${String(number).padStart(2)}. ${fault.what} (${fault.file})\n    ${catcher ?? `NOT CAUGHT${others}`}`,
+    );
   }
   console.log(`${caught} of ${chosen.length} planted faults caught`);
   process.exitCode = caught === chosen.length ? 0 : 1;

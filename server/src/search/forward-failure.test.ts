@@ -26,6 +26,14 @@ test("every 4xx and 5xx is forwarded, except those that would send the caller th
   assert.deepEqual(hidden, [401, 402, 405, 407, 426]);
 });
 
+test("what would send the caller after its own key or money is hidden, whatever an adapter makes of it", () => {
+  for (const upstreamStatus of [401, 402, 407]) {
+    for (const reason of ["status", "throttled"] as const) {
+      assert.equal(forwardFailure(failed(reason, { upstreamStatus })).status, 502);
+    }
+  }
+});
+
 test("a body that proves our credential or our empty account hides the status that came with it", () => {
   for (const [reason, upstreamStatus] of [
     ["credential", 422],

@@ -287,6 +287,15 @@ test("a revoked key spends nothing, stays revoked and says when; revoking may be
   }
 });
 
+test("a key is revoked for its own wallet alone", async () => {
+  const { id, key } = await make();
+  const stranger = await createTestWallet(db, "0.00");
+  assert.equal(await revokeKey(db.owner, { walletId: stranger.walletId, keyId: id }), false);
+  assert.equal((await manage("DELETE", `/v1/keys/${id}`, undefined, stranger.management)).status, 404);
+  assert.equal(await searchOutcome(key), "paid");
+  assert.equal(await revokeKey(db.owner, { walletId: wallet.walletId, keyId: id }), true);
+});
+
 test("a management key that was revoked makes no key, not even in the second for which it is remembered", async () => {
   const manager = await makeManager(["keys:write"]);
   const { id } = await make();
