@@ -19,10 +19,10 @@ try {
   await world.close();
 }
 
-async function measureAll({ measure, url }: AbuseWorld): Promise<void> {
+async function measureAll(world: AbuseWorld): Promise<void> {
   let failed = 0;
   const show = async (name: string, attack: Attack | undefined): Promise<void> => {
-    const { searches, refused, p50Ms, p99Ms } = await measure(attack, connections, forMs);
+    const { searches, refused, p50Ms, p99Ms } = await world.measure(attack, connections, forMs);
     if (refused.length > 0) failed += 1;
     const line = [name.padEnd(36), searches, `${refused.length} refused`, `p50 ${p50Ms} ms`, `p99 ${p99Ms} ms`];
     console.log(line.join("  "), refused[0] ?? "");
@@ -31,7 +31,7 @@ async function measureAll({ measure, url }: AbuseWorld): Promise<void> {
   await show("nobody else", undefined);
   for (const [name, attack] of Object.entries(attacks)) await show(name, attack);
   if (hasSlowhttptest()) {
-    for (const [name, options] of Object.entries(slowModes(url))) await show(name, slowhttptest(options));
+    for (const [name, options] of Object.entries(slowModes(world.url))) await show(name, slowhttptest(options));
   } else console.log("slowhttptest is not installed and cannot be: skipped");
   await show("nobody else", undefined);
   console.log(`${connections} connections, ${values.seconds} s each, ${failed} attacks with a refused search`);
