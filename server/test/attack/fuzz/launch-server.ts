@@ -31,9 +31,10 @@ export async function launchServer(db: TestDatabase, settings: Record<string, st
   }
   const ended = once(child, "close");
   const opsUrl = `http://127.0.0.1:${opsPort}`;
-  await until("the server is ready", async () => {
+  const isReady = async (): Promise<boolean> => {
     if (child.exitCode !== null) throw new Error(`The server ended: ${output}`);
     return (await fetch(`${opsUrl}/readyz`).catch(() => undefined))?.status === 200;
-  });
+  };
+  await until("the server is ready", isReady, 120_000);
   return { url: `http://127.0.0.1:${port}`, opsUrl, process: child, output: () => output, ended };
 }
