@@ -60,8 +60,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
-    reply.headers(headersOfEveryAnswer(request.id));
     if (noteUnderWay(request.raw, reply.raw) > mostUnanswered) return closeUnanswered(request, reply);
+    reply.headers(headersOfEveryAnswer(request.id));
     const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
     else if (isHostMissing) done(brokenRequest("It names no Host."));

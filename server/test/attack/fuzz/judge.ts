@@ -20,13 +20,24 @@ function judgeAnswer(input: Input, answer: WireAnswer): string | undefined {
   if (isPublic) {
     const charge = headerOf(answer, "wallet-charge") ?? "none";
     if (status !== 200 && !charge.startsWith("0.00;")) return `a ${status} with the charge ${charge}`;
-    if (status >= 400 && headerOf(answer, "content-type")?.startsWith("application/problem+json") !== true)
+    if (status >= 400 && !isPage(input, answer) && !isProblem(answer))
       return `a ${status} in a foreign shape: ${headerOf(answer, "content-type")}`;
     if (headerOf(answer, "request-id") === undefined) return `a ${status} without a Request-Id`;
   }
   if (headerOf(answer, "content-type")?.includes("json") && input.method !== "HEAD" && !isJson(answer))
     return `a ${status} that says JSON and is not`;
   return undefined;
+}
+
+function isProblem(answer: WireAnswer): boolean {
+  return headerOf(answer, "content-type")?.startsWith("application/problem+json") ?? false;
+}
+
+/** Under /docs people read, and what is not there is a page too. */
+function isPage({ target }: Input, answer: WireAnswer): boolean {
+  return (
+    /^\/docs\b/.test(target) && answer.status === 404 && headerOf(answer, "content-type") === "text/html; charset=utf-8"
+  );
 }
 
 /** Queries of test keys that begin with `test:`, and those that our upstream fails on. */

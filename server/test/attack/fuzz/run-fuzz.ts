@@ -80,6 +80,8 @@ class FuzzRun {
   readonly #inputs: fc.Arbitrary<Input>;
   /** How many answers took so many milliseconds. */
   readonly #times = new Uint32Array(patienceMs + 2);
+  /** Goes on beside the inputs. */
+  #renewal: Promise<void> | undefined;
   readonly #paid = new Set<string>();
   readonly #unpaid = new Set<string>();
 
@@ -110,6 +112,7 @@ class FuzzRun {
     );
     clearInterval(tick);
     this.#tellProgress(begun);
+    await this.#renewal;
     if (this.#world.hasEnded()) {
       const { seed } = this.#options;
       this.#note("the server ended", { repeat: `npm run fuzz -- --seed ${seed}`, seen: this.#world.serverOutput() });
@@ -122,7 +125,7 @@ class FuzzRun {
     const end = only === undefined ? Math.ceil(inputs / batchSize) : only + 1;
     for (let batch = first; batch < end; batch += 1) {
       if (batch > first && batch % batchesOfTenants === 0) {
-        this.#world
+        this.#renewal = this.#world
           .renewTenants()
           .catch((error: unknown) => this.#note("new tenants", { repeat: "", seen: String(error) }));
       }
