@@ -183,7 +183,7 @@ const searchFaults: PlantedFault[] = [
   {
     what: "a search that failed keeps its hold until it expires",
     file: "server/src/search/search.ts",
-    find: "await parts.release({ ...hold, outcome: outcomeOf(failure) });",
+    find: 'await steps.trace("release", () => parts.release({ ...hold, outcome: outcomeOf(failure) }, caller.mode));',
     replace: "",
     tests: [story],
     caughtBy: "whatever fails between hold and capture releases the hold, once, before the failure is told",

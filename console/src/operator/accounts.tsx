@@ -5,6 +5,7 @@ import { Moment } from "../parts/moment.tsx";
 import { Money } from "../parts/money.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Empty, Failure, RowsSkeleton } from "../parts/states.tsx";
+import { Wide } from "../parts/wide.tsx";
 import { type AccountLine, accountsQuery } from "./queries.ts";
 import { RequestLookUp } from "./request-look-up.tsx";
 import { SearchBox } from "./search-box.tsx";
@@ -48,7 +49,7 @@ interface AccountsTableProps {
 
 function AccountsTable({ accounts, chosen, onChoose }: AccountsTableProps) {
   return (
-    <Table.ScrollContainer minWidth={680}>
+    <Wide label="Accounts">
       <Table verticalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
@@ -56,7 +57,9 @@ function AccountsTable({ accounts, chosen, onChoose }: AccountsTableProps) {
             <Table.Th>Owners</Table.Th>
             <Table.Th>Since</Table.Th>
             <Table.Th className="figures">Balance</Table.Th>
-            <Table.Th />
+            <Table.Th>
+              <span className="hidden-from-eyes">Open</span>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -99,6 +102,6 @@ function AccountsTable({ accounts, chosen, onChoose }: AccountsTableProps) {
           ))}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </Wide>
   );
 }

@@ -16,18 +16,20 @@ export function Attention() {
   }
   if (!data || data.items.length === 0) return undefined;
   return (
-    <ul className={classes.attention} role="alert" aria-label="Needs attention">
-      {data.items.map(({ title, detail, runbook, severity }) => (
-        <li key={title} data-severity={severity}>
-          <Text fw={600}>{title}</Text>
-          <Text size="sm">
-            {detail}{" "}
-            <Anchor href={runbook} size="sm" inherit underline="always">
-              What to do
-            </Anchor>
-          </Text>
-        </li>
-      ))}
-    </ul>
+    <div role="alert">
+      <ul className={classes.attention} aria-label="Needs attention">
+        {data.items.map(({ title, detail, runbook, severity }) => (
+          <li key={title} data-severity={severity}>
+            <Text fw={600}>{title}</Text>
+            <Text size="sm">
+              {detail}{" "}
+              <Anchor href={runbook} size="sm" inherit underline="always">
+                What to do
+              </Anchor>
+            </Text>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

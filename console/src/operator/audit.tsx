@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Moment } from "../parts/moment.tsx";
 import { Page } from "../parts/page.tsx";
 import { Empty, Failure, RowsSkeleton } from "../parts/states.tsx";
+import { Wide } from "../parts/wide.tsx";
 import { auditQuery } from "./queries.ts";
 
 /** Who did what, to whom and why. Nobody can take a line back, the database neither. */
@@ -16,7 +17,7 @@ export function Audit() {
         <Empty title="Nobody did anything yet">Credits, suspensions, revocations and refunds appear here.</Empty>
       )}
       {data !== undefined && data.lines.length > 0 && (
-        <Table.ScrollContainer minWidth={720}>
+        <Wide label="Audit log">
           <Table verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
@@ -46,7 +47,7 @@ export function Audit() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
     </Page>
   );

@@ -5,6 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Money } from "../parts/money.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Empty, Failure, RowsSkeleton } from "../parts/states.tsx";
+import { Wide } from "../parts/wide.tsx";
 import { addMoney, formatMoney, toNumber } from "../words/format-money.ts";
 import { type MarginDay, marginQuery } from "./queries.ts";
 
@@ -47,7 +48,7 @@ export function Margin() {
 
 function MarginTable({ days, names }: { days: readonly MarginDay[]; names: readonly string[] }) {
   return (
-    <Table.ScrollContainer minWidth={520}>
+    <Wide label="Margin by upstream">
       <Table>
         <Table.Thead>
           <Table.Tr>
@@ -77,7 +78,7 @@ function MarginTable({ days, names }: { days: readonly MarginDay[]; names: reado
           })}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </Wide>
   );
 }
 

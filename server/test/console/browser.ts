@@ -33,7 +33,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on("pageerror", (error) => void faults.push(`${page.url()}: ${error.message}`));
   page.on("console", (message) => {
     // A refusal that the page shows as one is also written by the browser itself.
-    if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) faults.push(message.text());
+    if (message.type() === "error" && !/status of [45]\d\d/.test(message.text())) faults.push(message.text());
   });
   return { page, context, faults };
 }

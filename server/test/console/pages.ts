@@ -34,5 +34,6 @@ async function searched(page: Page): Promise<void> {
   const answered = page.waitForResponse(/playground\/search/);
   await page.getByRole("button", { name: /^Search/ }).click();
   await answered;
+  await page.locator("[data-loading]").first().waitFor({ state: "detached" });
   await settled(page);
 }

@@ -32,12 +32,13 @@ const shapes = {
 };
 
 const upstream = await startFixtureUpstream("brave", "ok");
+const second = await startFixtureUpstream("searxng", "ok");
 // Nobody pays here, so nobody has to be there.
 const world = await startBrowserWorld({
   ...webhookSettings("http://127.0.0.1:9"),
   PENNYBLACK_BRAVE_KEY: "key",
   PENNYBLACK_BRAVE_URL: upstream.url,
-  PENNYBLACK_SEARXNG_URL: upstream.url,
+  PENNYBLACK_SEARXNG_URL: second.url,
 });
 const browser = await openBrowser();
 const faults: string[] = [];
@@ -80,6 +81,7 @@ try {
   await browser.close();
   await world.close();
   await upstream.close();
+  await second.close();
 }
 for (const fault of new Set(faults)) console.error(fault);
 console.log(`${pictures} pictures in ${folder}, ${faults.length} faults`);

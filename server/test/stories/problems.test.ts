@@ -305,19 +305,23 @@ async function searchBehindLock(key: string, times: number): Promise<Reply[]> {
   const lock = await db.owner.connect();
   await lock.query("begin");
   await lock.query("select from pb.wallets where id = $1 for update", [walletId]);
-  const connection = await openRaw(server.url);
+  // One connection may have sixteen unanswered.
+  const connections = await Promise.all(Array.from({ length: Math.ceil(times / 15) }, () => openRaw(server.url)));
   const lines = [`x-api-key: ${key}`, "Content-Type: application/json"];
-  connection.write(rawRequest("POST /v1/search", lines, JSON.stringify(question)).repeat(times));
+  const requests = rawRequest("POST /v1/search", lines, JSON.stringify(question)).repeat(15);
+  for (const connection of connections) connection.write(requests);
   const isFull = async () => /ledger_waiting\{lane="holds"\} 1000/.test(await server.readMetrics());
   await until("the lane is full", isFull, 2_500).catch(() => undefined);
   await lock.query("rollback");
   lock.release();
   const replies: Reply[] = [];
-  while (replies.length < times) {
-    const answer = await connection.answer();
-    replies.push({ ...answer, body: JSON.parse(answer.text) });
+  for (const connection of connections) {
+    for (let n = 0; n < 15; n += 1) {
+      const answer = await connection.answer();
+      replies.push({ ...answer, body: JSON.parse(answer.text) });
+    }
+    connection.socket.destroy();
   }
-  connection.socket.destroy();
   return replies;
 }
 
