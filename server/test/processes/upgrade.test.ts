@@ -34,6 +34,7 @@ const secrets = {
   PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
   PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
 };
+const previous = findPreviousVersion();
 const direct = { PENNYBLACK_DIRECT_DATABASE_URL: withRole(at, "owner") };
 
 let upstream: PatientUpstream;
@@ -43,7 +44,7 @@ const children: { kill: () => void }[] = [];
 before(async () => {
   upstream = await startPatientUpstream();
   upstream.longestMs = 20;
-  unpackPreviousVersion();
+  if (previous !== undefined) unpack(previous);
   await asSuperuser(async (client) => {
     await createRoles(client, {});
     await client.query(`create database ${name} owner pennyblack_owner`);
@@ -65,20 +66,26 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** As it was committed; its packages are those of today. */
-function unpackPreviousVersion(): void {
-  const git = (...words: string[]): string => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+function findPreviousVersion(): string | undefined {
   const today = new Set(expectedMigrations());
   const migrationsAt = (commit: string): string[] =>
     git("ls-tree", "--name-only", `${commit}:server/migrations`)
       .split("\n")
       .map((file) => file.replace(/\.sql$/, ""));
-  const commits = git("log", "--first-parent", "--format=%H", "-n", "300").split("\n");
-  const previous = commits.find(
-    (commit) => migrationsAt(commit).some((each) => !today.has(each)) || migrationsAt(commit).length < today.size,
-  );
-  assert.ok(previous, "the history has a version with other migrations; is this a shallow clone?");
-  execFileSync("sh", ["-c", `git archive ${previous} server package.json | tar -x -C "${folder}"`], { cwd: root });
+  return git("log", "--first-parent", "--format=%H", "-n", "300")
+    .split("\n")
+    .find(
+      (commit) => migrationsAt(commit).some((each) => !today.has(each)) || migrationsAt(commit).length < today.size,
+    );
+}
+
+function git(...words: string[]): string {
+  return execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+}
+
+/** As it was committed; its packages are those of today. */
+function unpack(commit: string): void {
+  execFileSync("sh", ["-c", `git archive ${commit} server package.json | tar -x -C "${folder}"`], { cwd: root });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
 }
 
@@ -174,7 +181,9 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
   };
 }
 
-test("an upgrade under load fails no search, and loses no cent", async () => {
+const skip = previous === undefined ? "a shallow clone has no version before this one" : false;
+
+test("an upgrade under load fails no search, and loses no cent", { skip }, async () => {
   adminOfPrevious("database", "setup");
   const before = readdirSync(join(folder, "server/migrations")).length;
   assert.ok(before < expectedMigrations().length, `the version before has ${before} migrations`);
