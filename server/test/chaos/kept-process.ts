@@ -67,15 +67,25 @@ export function keepProcess(wish: ProcessWish): KeptProcess {
       isWanted = true;
       start();
     },
-    signal: (signal) => void child?.kill(signal),
+    signal: (signal) => tell(child, signal),
     async retire(signal) {
       isWanted = false;
       if (!child) return;
       const ended = once(child, "exit");
-      child.kill(signal);
+      tell(child, signal);
       // One that stands still hears nothing but this.
-      if (signal !== "SIGKILL") child.kill("SIGCONT");
+      if (signal !== "SIGKILL") tell(child, "SIGCONT");
       await ended;
     },
   };
+}
+
+/** With all that it started itself: a shell or npm would leave its children behind. */
+function tell(child: ChildProcess | undefined, signal: NodeJS.Signals): void {
+  if (child?.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
 }
