@@ -47,7 +47,7 @@ try {
   const { walletId, ownerEmail } = await seedDemo(world.db.owner, testPepper);
   for (const [shape, { viewport, ...device }] of Object.entries(shapes)) {
     for (const colorScheme of ["light", "dark"] as const) {
-      const owner = await openPage(browser, { viewport, ...device, colorScheme });
+      const owner = await openPage(browser, { viewport, ...device, colorScheme, reducedMotion: "reduce" });
       const take = async (page: Page, name: string): Promise<void> => {
         const full = `${name}-${shape}-${colorScheme}`;
         const file = isForDocs ? shown[full] : full;
@@ -65,7 +65,7 @@ try {
         await ready(owner.page);
         await take(owner.page, name);
       }
-      const operator = await openPage(browser, { viewport, ...device, colorScheme });
+      const operator = await openPage(browser, { viewport, ...device, colorScheme, reducedMotion: "reduce" });
       await world.signInOperator(operator.page);
       for (const { name, path, ready } of operatorPages) {
         await operator.page.goto(`${world.server.opsUrl}/console/${path}`);
