@@ -27,6 +27,12 @@ export interface TestDatabase {
 export const superuserUrl =
   process.env["PENNYBLACK_TEST_DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres";
 
+/**
+ * How templates are named. `npm run planted-faults` sets it, because its migrations are not those of everybody else, and
+ * whoever makes a template drops the others of that name.
+ */
+const templatePrefix = process.env["PENNYBLACK_TEST_TEMPLATE_PREFIX"] ?? "pb_template";
+
 /** A database of its own for one test file, cloned from a migrated template, in the common cluster or another. */
 export async function createTestDatabase(clusterUrl = superuserUrl): Promise<TestDatabase> {
   const name = `pb_test_${randomBytes(6).toString("hex")}`;
@@ -71,14 +77,12 @@ async function ensureTemplate(client: pg.Client, clusterUrl: string): Promise<st
   const hash = createHash("sha256");
   for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(new URL(file, folder)));
   const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
-  const template = `pb_template_${day}_${hash.digest("hex").slice(0, 12)}`;
+  const template = `${templatePrefix}_${day}_${hash.digest("hex").slice(0, 12)}`;
   await client.query("select pg_advisory_lock(hashtext('pb_template'))");
   try {
-    const { rows } = await client.query<{ datname: string }>(
-      "select datname from pg_database where datname like 'pb_template_%'",
-    );
-    if (rows.some((row) => row.datname === template)) return template;
-    for (const row of rows) await client.query(`drop database if exists ${row.datname} with (force)`);
+    const templates = await listTemplates(client, templatePrefix);
+    if (templates.includes(template)) return template;
+    for (const old of templates) await client.query(`drop database if exists ${old} with (force)`);
     await createRoles(client, {});
     // Built under another name and renamed when whole, so that a run cut short leaves no half template.
     await client.query(`drop database if exists ${template}_building with (force)`);
@@ -92,6 +96,23 @@ async function ensureTemplate(client: pg.Client, clusterUrl: string): Promise<st
   } finally {
     await client.query("select pg_advisory_unlock(hashtext('pb_template'))");
   }
+}
+
+async function listTemplates(client: pg.Client, prefix: string): Promise<string[]> {
+  const { rows } = await client.query<{ datname: string }>(
+    "select datname from pg_database where starts_with(datname, $1)",
+    [`${prefix}_`],
+  );
+  return rows.map(({ datname }) => datname);
+}
+
+/** For whoever had templates under another name and needs them no more. */
+export async function dropTemplates(prefix: string): Promise<void> {
+  await asSuperuser(superuserUrl, async (client) => {
+    for (const name of await listTemplates(client, prefix)) {
+      await client.query(`drop database if exists ${name} with (force)`);
+    }
+  });
 }
 
 async function asSuperuser<Result>(clusterUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {

@@ -140,7 +140,11 @@ export class LedgerWorld {
 
   async #hold(plans: HoldPlan[]): Promise<void> {
     const items = plans.map((plan) => this.#holdRequest(plan));
-    const outcomes = await holdBatch(this.#database.ledger, items);
+    const ids = items.map(({ searchId }) => searchId);
+    const areNew = new Set(ids).size === ids.length && !ids.some((id) => this.#model.searches.has(id));
+    // Of new ones too, some are looked for: a first sending may have been lost on its way.
+    const wereSentBefore = !areNew || items.length % 3 === 0;
+    const outcomes = await holdBatch(this.#database.ledger, items, wereSentBefore);
     const takeovers = this.#model.takeovers;
     const expected = this.#model.hold(items);
     this.#count("hold", [

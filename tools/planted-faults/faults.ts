@@ -10,8 +10,8 @@ export interface PlantedFault {
   caughtBy: string;
 }
 
-const hold = "server/migrations/0008_search_facts.sql";
-const settle = "server/migrations/0003_settle.sql";
+const hold = "server/migrations/0024_new_ids.sql";
+const capture = "server/migrations/0025_small_batches.sql";
 const statements = "src/wallet/statements.test";
 const model = "src/wallet/ledger-model.test";
 const idempotency = "stories/idempotency.test";
@@ -28,6 +28,14 @@ const walletFaults: PlantedFault[] = [
     caughtBy: "two hundred searches at once cannot spend a wallet that holds one hundred",
   },
   {
+    what: "a batch that nothing stands in the way of may spend more than there is",
+    file: hold,
+    find: "having count(*) * 10000 > g.available",
+    replace: "having false",
+    tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+  },
+  {
     what: "a batch forgets what its earlier items took",
     file: hold,
     find: "held := held + price;",
@@ -38,31 +46,71 @@ const walletFaults: PlantedFault[] = [
   {
     what: "holds do not queue for the wallet's lock",
     file: hold,
-    find: "perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;",
-    replace: "perform from pb.wallets w where w.id = any (wallet_ids) order by w.id;",
+    find: "order by w.id for no key update;\n  now_at := clock_timestamp();\n\n  if not sent_before",
+    replace: "order by w.id;\n  now_at := clock_timestamp();\n\n  if not sent_before",
     tests: [statements, "src/wallet/locks.test"],
     caughtBy:
       "batches over the same wallets in any order, the sweeper, refunds and top-ups never wait for each other in a circle",
   },
   {
     what: "a hold whose life is over is still captured",
-    file: settle,
-    find: "and s.state = 'pending' and s.expires_at > now_at",
-    replace: "and s.state = 'pending'",
-    tests: [model, "stories/billing-moment.test"],
+    file: capture,
+    find: "false)\n      and s.state = 'pending' and s.expires_at > now_at",
+    replace: "false)\n      and s.state = 'pending'",
+    tests: [model],
     caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
   },
   {
-    what: "a capture takes no money off what is held",
-    file: settle,
-    find: "set debited_micros = w.debited_micros + paid.micros, held_micros = w.held_micros - paid.micros",
-    replace: "set debited_micros = w.debited_micros + paid.micros",
+    what: "one search alone spends what others hold",
+    file: hold,
+    find: "and w.credited_micros - w.debited_micros - w.held_micros >= 10000",
+    replace: "and w.credited_micros - w.debited_micros >= 10000",
+    tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+  },
+  {
+    what: "one search alone keeps the money its key may not spend",
+    file: hold,
+    find: "update pb.wallets w set held_micros = w.held_micros - 10000 where w.id = wallet_ids[1];",
+    replace: "null;",
+    tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+  },
+  {
+    what: "one search alone is held although its key has a budget",
+    file: hold,
+    find: "and k.revoked_at is null and k.budget_id is null and (k.expires_at",
+    replace: "and k.revoked_at is null and (k.expires_at",
+    tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+  },
+  {
+    what: "one search alone is captured after the life of its hold",
+    file: capture,
+    find: "and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at",
+    replace: "and s.wallet_id = wallet_ids[1] and s.state = 'pending'",
+    tests: ["stories/billing-moment.test"],
+    caughtBy: "a hold that expired before its capture is not charged: 503, and the loss is ours and counted",
+  },
+  {
+    what: "one search alone takes no money off what is held",
+    file: capture,
+    find: "set debited_micros = w.debited_micros + price, held_micros = w.held_micros - price",
+    replace: "set debited_micros = w.debited_micros + price",
     tests: [statements],
     caughtBy: "a search sent to capture, release and the sweeper at once ends once",
   },
   {
+    what: "a capture takes no money off what is held",
+    file: capture,
+    find: "set debited_micros = w.debited_micros + paid.micros, held_micros = w.held_micros - paid.micros",
+    replace: "set debited_micros = w.debited_micros + paid.micros",
+    tests: [model],
+    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+  },
+  {
     what: "a failed search is not given back to its run",
-    file: settle,
+    file: "server/migrations/0019_reads.sql",
     find: "set spent_micros = r.spent_micros - back.micros",
     replace: "set spent_micros = r.spent_micros",
     tests: [model, credentials],
@@ -70,7 +118,7 @@ const walletFaults: PlantedFault[] = [
   },
   {
     what: "what is released after midnight is taken off the new day",
-    file: settle,
+    file: "server/migrations/0019_reads.sql",
     find: "day_spent_micros = b.day_spent_micros - back.of_day,",
     replace: "day_spent_micros = greatest(b.day_spent_micros - back.total, 0),",
     tests: [statements],
@@ -78,7 +126,7 @@ const walletFaults: PlantedFault[] = [
   },
   {
     what: "the sweeper comes an hour late",
-    file: settle,
+    file: "server/migrations/0021_expired_money.sql",
     find: "s.state = 'pending' and s.expires_at <= now_at\n    order by",
     replace: "s.state = 'pending' and s.expires_at <= now_at - interval '1 hour'\n    order by",
     tests: [statements, model],
@@ -128,6 +176,22 @@ const walletFaults: PlantedFault[] = [
 ];
 
 const keyFaults: PlantedFault[] = [
+  {
+    what: "a revoked key spends where nothing else stands in the way",
+    file: hold,
+    find: "k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null",
+    replace: "k.mode <> 'mgmt' and k.budget_id is null",
+    tests: [statements],
+    caughtBy: "a revoked key holds nothing from the moment its revocation commits",
+  },
+  {
+    what: "a revoked key spends on one search alone",
+    file: hold,
+    find: "and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)\n        and search_ids",
+    replace: "and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)\n        and search_ids",
+    tests: [credentials],
+    caughtBy: "a key revoked a moment ago cannot spend, although the cache still knows it",
+  },
   {
     what: "a revoked key spends until the cache forgets it",
     file: hold,

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { plantedFaults } from "./faults.ts";
 import { whyStale } from "./planted-faults.ts";
 
-test("there are 25 faults, each can still be planted, and its tests exist", () => {
+test("there are 33 faults, each can still be planted, and its tests exist", () => {
   const files = globSync("{server,tools}/**/*.test.ts", { exclude: ["**/node_modules"] });
-  assert.equal(plantedFaults.length, 25);
+  assert.equal(plantedFaults.length, 33);
   for (const fault of plantedFaults) {
     assert.equal(whyStale(fault, readFileSync(fault.file, "utf8")), undefined, fault.what);
     const named = files.filter((file) => fault.tests.some((words) => file.includes(words)));
@@ -15,6 +15,16 @@ test("there are 25 faults, each can still be planted, and its tests exist", () =
       `${fault.what}: there is no test "${fault.caughtBy}"`,
     );
   }
+});
+
+test("a fault of a migration is planted in the last one that says it, not in what a later one replaced", () => {
+  const migrations = globSync("server/migrations/*.sql").sort();
+  for (const { file, find, what } of plantedFaults.filter((fault) => fault.file.startsWith("server/migrations/")))
+    assert.equal(
+      migrations.findLast((each) => readFileSync(each, "utf8").includes(find)),
+      file,
+      what,
+    );
 });
 
 test("a fault that stands nowhere, stands twice or changes nothing is stale", () => {

@@ -4,8 +4,8 @@
 //   npm run planted-faults                   all of them
 //   npm run planted-faults -- --only 1,14    some
 //
-// The tests run on PENNYBLACK_TEST_DATABASE_URL like all others. Faulty migrations make templates of their own there, so
-// let nobody else test on that cluster meanwhile.
+// The tests run on PENNYBLACK_TEST_DATABASE_URL like all others. Faulty migrations make templates of their own there, under
+// a name of their own, so that others can test on that cluster meanwhile.
 
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -14,7 +14,15 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type PlantedFault, plantedFaults } from "./faults.ts";
 
-if (import.meta.main) await main();
+/** No other run has it, and it begins like no template of the tests. */
+const templatePrefix = `pb_faults_${process.pid}`;
+
+if (import.meta.main) await main().finally(dropTemplates);
+
+/** By a script of the tests: a guard imports nothing of what it guards. */
+function dropTemplates(): void {
+  execFileSync(process.execPath, ["server/test/drop-templates.ts", templatePrefix], { stdio: "inherit" });
+}
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { only: { type: "string" } } });
@@ -100,6 +108,7 @@ function runTests(
   return new Promise((settle) => {
     const child = spawn(process.execPath, ["tools/test-report.ts", ...tests], {
       cwd: tree,
+      env: { ...process.env, PENNYBLACK_TEST_TEMPLATE_PREFIX: templatePrefix },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";

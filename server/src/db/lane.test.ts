@@ -57,7 +57,7 @@ function postgresError(code: string): Error {
 }
 
 function createTestLane(
-  send: (items: readonly Item[]) => Promise<string[]>,
+  send: (items: readonly Item[], wereSentBefore: boolean) => Promise<string[]>,
   limits: { patienceMs?: number; mostWaiting?: number; mostPerBatch?: number } = {},
 ): Lane<Item, string> {
   return createLane({ patienceMs: 10_000, ...limits, send, ownerOf: (item) => item.owner });
@@ -137,14 +137,17 @@ test("owners take turns: a queue of one thousand delays nobody else beyond the n
 });
 
 test("an unknown outcome is asked for again with the same ids until it is known", async () => {
-  const calls: number[][] = [];
-  const lane = createTestLane((batch) => {
-    calls.push(batch.map((item) => item.id));
+  const calls: { ids: number[]; wereSentBefore: boolean }[] = [];
+  const lane = createTestLane((batch, wereSentBefore) => {
+    calls.push({ ids: batch.map((item) => item.id), wereSentBefore });
     if (calls.length < 4) return Promise.reject(Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
     return Promise.resolve(batch.map((item) => `done ${item.id}`));
   });
   assert.equal(await lane.submit({ id: 7, owner: "a wallet" }), "done 7");
-  assert.deepEqual(calls, [[7], [7], [7], [7]]);
+  assert.deepEqual(
+    calls,
+    [false, true, true, true].map((wereSentBefore) => ({ ids: [7], wereSentBefore })),
+  );
 });
 
 test("an outcome that cannot be learned in time is said to be unknown, never guessed", async () => {

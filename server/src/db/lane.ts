@@ -19,7 +19,8 @@ export class NeverSent extends Error {}
 export class OutcomeUnknown extends Error {}
 
 export interface LaneOptions<Item, Result> {
-  send: (items: readonly Item[]) => Promise<Result[]>;
+  /** Sent before: of some of them it is not known whether they were committed then. */
+  send: (items: readonly Item[], wereSentBefore: boolean) => Promise<Result[]>;
   /** Items of one owner keep their order; owners take turns, so that a busy one does not starve the others. */
   ownerOf: (item: Item) => string;
   patienceMs: number;
@@ -65,7 +66,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   function drain(): void {
     isBusy = true;
     const batch = takeInTurns();
-    const onEnd = onBatch?.(batch.map((ticket) => ticket.item));
+    const onEnd = onBatch?.(itemsOf(batch));
     // It never rejects: every ticket is resolved or rejected on the way.
     settle(batch).finally(onEnd).then(goOn, goOn);
   }
@@ -97,7 +98,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       open = open.filter(stillInTime);
       if (open.length === 0) return;
       try {
-        const results = await send(open.map((ticket) => ticket.item));
+        const results = await send(itemsOf(open), open.some(isInDoubt));
         for (const [index, ticket] of open.entries()) ticket.resolve(results[index] as Result);
         return;
       } catch (error) {
@@ -123,6 +124,14 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   }
 
   return { submit, waiting: () => waiting };
+}
+
+function itemsOf<Item>(tickets: readonly { item: Item }[]): Item[] {
+  return tickets.map(({ item }) => item);
+}
+
+function isInDoubt(ticket: { isInDoubt: boolean }): boolean {
+  return ticket.isInDoubt;
 }
 
 /**

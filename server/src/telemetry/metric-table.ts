@@ -83,7 +83,7 @@ export const metricTable = {
     kind: "gauge",
     of: "server",
     unit: "searches",
-    help: "Searches that wait for the ledger. A lane has 2,000 places.",
+    help: "Searches that wait for the ledger. Holds have 2,000 places, captures and releases 4,000 each.",
     labels: { lane: ["holds", "settlements"] },
   },
   pennyblack_upstream_calls: {

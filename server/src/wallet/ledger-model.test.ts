@@ -106,6 +106,21 @@ const holdPlan = fc.record({
   run: maybe(fc.record({ name: fc.nat(1), max: prices(5) })),
 });
 
+/** Of new ids, and with nothing but a wallet and a key: what nearly all searches are. */
+const plainHoldPlan = fc.record({
+  search: fc.integer({ min: 100, max: 100_000 }),
+  isForeignId: fc.constant(false),
+  wallet,
+  key: fc.oneof(
+    { weight: 30, arbitrary: fc.constant("plain" as const) },
+    { weight: 6, arbitrary: fc.constant("test" as const) },
+    { weight: 1, arbitrary: fc.constantFrom(...keyKinds) },
+  ),
+  isForeignKey: fc.constant(false),
+  idempotency: fc.constant(undefined),
+  run: fc.constant(undefined),
+});
+
 const settlePlan = fc.record({ search: fc.nat(99), isUnknown: rarely, isForeignWallet: rarely });
 const batch = <T>(item: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
   fc.array(item, { minLength: 1, maxLength: 12, size: "max" });
@@ -117,6 +132,7 @@ const topUpPlan = fc.record({
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ do: fc.constant("hold" as const), items: batch(holdPlan) }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant("hold" as const), items: batch(plainHoldPlan) }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant("capture" as const), items: batch(settlePlan) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("release" as const), items: batch(settlePlan) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("refund" as const), items: batch(settlePlan) }) },

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createTestDatabase } from "../../test/database.ts";
 import { seedWallet } from "../../test/seed-wallet.ts";
 import { until } from "../../test/until.ts";
+import { firstIdOf } from "../lib/first-id-of.ts";
 import type { Micros } from "../lib/money.ts";
 import { readStatement, type Statement, type StatementPlace, type StatementWanted } from "./read-statement.ts";
 import { readWallet } from "./read-wallet.ts";
@@ -107,4 +108,27 @@ test("a stretch of time has the balances that the whole has", async () => {
     assert.ok(part.length > 1 && at >= 0);
     assert.deepEqual(part, whole.slice(at, at + part.length));
   }
+});
+
+test("pages of any size reach back over weeks without an entry", async () => {
+  const { walletId } = await seedWallet(db.owner, { credit: 0n });
+  const daysAgo = [30, 9, 8, 6, 3];
+  for (const days of daysAgo) {
+    const moment = new Date(Date.now() - days * 86_400_000);
+    await db.owner.query("select pb.make_partitions(pb.utc_day($1), pb.utc_day($1))", [moment]);
+    const id = `${firstIdOf(moment).slice(0, 14)}7${randomUUIDv7().slice(15)}`;
+    await db.owner.query("select pb.top_up(array[$1], array[$2::uuid], array[10000], array[$3::uuid], 'top_up')", [
+      `payment ${days}`,
+      walletId,
+      id,
+    ]);
+  }
+  await topUpBatch(db.owner, "top_up", [{ walletId, paymentId: "payment today", amount: 30_000n }]);
+  for (const most of [1, 2, 3, 100]) {
+    const entries = await readAll(walletId, { most });
+    assert.equal(entries.length, 1 + daysAgo.length, `in pages of ${most}`);
+    assert.equal(opening(entries), 0n);
+  }
+  const some = await readAll(walletId, { most: 2, from: new Date(Date.now() - 8.5 * 86_400_000) });
+  assert.equal(some.length, 4);
 });

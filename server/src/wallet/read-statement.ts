@@ -62,6 +62,31 @@ export async function readStatement(pool: Pool, walletId: string, wanted: Statem
   });
 }
 
+/** Ids from one on and below another, so many at most. */
+interface Range {
+  before: string;
+  since: string;
+  most: number;
+}
+
+const recentMs = 7 * 86_400_000;
+
+/**
+ * A statement is planned for every day it may look at, and planning for all that are kept takes far longer than reading.
+ * Nearly always the days just before are enough.
+ */
+async function recentFirst<Row>(range: Range, read: (range: Range) => Promise<Row[]>): Promise<Row[]> {
+  const edge = firstIdOf(new Date(Math.max(0, timeOf(range.before) - recentMs)));
+  if (edge <= range.since) return read(range);
+  const recent = await read({ ...range, since: edge });
+  if (recent.length >= range.most) return recent;
+  return [...recent, ...(await read({ ...range, before: edge, most: range.most - recent.length }))];
+}
+
+function timeOf(id: string): number {
+  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+}
+
 const booked = "(extract(epoch from created_at) * 1000000)::bigint";
 
 async function readRows(
@@ -69,21 +94,19 @@ async function readRows(
   walletId: string,
   wanted: { before: string; bookedMicros: bigint | undefined; from?: Date | undefined; most: number },
 ): Promise<EntryRow[]> {
-  const { rows } = await db.query<EntryRow>(
-    `select ${entryColumns} from pb.transfers
-     where wallet_id = $1 and id < $2 and id >= $3 and 'wallet' in (from_account, to_account)
-       and ($4::bigint is null or ${booked} <= $4)
-     order by id desc limit $5`,
-    // One more than asked for tells whether there is a next page.
-    [
-      walletId,
-      wanted.before,
-      firstIdOf(wanted.from ?? new Date(0)),
-      wanted.bookedMicros === undefined ? null : String(wanted.bookedMicros),
-      wanted.most + 1,
-    ],
-  );
-  return rows;
+  const bookedMicros = wanted.bookedMicros === undefined ? null : String(wanted.bookedMicros);
+  // One more than asked for tells whether there is a next page.
+  const whole = { before: wanted.before, since: firstIdOf(wanted.from ?? new Date(0)), most: wanted.most + 1 };
+  return recentFirst(whole, async ({ before, since, most }) => {
+    const { rows } = await db.query<EntryRow>(
+      `select ${entryColumns} from pb.transfers
+       where wallet_id = $1 and id < $2 and id >= $3 and 'wallet' in (from_account, to_account)
+         and ($4::bigint is null or ${booked} <= $4)
+       order by id desc limit $5`,
+      [walletId, before, since, bookedMicros, most],
+    );
+    return rows;
+  });
 }
 
 async function readBalanceBefore(db: Queryable, walletId: string, before: string): Promise<Micros> {
@@ -102,11 +125,15 @@ async function readBalanceBefore(db: Queryable, walletId: string, before: string
  * before the newest; another minute for the clocks of servers to differ.
  */
 async function readLastBooked(db: Queryable, walletId: string): Promise<bigint> {
-  const newest = await db.query<{ id: string }>(
-    "select id from pb.transfers where wallet_id = $1 and id < $2 order by id desc limit 1",
-    [walletId, beyondNewest()],
-  );
-  const sentMs = Number.parseInt((newest.rows[0]?.id ?? "0").replaceAll("-", "").slice(0, 12), 16);
+  const whole = { before: beyondNewest(), since: firstIdOf(new Date(0)), most: 1 };
+  const [newest] = await recentFirst(whole, async ({ before, since, most }) => {
+    const { rows } = await db.query<{ id: string }>(
+      "select id from pb.transfers where wallet_id = $1 and id < $2 and id >= $3 order by id desc limit $4",
+      [walletId, before, since, most],
+    );
+    return rows;
+  });
+  const sentMs = newest ? timeOf(newest.id) : 0;
   const { rows } = await db.query<{ at: bigint }>(
     `select max(${booked}) as at from pb.transfers where wallet_id = $1 and id >= $2`,
     [walletId, firstIdOf(new Date(Math.max(0, sentMs - 120_000)))],

@@ -11,7 +11,8 @@ import { seedPayments } from "../../test/seed-payments.ts";
 import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
 import { priceMicros } from "../lib/money.ts";
 import { keepReport } from "./keep-report.ts";
-import { formatReport, reconcile } from "./reconcile.ts";
+import { checks, formatReport, reconcile } from "./reconcile.ts";
+import { paymentChecks } from "./reconcile-payments.ts";
 import { dropOldDays } from "./retain.ts";
 import { expireHolds, refundBatch, topUpBatch } from "./statements.ts";
 import { createLedger, type HoldRequest } from "./wallet.ts";
@@ -315,4 +316,12 @@ test("one wrong cent in any table is found, by the check that it breaks", async 
     "every check failed once",
   );
   assert.deepEqual(JSON.parse(JSON.stringify(report)), report, "the report is JSON as it stands");
+});
+
+test("no check asks one table for each row of another: a million of both would take hours", async () => {
+  for (const { name, sql } of [...checks, ...paymentChecks]) {
+    const { rows } = await database.owner.query<{ "QUERY PLAN": string }>(`explain ${sql}`);
+    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    assert.doesNotMatch(plan, /SubPlan/, `${name}\n${plan}`);
+  }
 });

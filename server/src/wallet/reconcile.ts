@@ -97,7 +97,7 @@ const movements = `(
   select wallet_id, kind, from_account, to_account, amount_micros from pb.openings
 )`;
 
-const checks: Check[] = [
+export const checks: Check[] = [
   {
     name: "held",
     sentence: "What a wallet holds is the sum of its pending searches.",
@@ -188,9 +188,9 @@ const checks: Check[] = [
         case when c.search_id is null then null when c.answer is null then 'claimed' else 'answered' end
       from pb.idempotency c
       full join (
-        select * from ${searches} s
-        where idempotency_hmac is not null
-          and (state = 'pending' or id in (select search_id from pb.idempotency))
+        select s.* from ${searches} s
+        left join (select distinct search_id from pb.idempotency) kept on kept.search_id = s.id
+        where s.idempotency_hmac is not null and (s.state = 'pending' or kept.search_id is not null)
       ) s on s.id = c.search_id and s.wallet_id = c.wallet_id and s.mode = c.mode and s.idempotency_hmac = c.key_hmac`,
   },
   ...(["total", "day", "month"] as const).map((period) => ({

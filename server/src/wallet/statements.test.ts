@@ -5,6 +5,7 @@ import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { readLedger } from "../../test/read-ledger.ts";
 import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
 import { shiftCalendar } from "../../test/shift-calendar.ts";
+import { isDefinite } from "../db/lane.ts";
 import { createPool, type Pool, type Queryable } from "../db/pool.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import {
@@ -107,6 +108,21 @@ test("a search sent to capture, release and the sweeper at once ends once", asyn
     debited: captured * priceMicros,
     held: 0n,
   });
+});
+
+test("an id that is said to be new and is known is refused with its whole batch", async () => {
+  const seed = await seedWallet(database.owner, { credit: 100_000n });
+  const [known, other] = requests(2, seed);
+  assert.ok(known && other);
+  await holdBatch(database.ledger, [known], false);
+  await assert.rejects(holdBatch(database.ledger, [other, known], false), isDefinite);
+  assert.equal((await readWallet(seed.walletId)).held, priceMicros, "what was held before, and nothing of the batch");
+  const outcomes = await holdBatch(database.ledger, [other, known], true);
+  assert.deepEqual(
+    outcomes.map(({ outcome }) => outcome),
+    ["held", "held"],
+  );
+  assert.equal((await readWallet(seed.walletId)).held, 2n * priceMicros);
 });
 
 test("a hold that the sweeper's watermark has passed by is ended by the thorough pass", async () => {
@@ -253,21 +269,27 @@ test("what is released after midnight is given back to the day and month it was 
 });
 
 test("a revoked key holds nothing from the moment its revocation commits", async () => {
+  // Each is held in another way.
+  const ways = [
+    { size: 2, wereSentBefore: true },
+    { size: 2, wereSentBefore: false },
+    { size: 1, wereSentBefore: false },
+  ];
   const { walletId } = await seedWallet(database.owner, { credit: 100_000n * priceMicros });
   for (let trial = 0; trial < 25; trial += 1) {
     const keyId = await seedKey(database.owner, walletId);
     let isRevoked = false;
-    const spend = async (): Promise<void> => {
+    const spend = async ({ size, wereSentBefore }: (typeof ways)[number]): Promise<void> => {
       for (let after = 0; after < 2; ) {
         const startedRevoked = isRevoked;
-        const outcomes = await holdBatch(manyConnections, requests(2, { walletId, keyId }));
+        const outcomes = await holdBatch(manyConnections, requests(size, { walletId, keyId }), wereSentBefore);
         if (startedRevoked) {
           assert.deepEqual(new Set(outcomes.map(({ outcome }) => outcome)), new Set(["api_key_revoked"]));
           after += 1;
         }
       }
     };
-    const spenders = Array.from({ length: 6 }, spend);
+    const spenders = [...ways, ...ways].map(spend);
     const revoke = database.owner.query("select pb.revoke_key($1, $2)", [walletId, keyId]).then(() => {
       isRevoked = true;
     });

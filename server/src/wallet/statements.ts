@@ -49,20 +49,26 @@ export interface Settlement {
   balance: Micros;
 }
 
-export async function holdBatch(db: Queryable, items: readonly HoldRequest[]): Promise<HoldOutcome[]> {
+/** Ids that were never sent need not be looked for; should one be known all the same, the whole batch is refused. */
+export async function holdBatch(
+  db: Queryable,
+  items: readonly HoldRequest[],
+  wereSentBefore = true,
+): Promise<HoldOutcome[]> {
   const statement = {
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     values: [
-      items.map((item) => item.searchId),
-      items.map((item) => item.walletId),
-      items.map((item) => item.keyId),
-      items.map((item) => item.idempotency?.keyHmac ?? null),
-      items.map((item) => item.idempotency?.fingerprint ?? null),
-      items.map((item) => item.run?.name ?? null),
-      items.map((item) => item.run?.maxMicros ?? null),
-      items.map((item) => item.run?.ttlSeconds ?? null),
+      ids(items.map((item) => item.searchId)),
+      ids(items.map((item) => item.walletId)),
+      ids(items.map((item) => item.keyId)),
+      maybeNone(items.map((item) => item.idempotency?.keyHmac)),
+      maybeNone(items.map((item) => item.idempotency?.fingerprint)),
+      maybeNone(items.map((item) => item.run?.name)),
+      maybeNone(items.map((item) => item.run?.maxMicros)),
+      maybeNone(items.map((item) => item.run?.ttlSeconds)),
       items.map((item) => item.category ?? null),
+      wereSentBefore,
     ],
   };
   // Shorter than the caller's patience, so that a connection gone silent is found out while asking again still helps.
@@ -75,9 +81,9 @@ export async function captureBatch(db: Queryable, items: readonly CaptureRequest
     name: "capture",
     text: "select * from pb.capture($1, $2, $3)",
     values: [
-      items.map((item) => item.searchId),
-      items.map((item) => item.walletId),
-      items.map((item) => item.answer ?? null),
+      ids(items.map((item) => item.searchId)),
+      ids(items.map((item) => item.walletId)),
+      maybeNone(items.map((item) => item.answer)),
     ],
   });
   return inOrder(rows, toSettlement);
@@ -148,6 +154,16 @@ export async function refundBatch(
     items.map((item) => item.reason),
   ]);
   return inOrder(rows, (row) => row.outcome);
+}
+
+/** As PostgreSQL reads a list. The driver would look at each for what has to be escaped, and a UUID has nothing. */
+function ids(uuids: readonly string[]): string {
+  return `{${uuids.join(",")}}`;
+}
+
+/** What no search of the batch has need not be written out for each of them. */
+function maybeNone<Value>(values: readonly (Value | undefined)[]): (Value | null)[] | null {
+  return values.every((value) => value === undefined) ? null : values.map((value) => value ?? null);
 }
 
 interface Row {

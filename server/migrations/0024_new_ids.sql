@@ -1,0 +1,383 @@
+-- Why: whether an id is known already was asked for every search, in a plan that locks each day's partition each time it
+-- runs: 2 us for each day that is kept. But a server makes its ids itself, and knows which ones it sends again.
+--
+-- The new argument has a default, the careful one, so that a running server of the version before can go on calling.
+
+drop function pb.hold(uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[]);
+
+-- Decides item by item, as in 0004 and 0008 where its rules are told; the wallets are locked.
+create function pb.hold_each(
+  search_ids uuid[],
+  wallet_ids uuid[],
+  key_ids uuid[],
+  idempotency_hmacs bytea[],
+  fingerprints bytea[],
+  run_names text[],
+  run_maxes bigint[],
+  run_ttls integer[],
+  categories text[],
+  sent_before boolean,
+  now_at timestamptz
+)
+returns table (
+  item integer, outcome text, balance_micros bigint,
+  limit_micros bigint, spent_micros bigint, resets_at timestamptz, answer bytea
+)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  size integer := cardinality(search_ids);
+  today date;
+  this_month date;
+  -- The id's time is the server's clock; the sweeper and the partitions rely on it being about right.
+  oldest_id uuid;
+  newest_id uuid;
+
+  has_claims boolean := cardinality(array_remove(idempotency_hmacs, null)) > 0;
+  has_runs boolean := cardinality(array_remove(run_names, null)) > 0;
+  has_budgets boolean;
+
+  items refcursor;
+  i record;  -- what an item does not have is null there, and null refuses nothing
+  price bigint;
+  this_wallet uuid;
+  balance bigint;
+  held bigint;
+  known_ids uuid[];
+  known_wallets uuid[];
+  known_held boolean[];
+  held_by uuid;
+  still_held boolean;
+  claimed bytea;
+  claim_fingerprint bytea[];
+  budget_taken bigint[];
+  run_id uuid[];
+  run_max bigint[];
+  run_expires timestamptz[];
+  run_taken bigint[];
+
+  -- What is to be written, under the item's number. An item without a mode was not accepted.
+  a_mode pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
+  a_budget uuid[] := array_fill(null::uuid, array[size]);
+  a_run uuid[] := array_fill(null::uuid, array[size]);
+begin
+  oldest_id := pb.uuid_floor(now_at - interval '1 day');
+  newest_id := pb.uuid_floor(now_at + interval '1 day');
+
+  has_budgets := exists (select from pb.keys k where k.id = any (key_ids) and k.budget_id is not null);
+  today := pb.utc_day(now_at);
+  this_month := pb.utc_month(now_at);
+  if has_claims then
+    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
+  end if;
+  if sent_before then
+    -- After that: it ends searches. Planned for these ids, and so without the days that have none of them.
+    execute 'select array_agg(s.id), array_agg(s.wallet_id), array_agg(s.state = ''pending'' and s.expires_at > $2)
+      from pb.searches s where s.id = any ($1)'
+    into known_ids, known_wallets, known_held using search_ids, now_at;
+  end if;
+  open items no scroll for
+    select b.*, w.id is not null and k.id is not null as known,
+      w.credited_micros - w.debited_micros as balance, w.held_micros as held,
+      w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
+      k.expires_at is not null and k.expires_at <= now_at as key_expired,
+      count(*) over (partition by b.search_id) > 1 as is_repeated,
+      c.fingerprint as claimed_fingerprint, c.answer as stored_answer,
+      k.budget_id, g.total_limit_micros, g.day_limit_micros, g.month_limit_micros,
+      g.total_spent_micros as total_spent,
+      case when g.day = today then g.day_spent_micros else 0 end as day_spent,
+      case when g.month = this_month then g.month_spent_micros else 0 end as month_spent,
+      r.id as open_run, r.max_micros as open_run_max, r.spent_micros as open_run_spent,
+      r.expires_at as open_run_expires,
+      dense_rank() over (order by k.budget_id) as budget_number,
+      dense_rank() over (order by b.wallet_id, k.mode, b.idempotency_hmac) as claim_number,
+      dense_rank() over (order by b.wallet_id, b.run_name) as run_number
+    from unnest(
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls
+    ) with ordinality as b (
+      search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, item
+    )
+    left join pb.wallets w on w.id = b.wallet_id
+    left join pb.keys k
+      on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id and k.mode <> 'mgmt'
+    left join pb.key_budgets g on g.id = k.budget_id and g.wallet_id = b.wallet_id
+    left join pb.run_budgets r
+      on r.wallet_id = b.wallet_id and r.name = b.run_name and r.expires_at > now_at
+    left join pb.idempotency c
+      on c.wallet_id = b.wallet_id and c.mode = k.mode and c.key_hmac = b.idempotency_hmac
+      and c.claimed_at > now_at - interval '24 hours'
+    order by b.wallet_id, b.item;
+
+  loop
+    fetch items into i;
+    exit when not found;
+    if i.wallet_id is distinct from this_wallet then
+      this_wallet := i.wallet_id;
+      balance := i.balance;
+      held := i.held;
+    end if;
+    item := i.item;
+    balance_micros := balance;
+    price := case i.mode when 'live' then 10000 else 0 end;
+
+    limit_micros := null;
+    spent_micros := null;
+    resets_at := null;
+    answer := null;
+    held_by := known_wallets[array_position(known_ids, i.search_id)];
+    still_held := known_held[array_position(known_ids, i.search_id)];
+    if i.is_repeated and held_by is null then
+      select a.wallet_id, true into held_by, still_held
+      from unnest(search_ids, wallet_ids, a_mode) as a (search_id, wallet_id, mode)
+      where a.search_id = i.search_id and a.mode is not null;
+    end if;
+
+    outcome := case
+      when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
+      when held_by <> i.wallet_id then 'id_taken'
+      when held_by is not null then case when still_held then 'held' else 'lost' end
+      when not i.known then 'api_key_invalid'
+      when i.revoked then 'api_key_revoked'
+      when i.key_expired then 'api_key_expired'
+      when i.suspended then 'account_suspended'
+    end;
+
+    if has_claims and outcome is null then
+      claimed := coalesce(claim_fingerprint[i.claim_number], i.claimed_fingerprint);
+      outcome := case
+        when claimed <> i.fingerprint then 'idempotency_key_reused'
+        when i.stored_answer is not null then 'replayed'
+        when claimed is not null then 'idempotency_in_progress'
+      end;
+      if outcome = 'replayed' then
+        answer := i.stored_answer;
+      end if;
+    end if;
+
+    if outcome is null and price > balance - held then
+      outcome := case when price > balance then 'insufficient_balance' else 'balance_reserved' end;
+    end if;
+
+    if has_budgets and outcome is null and price > 0 then
+      select 'key_budget_spent', p.cap, p.spent, p.resets
+      into outcome, limit_micros, spent_micros, resets_at
+      from (values
+        (i.total_limit_micros, i.total_spent + coalesce(budget_taken[i.budget_number], 0), null::timestamptz),
+        (i.day_limit_micros, i.day_spent + coalesce(budget_taken[i.budget_number], 0),
+          (today + 1)::timestamp at time zone 'utc'),
+        (i.month_limit_micros, i.month_spent + coalesce(budget_taken[i.budget_number], 0),
+          (this_month + interval '1 month') at time zone 'utc')
+      ) as p (cap, spent, resets)
+      where p.spent + price > p.cap
+      limit 1;
+    end if;
+
+    if has_runs and outcome is null and price > 0 then
+      limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
+      spent_micros := coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0);
+      if spent_micros + price > limit_micros then
+        outcome := 'run_budget_spent';
+        resets_at := coalesce(i.open_run_expires, run_expires[i.run_number]);
+      else
+        limit_micros := null;
+        spent_micros := null;
+      end if;
+    end if;
+
+    if outcome is null then
+      outcome := 'held';
+      held := held + price;
+      a_mode[i.item] := i.mode;
+      if has_claims then
+        claim_fingerprint[i.claim_number] := i.fingerprint;
+      end if;
+      if has_budgets and price > 0 then
+        budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + price;
+        a_budget[i.item] := i.budget_id;
+      end if;
+      if has_runs and price > 0 then
+        if i.run_name is not null and run_id[i.run_number] is null then
+          run_id[i.run_number] := coalesce(i.open_run, gen_random_uuid());
+          run_max[i.run_number] := coalesce(i.open_run_max, i.run_max);
+          run_expires[i.run_number] := coalesce(i.open_run_expires, now_at + make_interval(secs => i.run_ttl));
+        end if;
+        run_taken[i.run_number] := coalesce(run_taken[i.run_number], 0) + price;
+        a_run[i.item] := run_id[i.run_number];
+      end if;
+    end if;
+    return next;
+  end loop;
+  close items;
+
+  update pb.wallets w set held_micros = w.held_micros + taken.micros
+  from (
+    select a.wallet_id, count(*) * 10000 as micros
+    from unnest(wallet_ids, a_mode) as a (wallet_id, mode) where a.mode = 'live' group by a.wallet_id
+  ) taken
+  where w.id = taken.wallet_id;
+
+  if has_budgets then
+    update pb.key_budgets g
+    set total_spent_micros = g.total_spent_micros + taken.micros,
+        day_spent_micros = taken.micros + case when g.day = today then g.day_spent_micros else 0 end,
+        day = today,
+        month_spent_micros = taken.micros + case when g.month = this_month then g.month_spent_micros else 0 end,
+        month = this_month
+    from (
+      select a.budget_id, count(*) * 10000 as micros
+      from unnest(a_budget) as a (budget_id) where a.budget_id is not null group by a.budget_id
+    ) taken
+    where g.id = taken.budget_id;
+  end if;
+
+  if has_runs then
+    -- The conflict is either the open run, which spends on, or one of the same name whose life is over.
+    insert into pb.run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
+    select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * 10000, now_at, o.run_expires
+    from unnest(wallet_ids, run_names, a_run) as a (wallet_id, run_name, run)
+    join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
+    group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
+    on conflict (wallet_id, name) do update
+    set spent_micros = excluded.spent_micros + case when r.id = excluded.id then r.spent_micros else 0 end,
+        opened_at = case when r.id = excluded.id then r.opened_at else excluded.opened_at end,
+        id = excluded.id, max_micros = excluded.max_micros, expires_at = excluded.expires_at;
+  end if;
+
+  if has_claims then
+    -- The conflict is a claim older than a day: its answer is no longer promised.
+    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
+    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at
+    from unnest(wallet_ids, a_mode, idempotency_hmacs, fingerprints, search_ids)
+      as a (wallet_id, mode, hmac, fingerprint, search_id)
+    where a.mode is not null and a.hmac is not null
+    on conflict (wallet_id, mode, key_hmac) do update
+    set fingerprint = excluded.fingerprint, search_id = excluded.search_id,
+        claimed_at = excluded.claimed_at, answer = null;
+  end if;
+
+  insert into pb.searches
+    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at,
+     key_budget_id, run_budget_id, idempotency_hmac, category)
+  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then 10000 else 0 end, 'pending',
+    now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category
+  from unnest(search_ids, wallet_ids, key_ids, a_mode, a_budget, a_run, idempotency_hmacs, categories)
+    as a (search_id, wallet_id, key_id, mode, budget_id, run, hmac, category)
+  where a.mode is not null;
+end
+$$;
+
+-- Holds the price of each search, or says why not. Nearly always nothing stands in the way of any of them, and then they are
+-- written at once; otherwise each is decided by itself. One alone is nearly always a live one that has the money: it takes
+-- that first, and gives it back should its key have none of its own to spend.
+--
+-- Whether an id is known already is asked only if the batch was sent before. Should one that is said to be new be known all
+-- the same, the primary key of the searches refuses the batch, and nothing of it is done.
+create function pb.hold(
+  search_ids uuid[],
+  wallet_ids uuid[],
+  key_ids uuid[],
+  idempotency_hmacs bytea[],
+  fingerprints bytea[],
+  run_names text[],
+  run_maxes bigint[],
+  run_ttls integer[],
+  categories text[] default null,
+  sent_before boolean default true
+)
+returns table (
+  item integer, outcome text, balance_micros bigint,
+  limit_micros bigint, spent_micros bigint, resets_at timestamptz, answer bytea
+)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  now_at timestamptz;
+  oldest_id uuid;
+  newest_id uuid;
+  modes pb.key_mode[];
+begin
+  if cardinality(search_ids) = 1 and not sent_before and idempotency_hmacs is null and run_names is null then
+    update pb.wallets w set held_micros = w.held_micros + 10000
+    where w.id = wallet_ids[1] and w.suspended_at is null
+      and w.credited_micros - w.debited_micros - w.held_micros >= 10000
+    returning w.credited_micros - w.debited_micros into balance_micros;
+    if found then
+      -- Now that the wallet is locked: what its keys may do is read anew.
+      now_at := clock_timestamp();
+      insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
+      select search_ids[1], k.wallet_id, k.id, 'live', 10000, 'pending', now_at, now_at + interval '60 seconds', categories[1]
+      from pb.keys k
+      where k.id = key_ids[1] and k.wallet_id is not distinct from wallet_ids[1] and k.mode = 'live'
+        and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)
+        and search_ids[1] between pb.uuid_floor(now_at - interval '1 day') and pb.uuid_floor(now_at + interval '1 day');
+      if found then
+        item := 1;
+        outcome := 'held';
+        return next;
+        return;
+      end if;
+      update pb.wallets w set held_micros = w.held_micros - 10000 where w.id = wallet_ids[1];
+    end if;
+  end if;
+
+  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  now_at := clock_timestamp();
+
+  if not sent_before
+    and coalesce(num_nonnulls(variadic idempotency_hmacs), 0) + coalesce(num_nonnulls(variadic run_names), 0) = 0
+  then
+    oldest_id := pb.uuid_floor(now_at - interval '1 day');
+    newest_id := pb.uuid_floor(now_at + interval '1 day');
+    with fine as (
+      select b.item, b.wallet_id, k.mode, w.credited_micros - w.debited_micros - w.held_micros as available
+      from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
+      join pb.wallets w on w.id = b.wallet_id
+      -- Not "=": the index by wallet would serve that too, and walk all keys of a wallet to find one.
+      join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
+      where w.suspended_at is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
+        and (k.expires_at is null or k.expires_at > now_at)
+        and b.search_id between oldest_id and newest_id
+    )
+    select array_agg(f.mode order by f.item) into modes from fine f
+    having count(*) = cardinality(search_ids) and not exists (
+      select from fine g where g.mode = 'live' group by g.wallet_id, g.available having count(*) * 10000 > g.available
+    );
+  end if;
+  if modes is null then
+    return query select * from pb.hold_each(
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
+      sent_before, now_at
+    );
+    return;
+  end if;
+
+  update pb.wallets w set held_micros = w.held_micros + taken.micros
+  from (
+    select a.wallet_id, count(*) * 10000 as micros
+    from unnest(wallet_ids, modes) as a (wallet_id, mode) where a.mode = 'live' group by a.wallet_id
+  ) taken
+  where w.id = taken.wallet_id;
+
+  insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
+  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then 10000 else 0 end, 'pending',
+    now_at, now_at + interval '60 seconds', a.category
+  from unnest(search_ids, wallet_ids, key_ids, modes, categories) as a (search_id, wallet_id, key_id, mode, category);
+
+  return query
+    select b.item::integer, 'held', w.credited_micros - w.debited_micros, null::bigint, null::bigint, null::timestamptz,
+      null::bytea
+    from unnest(wallet_ids) with ordinality as b (wallet_id, item) join pb.wallets w on w.id = b.wallet_id;
+end
+$$;
+
+-- Made anew, it is executable by nobody again.
+grant execute on function pb.hold to pennyblack_ledger;
+
+-- The same value, as part of the expression that asks for it and not as a function that is called: not strict, and nothing in
+-- it depends on the session's time zone.
+create or replace function pb.uuid_floor(moment timestamptz) returns uuid immutable parallel safe language sql
+  return (
+    lpad(to_hex((extract(epoch from moment at time zone 'utc') * 1000)::bigint), 12, '0') || repeat('0', 20)
+  )::uuid;
