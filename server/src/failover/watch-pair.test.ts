@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import type { Host, View } from "./look-at-host.ts";
 import { createWatch, type News, type Watch } from "./watch-pair.ts";
 
@@ -14,23 +14,25 @@ function primary(changes: Partial<Primary> = {}): Primary {
   return { role: "primary", timeline: 1, isWaiting: true, replica: { hasFlushed: 100n, lagBytes: 0n }, ...changes };
 }
 
-function setUp(deadAfterMs = 0) {
+function setUp({ deadAfterMs = 0, aloneAfterMs = 0 } = {}) {
   const views: [View, View] = [primary(), replica];
   const ran: string[] = [];
   const news: News[] = [];
+  const failing = new Set<string>();
   const hosts = [0, 1].map(
     (index): Host => ({
       name: `db${index + 1}`,
       look: async () => views[index] ?? down,
       async run(statement) {
         ran.push(`db${index + 1}: ${statement}`);
+        if (failing.has(statement)) throw new Error("the connection was lost");
         return [{ lsn: "100" }];
       },
       close: async () => undefined,
     }),
   );
-  const watch = createWatch({ hosts, deadAfterMs, aloneAfterMs: 0, onNews: (each) => news.push(each) });
-  return { views, ran, watch, told: () => news.map(({ what }) => what) };
+  const watch = createWatch({ hosts, deadAfterMs, aloneAfterMs, onNews: (each) => news.push(each) });
+  return { views, ran, failing, watch, told: () => news.map(({ what }) => what) };
 }
 
 async function step(watch: Watch, times = 1): Promise<void> {
@@ -75,7 +77,7 @@ test("when the primary is away long enough a covered replica is promoted, and wa
 });
 
 test("a primary that is back in time is left alone", async () => {
-  const { views, ran, watch } = setUp(60_000);
+  const { views, ran, watch } = setUp({ deadAfterMs: 60_000 });
   await step(watch, 3);
   ran.length = 0;
   views[0] = down;
@@ -114,6 +116,56 @@ test("a primary whose replica is gone for long is told to go on alone", async ()
   await step(watch);
   assert.ok(ran.includes("db1: alter system set synchronous_standby_names = ''"));
   assert.equal(told().at(-1), "disarmed");
+});
+
+test("a replica counts as uncovered as soon as the primary may go on alone, whether or not that is known", async () => {
+  const { views, ran, failing, watch, told } = setUp();
+  await step(watch, 3);
+  views[0] = primary({ replica: undefined });
+  // It may have been heard before the connection was lost.
+  failing.add("select pg_reload_conf()");
+  await assert.rejects(watch.step());
+  assert.equal(watch.isCovered(), false);
+  views[0] = down;
+  await step(watch, 3);
+  assert.ok(!ran.some((statement) => statement.includes("pg_promote")));
+  assert.equal(told().at(-1), "not promoted");
+});
+
+test("a promotion that failed is tried again", async () => {
+  const { views, ran, failing, watch } = setUp();
+  await step(watch, 3);
+  views[0] = down;
+  failing.add("select pg_promote(true, 30)");
+  await assert.rejects(watch.step());
+  failing.clear();
+  await step(watch);
+  assert.equal(ran.filter((statement) => statement.includes("pg_promote")).length, 2);
+});
+
+test("short absences of the primary, or of its replica, are not added up", async (context) => {
+  let now = 0;
+  mock.method(performance, "now", () => now);
+  context.after(() => mock.restoreAll());
+  for (const absent of [down, primary({ replica: undefined })]) {
+    const { views, ran, watch } = setUp({ deadAfterMs: 1_000, aloneAfterMs: 1_000 });
+    await step(watch, 3);
+    ran.length = 0;
+    for (const [at, view] of [
+      [0, absent],
+      [900, primary()],
+      [1_500, absent],
+      [2_400, absent],
+    ] as const) {
+      now = at;
+      views[0] = view;
+      await step(watch);
+    }
+    assert.deepEqual(ran, []);
+    now = 2_500;
+    await step(watch);
+    assert.ok(ran.length > 0, "a long one counts");
+  }
 });
 
 test("of two primaries the later one counts, and the other is told of", async () => {

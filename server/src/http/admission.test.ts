@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { createAdmission } from "./admission.ts";
+import { mock, test } from "node:test";
+import { createAdmission, startAdmission } from "./admission.ts";
 
 const limits = { most: 100, least: 10, lateMs: 20, patienceMs: 200 };
 
@@ -64,4 +64,25 @@ test("when the loop is in time again more are let in, little by little, up to as
   ring(1_000, 10);
   counts.underWay = 99;
   assert.equal(isFull(), false);
+});
+
+test("in a process it rings by itself, until it is stopped", (context) => {
+  let nowMs = 0;
+  mock.timers.enable({ apis: ["setInterval"] });
+  mock.method(performance, "now", () => nowMs);
+  context.after(() => mock.reset());
+  const admission = startAdmission(limits, () => 90);
+  const pass = (times: number, everyMs: number): void => {
+    for (let time = 0; time < times; time += 1) {
+      nowMs += everyMs;
+      mock.timers.tick(10);
+    }
+  };
+  pass(5, 50);
+  assert.equal(admission.isFull(), true);
+  pass(100, 10);
+  assert.equal(admission.isFull(), false);
+  admission.stop();
+  pass(5, 50);
+  assert.equal(admission.isFull(), false);
 });

@@ -14,6 +14,7 @@ import type { Route } from "./route.ts";
 
 const about = { summary: "", description: "", answer: "text/plain", problems: [] };
 let begun = 0;
+let gaveUp = 0;
 const routes: Route[] = [
   { ...about, method: "GET", path: "/quick", handle: async () => "quick" },
   { ...about, method: "GET", path: "/slow", handle: () => wait(700, "slow") },
@@ -27,6 +28,19 @@ const routes: Route[] = [
     },
   },
   { ...about, method: "POST", path: "/body", handle: async (request) => (await readBody(request.raw)).toString() },
+  {
+    ...about,
+    method: "POST",
+    path: "/late",
+    handle: async (request) => {
+      begun += 1;
+      await until("the caller has gone", () => request.raw.destroyed);
+      return readBody(request.raw).catch((error: unknown) => {
+        gaveUp += 1;
+        throw error;
+      });
+    },
+  },
   {
     ...about,
     method: "GET",
@@ -100,6 +114,15 @@ test("a body cut short by a caller who left is no fault of ours in the log", asy
   await connection.closed;
   await wait(20);
   assert.doesNotMatch(lines.join(""), /internal error/);
+});
+
+test("the body of a caller who left before anyone asked for it is not waited for", async () => {
+  [begun, gaveUp] = [0, 0];
+  const connection = await openRaw(url);
+  connection.write(rawRequest("POST /late", ["Content-Type: application/json", "Content-Length: 10000"], "{"));
+  await until("it has begun", () => begun === 1);
+  connection.socket.resetAndDestroy();
+  await until("it is given up", () => gaveUp === 1);
 });
 
 test("the timeouts are for sending a request, not for waiting on its answer", async () => {

@@ -65,7 +65,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
     else if (isHostMissing) done(brokenRequest("It names no Host."));
-    else if (admission.isFull()) done(new Problem("overloaded"));
+    // Straight out, and not by way of an error: there are many exactly when there is no time for them.
+    else if (admission.isFull()) sendProblem(request, reply, overloaded);
     else done();
   });
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -124,6 +125,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   }
   return app;
 }
+
+const overloaded = new Problem("overloaded");
 
 type SendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => void;
 

@@ -8,6 +8,9 @@ test("an address with a list of hosts is one address for each, and all else is k
     "postgres://role:a%2Cb@db2:5433/pennyblack?sslmode=require",
   ]);
   assert.deepEqual(spreadHosts("postgresql://db1,db2/x"), ["postgresql://db1/x", "postgresql://db2/x"]);
+  assert.deepEqual(spreadHosts("postgres://role@db1/x?application_name=a,b"), [
+    "postgres://role@db1/x?application_name=a,b",
+  ]);
   assert.deepEqual(spreadHosts("postgres://role@[::1]:5432/x"), ["postgres://role@[::1]:5432/x"]);
 });
 

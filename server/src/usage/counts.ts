@@ -47,9 +47,10 @@ export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?:
   const unheld = new Map<string, Unheld>();
   const upstreams = new Map<string, UpstreamRow>();
   let uncounted = 0;
+  const hourNow = rememberHour(now);
 
   function upstreamRow(provider: string, outcome: string, up_to_ms: number | null): UpstreamRow {
-    const hour = startOf(now(), hourMs);
+    const hour = hourNow();
     const name = `${provider} ${outcome} ${hour} ${up_to_ms}`;
     const day = hour.slice(0, 10);
     const none = { calls: 0, was_open: false, cost: 0n, revenue: 0n };
@@ -60,7 +61,7 @@ export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?:
 
   return {
     noteUnheld({ walletId, keyId, mode }, outcome) {
-      const hour = startOf(now(), hourMs);
+      const hour = hourNow();
       const name = `${keyId} ${hour} ${outcome}`;
       const known = unheld.get(name);
       if (known) known.searches += 1;
@@ -92,8 +93,19 @@ export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?:
   };
 }
 
-function startOf(moment: number, stretchMs: number): string {
-  return new Date(moment - (moment % stretchMs)).toISOString();
+/** When the hour began that it is now: written out once an hour, and not twice a search. */
+function rememberHour(now: () => number): () => string {
+  let begun = Number.NaN;
+  let text = "";
+  return () => {
+    const moment = now();
+    const hour = moment - (moment % hourMs);
+    if (hour !== begun) {
+      begun = hour;
+      text = new Date(hour).toISOString();
+    }
+    return text;
+  };
 }
 
 function toRow({ cost, revenue, ...row }: UpstreamRow): Record<string, unknown> {
