@@ -243,7 +243,10 @@ const behaviours = {
 
   // Slowness and size.
   slow_headers: ({ request, response, options }) => {
-    setTimeout(() => json(response, { results: pageOf(request, 10) }), options.everyMs ?? 60_000).unref();
+    setTimeout(
+      () => json(response, { results: pageOf(request, options.hits ?? 10) }),
+      options.everyMs ?? 60_000,
+    ).unref();
   },
   slow_drip: ({ response, options }) => {
     response.writeHead(200, { "content-type": "application/json" });

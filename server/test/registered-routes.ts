@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { TestServer } from "./server.ts";
 
 /** What Fastify serves, "POST /v1/search", with the parameters written as in OpenAPI. */
-export function registeredRoutes(server: Pick<TestServer, "app">): string[] {
+export function registeredRoutes(server: { app: { http: Pick<TestServer["app"]["http"], "printRoutes"> } }): string[] {
   const tree = server.app.http.printRoutes({ commonPrefix: false });
   const found: string[] = [];
   const path: string[] = [];

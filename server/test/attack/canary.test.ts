@@ -10,7 +10,9 @@ import { type CrashServer, openCrashWorld } from "../crashes/crash-world.ts";
 import { spoken } from "../crashes/spoken.ts";
 import { startPrivateRedis } from "../private-redis.ts";
 import { rawRequest, sendRaw } from "../raw-http.ts";
+import { startTraceReceiver } from "../trace-receiver.ts";
 import { until } from "../until.ts";
+import { openHousehold } from "./fuzz/household.ts";
 
 // A canary: marked queries, keys and Idempotency-Keys go down every path, deaths of servers and of the database included,
 // and then everything that was written anywhere is searched for them.
@@ -20,10 +22,20 @@ const { upstream, journal } = world;
 const redis = await startPrivateRedis();
 const wallet = await world.createWallet("5.00");
 const worker = await world.startWorker();
-const settings = { REDIS_URL: redis.url, PENNYBLACK_LOG_LEVEL: "debug" };
+const traces = await startTraceReceiver();
+const settings = {
+  REDIS_URL: redis.url,
+  PENNYBLACK_LOG_LEVEL: "debug",
+  PENNYBLACK_PEOPLE_DATABASE_URL: world.db.peopleUrl,
+  OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+};
+const { owner: [session = ""] = [] } = await openHousehold(world.db, wallet.walletId);
 const wroteBefore = new Set(findDumps());
 
-after(() => world.close());
+after(async () => {
+  await world.close();
+  await traces.close();
+});
 
 const marker = "zanzibar7quagga";
 const idempotencyMarker = "idemzebra391okapi";
@@ -32,6 +44,7 @@ const strangeKey = mintKey("live");
 const secrets = [
   marker,
   idempotencyMarker,
+  session,
   // What is shown of a key in lists is 12 characters; the secret part begins behind.
   ...[wallet.live, wallet.test, wallet.management, strangeKey].map((key) => key.slice(12)),
 ];
@@ -68,6 +81,16 @@ function ask(server: CrashServer, kept = true) {
 async function searchOnce(server: CrashServer, kept = true): Promise<void> {
   const { query, idempotencyKey, url } = ask(server, kept);
   await journal.search(url, { wallet, query, idempotencyKey });
+}
+
+/** The same from the console's playground, by whoever is signed in there. */
+async function play({ url }: CrashServer, query: string): Promise<number> {
+  const { status } = await fetch(`${url}/console/api/wallets/${wallet.walletId}/playground/search`, {
+    method: "POST",
+    headers: { cookie: `pennyblack=${session}`, "x-pennyblack-csrf": "1", "content-type": "application/json" },
+    body: JSON.stringify({ key_id: wallet.liveKeyId, query }),
+  });
+  return status;
 }
 
 /** The upstream fails, and says so with the query. */
@@ -140,6 +163,8 @@ test("queries, keys and Idempotency-Keys are found nowhere, whatever path they t
   const { query, idempotencyKey } = ask(survivor);
   for (let times = 0; times < 2; times += 1) await journal.search(survivor.url, { wallet, query, idempotencyKey });
   await failUpstream(survivor);
+  assert.equal(await play(survivor, `played ${marker}`), 200);
+  assert.equal(await play(survivor, marker.repeat(200)), 400);
   for (const text of await beRefused(survivor)) assertSilent("an error", text);
   await dieInSearch(await start());
   await dieAt(await start(), spoken.hold, "swallowRequest");
@@ -152,6 +177,8 @@ test("queries, keys and Idempotency-Keys are found nowhere, whatever path they t
   assert.ok(journal.entries.some(({ seen }) => seen.kind === "answered" && seen.status === 200));
   assert.ok(journal.entries.some(({ seen }) => seen.kind === "closed"));
 
+  await traces.untilReceived("the last search is traced", ({ name }) => name === "capture");
+  assertSilent("the traces", traces.text());
   assertSilent("the metrics", await (await fetch(`${survivor.opsUrl}/metrics`)).text());
   for (const server of servers) assertSilent("a server's output", server.output());
   assertSilent("the worker's output", worker.logged());

@@ -10,7 +10,7 @@ import type { Random } from "./random.ts";
 
 // Callers as they are: some send an Idempotency-Key and try again elsewhere until they have their answer, some do not
 // and go on to the next question; some send the same twice at once; some hang up in the middle. A server that just
-// failed is left alone for a while, as a balancer would.
+// failed is left alone for a while and then tried by one, as a balancer would.
 
 export interface CallersOptions {
   log: CallerLog;
@@ -39,6 +39,8 @@ interface Server {
   url: string;
   pool: Pool;
   avoidUntil: number;
+  /** Its last search had no answer. */
+  isSilent: boolean;
   inFlight: number;
 }
 
@@ -61,6 +63,7 @@ export class Callers {
       url,
       pool: new Pool(url, { connections, keepAliveTimeout: 5_000, connectTimeout: 2_000 }),
       avoidUntil: 0,
+      isSilent: false,
       inFlight: 0,
     }));
     const noteEnd = (error: unknown): void => void this.faults.push(`a caller gave up: ${String(error)}`);
@@ -135,7 +138,10 @@ export class Callers {
 
   #pickServer(): Server {
     const { random } = this.#options;
-    const good = this.#servers.filter((server) => server.avoidUntil < performance.now());
+    const now = performance.now();
+    const good = this.#servers.filter(
+      (server) => server.avoidUntil < now && (!server.isSilent || server.inFlight === 0),
+    );
     if (good.length === 0 || random.isLucky(0.05)) return random.pick(this.#servers);
     // Whoever has fewest to do: one that stands still has no end of it.
     const [one, other] = [random.pick(good), random.pick(good)];
@@ -150,8 +156,11 @@ export class Callers {
     if (seen.kind !== "refused") this.counts.searches += 1;
     const what = describe(seen);
     this.counts.statuses.set(what, (this.counts.statuses.get(what) ?? 0) + 1);
-    if (seen.kind !== "answered") server.avoidUntil = performance.now() + avoidMs;
-    else if (seen.status === 200 && !seen.isReplayed) this.#notePaid(sentAt);
+    if (seen.kind === "answered" && seen.status === 200 && !seen.isReplayed) this.#notePaid(sentAt);
+    // Whoever hung up has learned nothing about the server.
+    if (note.startsWith("left")) return;
+    server.isSilent = seen.kind !== "answered";
+    if (server.isSilent) server.avoidUntil = performance.now() + avoidMs;
   }
 
   #notePaid(sentAt: number): void {

@@ -35,6 +35,7 @@ Then the books are compared with what they wrote. Exit code 1 and the history of
   --clients N     how many search at once (48; short: 24)
   --rate N        searches a second, at most (5000)
   --disk MIB      the disk of each database (3072; short: 640)
+  --calm N        how long faults rest, as a multiple of the usual (1; short: 0.4)
   --only KIND     only this kind of fault; may be repeated`;
 
 export function readOptions(args: string[]): ChaosOptions | "help" {
@@ -54,7 +55,7 @@ export function readOptions(args: string[]): ChaosOptions | "help" {
     searchesPerSecond: number("--rate", values.rate, isShort ? 150 : 5_000),
     holdLifeMs: isShort ? 15_000 : undefined,
     diskMib: number("--disk", values.disk, isShort ? 640 : 3_072),
-    calm: isShort ? 0.4 : 1,
+    calm: number("--calm", values.calm, isShort ? 0.4 : 1),
     only: values.only ?? [],
   };
 }
@@ -73,6 +74,7 @@ function parse(args: string[]) {
         clients: { type: "string" },
         rate: { type: "string" },
         disk: { type: "string" },
+        calm: { type: "string" },
         only: { type: "string", multiple: true },
         help: { type: "boolean", short: "h", default: false },
       },

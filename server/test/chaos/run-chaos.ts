@@ -96,8 +96,11 @@ interface Wallets {
 
 /** The rich never run dry. Of the poor, a few at a time are in use, and there are always fresh ones. */
 async function createWallets(world: World, { minutes }: ChaosOptions): Promise<Wallets> {
-  const make = (count: number, balance: string): Promise<TestWallet[]> =>
-    Promise.all(Array.from({ length: count }, () => createTestWallet(world, balance)));
+  async function make(count: number, balance: string): Promise<TestWallet[]> {
+    const made: TestWallet[] = [];
+    while (made.length < count) made.push(await createTestWallet(world, balance));
+    return made;
+  }
   const rich = await make(12, "90000.00");
   const owned = await make(3, "100.00");
   const poor = await make(Math.ceil(20 + minutes * 20), "0.60");
@@ -154,7 +157,8 @@ async function untilEnough({ options, callers, drawing, began, say }: Waiting): 
     callers.counts.searches >= options.searches &&
     (drawing.hasSeenAll() || performance.now() >= latest);
   while (!isEnough() && drawing.failures.length === 0) {
-    await wait(Math.min(5_000, Math.max(100, until - performance.now())));
+    const left = until - performance.now();
+    await wait(left > 0 ? Math.min(5_000, left) : 2_000);
     const { searches, paid } = callers.counts;
     const perSecond = (searches - last.searches) / ((performance.now() - last.at) / 1_000);
     last = { searches, at: performance.now() };

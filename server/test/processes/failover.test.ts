@@ -76,8 +76,18 @@ const pool = createPool({
   connections: 2,
   onIdleError: () => undefined,
 });
-const wallets = async (): Promise<number> =>
-  Number((await pool.query<{ count: bigint }>("select count(*) from pb.wallets")).rows[0]?.count);
+/** Asked until it is answered: a back end of the killed primary lives on for a moment, may even commit, then hangs up. */
+const wallets = async (): Promise<number> => {
+  let count: bigint | undefined;
+  await until("wallets are counted", async () => {
+    count = await pool.query<{ count: bigint }>("select count(*) from pb.wallets").then(
+      ({ rows }) => rows[0]?.count,
+      () => undefined,
+    );
+    return count !== undefined;
+  });
+  return Number(count);
+};
 /** May be said again when its outcome is unknown. */
 const addWallet = (id: string) =>
   pool.query("insert into pb.wallets (id, name) values ($1, 'a wallet') on conflict do nothing", [id]);

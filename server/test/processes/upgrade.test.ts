@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -83,10 +83,17 @@ function git(...words: string[]): string {
   return execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
 }
 
-/** As it was committed; its packages are those of today. */
+/**
+ * As it was committed; its packages are those of today, and so is the text of its migrations: one had to be mended for a
+ * PostgreSQL that came later.
+ */
 function unpack(commit: string): void {
   execFileSync("sh", ["-c", `git archive ${commit} server package.json | tar -x -C "${folder}"`], { cwd: root });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  for (const file of readdirSync(join(folder, "server/migrations"))) {
+    const now = join(root, "server/migrations", file);
+    if (existsSync(now)) cpSync(now, join(folder, "server/migrations", file));
+  }
 }
 
 async function asSuperuser<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {

@@ -128,6 +128,13 @@ test("a search that fails or is refused leaves its place too", async () => {
   assert.equal((await pair[1].search(key, question)).status, 200);
 });
 
+test("so does one that came too soon", async () => {
+  const { id, key } = await createLimited({ searchesPerSecond: 1, searchesInFlight: 1 }, "live");
+  await until("one is refused", async () => codes(await inTurns(key, 2))["rate_limited"] !== undefined);
+  await until("the place is free", async () => (await redis.zcard(`pb:flight:${id}`)) === 0);
+  await until("one is let through", async () => (await pair[1].search(key, question)).status === 200, 3_000);
+});
+
 test("the place of a server that died is free again after two minutes", async () => {
   const { id, key } = await createLimited({ searchesInFlight: 1 });
   const [seconds] = await redis.time();

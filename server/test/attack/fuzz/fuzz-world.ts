@@ -3,10 +3,13 @@ import { mintKey } from "../../../src/keys/key-format.ts";
 import { type NewKey, revokeKey } from "../../../src/keys/keys.ts";
 import { createTestDatabase, type TestDatabase } from "../../database.ts";
 import { startFakeStripe } from "../../fake-stripe.ts";
+import { startOpenidProvider } from "../../openid-provider.ts";
 import { webhookSettings } from "../../payment-world.ts";
 import { createTestKey, createTestWallet } from "../../server.ts";
 import { startBreakableUpstream } from "./breakable-upstream.ts";
+import { openHousehold, someAddress } from "./household.ts";
 import { launchServer } from "./launch-server.ts";
+import type { Tenant } from "./tenant.ts";
 
 /** A server of its own process over a test database, with payments, operators, Redis and an upstream that can break. */
 export interface FuzzWorld {
@@ -21,18 +24,23 @@ export interface FuzzWorld {
   close(): Promise<void>;
 }
 
-/** By word: a few values each, the newest last. */
-export type Tenant = Record<string, string[]>;
-
 export const tenantCount = 24;
 const operatorToken = randomBytes(24).toString("hex");
 
 export async function openFuzzWorld(): Promise<FuzzWorld> {
   const db = await createTestDatabase();
+  // Whether what was committed outlives a crash is not asked here, and waiting for the disk is most of a small change.
+  await db.owner.query(`alter database ${db.name} set synchronous_commit = off`);
   const upstream = await startBreakableUpstream();
   const stripe = await startFakeStripe();
+  const openid = await startOpenidProvider("http://search.test");
   const server = await launchServer(db, {
     ...webhookSettings(stripe.url),
+    ...openid.settings,
+    PENNYBLACK_SIGN_UP: "open",
+    // Letters are queued; nobody sends them.
+    PENNYBLACK_SMTP_URL: "smtp://127.0.0.1:1",
+    PENNYBLACK_MAIL_FROM: "fuzz@search.test",
     PENNYBLACK_SEARXNG_URL: upstream.url,
     PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
     PENNYBLACK_OPERATORS: `fuzz:${operatorToken}`,
@@ -59,7 +67,7 @@ export async function openFuzzWorld(): Promise<FuzzWorld> {
     async close() {
       server.process.kill("SIGTERM");
       await server.ended;
-      await Promise.all([upstream.close(), stripe.close()]);
+      await Promise.all([upstream.close(), stripe.close(), openid.close()]);
       await db.drop();
     },
   };
@@ -82,9 +90,14 @@ async function createTenant(db: TestDatabase, url: string): Promise<Tenant> {
   const manage = (path: string, body?: unknown): Promise<string> => createThing(url + path, rich.management, body);
   const hookId = await manage("/v1/webhooks", { url: "https://hooks.example/" });
   const fast = { searchesPerSecond: 100_000, searchesInFlight: 100_000 };
+  const live = [await key(fast), await key(fast)];
+  const test = await key({ ...fast, mode: "test" });
   return {
-    live: [(await key(fast)).key, (await key(fast)).key],
-    test: [(await key({ ...fast, mode: "test" })).key],
+    ...(await openHousehold(db, rich.walletId)),
+    live: live.map((each) => each.key),
+    liveId: live.map((each) => each.id),
+    test: [test.key],
+    testId: [test.id],
     mgmt: [rich.management],
     poor: [poor.live],
     suspended: [suspended.live, suspended.management],
@@ -121,5 +134,6 @@ async function createThing(url: string, key: string, body: unknown): Promise<str
 /** Words that are made anew each time, and what stands in where a tenant has nothing yet. */
 export const madeUp: Record<string, () => string> = {
   unknown: () => mintKey("live"),
+  anybody: someAddress,
   broken: () => `${mintKey("live").slice(0, -1)}_`,
 };

@@ -1,18 +1,22 @@
 import fc, { type Arbitrary } from "fast-check";
+import type { FuzzOperation } from "./fuzz-operation.ts";
 import {
   headerNames,
   keyWords,
   oddContentTypes,
+  oddCookies,
   oddCredentials,
   oddFirstLines,
   oddHeaderLines,
   oddHeaderValues,
   oddIds,
+  oddMarks,
   oddMethods,
   oddPaths,
   oddQueries,
+  oddWallets,
+  sessionWords,
 } from "./odd-parts.ts";
-import type { FuzzOperation } from "./operations.ts";
 import { hostileJson, hostileTexts, type Schema, valuesOf } from "./schema-values.ts";
 
 /**
@@ -22,6 +26,8 @@ import { hostileJson, hostileTexts, type Schema, valuesOf } from "./schema-value
 export interface Input {
   operation: FuzzOperation;
   tenant: number;
+  /** Which of the values it is that its words stand for. */
+  pick: number;
   method: string;
   /** Path and query, as they stand in the first line. */
   target: string;
@@ -56,6 +62,7 @@ function inputOf(operation: FuzzOperation, tenants: number): Arbitrary<Input> {
   return fc
     .record({
       tenant: fc.nat({ max: tenants - 1 }),
+      pick: fc.nat({ max: 10_000 }),
       method: mostly(9, fc.constant(operation.method), oddMethods),
       path: mostly(12, pathOf(operation), oddPaths),
       query: mostly(6, queryOf(operation.query), oddQueries),
@@ -67,17 +74,15 @@ function inputOf(operation: FuzzOperation, tenants: number): Arbitrary<Input> {
       chunks: mostly(9, fc.constant(undefined), fc.array(fc.integer({ min: 1, max: 900 }), { maxLength: 4 })),
       spoil: mostly(11, fc.constant(undefined), spoils),
     })
-    .map(({ tenant, method, path, query, credential, headers, idempotency, contentType, body, chunks, spoil }) => {
+    .map(({ path, query, credential, headers, idempotency, contentType, body, chunks, ...drawn }) => {
       const type: Header[] = body === undefined || contentType === "" ? [] : [["content-type", contentType]];
       return {
+        ...drawn,
         operation,
-        tenant,
-        method,
         target: path + query,
         headers: [...credential, ...type, ...headers, ...idempotency],
         body,
         chunks: body === undefined ? undefined : chunks,
-        spoil,
       };
     });
 }
@@ -94,12 +99,27 @@ const idWords: Record<string, string> = {
   "/v1/webhooks/deliveries": "{{deliveryId}}",
   "/v1/webhooks": "{{hookId}}",
   "/v1/wallet/top-ups": "{{topUpId}}",
+  "/v1/searches": "{{requestId}}",
+  "/v1/members": "{{memberId}}",
+  "/v1/invitations": "{{invitationId}}",
   "/operator/wallets": "{{victimId}}",
   "/operator/keys": "{{keyId}}",
   "/operator/searches": "{{requestId}}",
 };
 
+const ofConsole = "/console/api/wallets/{walletId}";
+
 function pathOf({ path }: FuzzOperation): Arbitrary<string> {
+  if (path.startsWith(ofConsole)) {
+    const wallet = mostly(12, fc.constant("{{walletId}}"), oddWallets);
+    return fc
+      .tuple(wallet, pathBelow(path.replace(ofConsole, "/v1")))
+      .map(([id, below]) => below.replace("/v1", () => `/console/api/wallets/${id}`));
+  }
+  return pathBelow(path);
+}
+
+function pathBelow(path: string): Arbitrary<string> {
   if (!path.includes("{")) return fc.constant(path);
   const word = idWords[path.slice(0, path.indexOf("/{"))];
   const usual = word === undefined ? fc.constantFrom("default", "gov", "rate_limited") : fc.constant(word);
@@ -128,10 +148,15 @@ const openers = {
   search: fc.constantFrom("{{live}}", "{{test}}"),
   mgmt: fc.constant("{{mgmt}}"),
   operator: fc.constant("{{operator}}"),
+  session: fc.constant("{{owner}}"),
+  leaver: fc.constant("{{leaver}}"),
   none: fc.constantFrom("{{live}}", "{{unknown}}"),
 };
 
 function credentialOf(opener: FuzzOperation["opener"]): Arbitrary<Header[]> {
+  if (opener === "session") return cookieOf(mostly(7, openers.session, sessionWords));
+  // No other session goes along to where it would end.
+  if (opener === "leaver") return cookieOf(openers.leaver);
   const key = mostly(7, openers[opener ?? "none"], keyWords);
   const bearer = (each: string): Header => ["authorization", `Bearer ${each}`];
   const others = fc.oneof(
@@ -149,6 +174,13 @@ function credentialOf(opener: FuzzOperation["opener"]): Arbitrary<Header[]> {
     key.map((each) => [bearer(each)]),
     others,
   );
+}
+
+/** What a page of the console sends, or a page that is none of ours. */
+function cookieOf(token: Arbitrary<string>): Arbitrary<Header[]> {
+  const marks = mostly<Header[], Header[]>(9, fc.constant([["x-pennyblack-csrf", "1"]]), oddMarks);
+  const cookie = token.map((each): Header[] => [["cookie", `pennyblack=${each}`]]);
+  return fc.tuple(mostly(9, cookie, oddCookies), marks).map(([first, second]) => [...first, ...second]);
 }
 
 const headerLines = fc.tuple(headerNames, fc.oneof({ weight: 3, arbitrary: oddHeaderValues }, texts));

@@ -33,10 +33,12 @@ function isProblem(answer: WireAnswer): boolean {
   return headerOf(answer, "content-type")?.startsWith("application/problem+json") ?? false;
 }
 
-/** Under /docs people read, and what is not there is a page too. */
+/** Under /docs and /console people read, and what is not there is a page too. */
 function isPage({ target }: Input, answer: WireAnswer): boolean {
   return (
-    /^\/docs\b/.test(target) && answer.status === 404 && headerOf(answer, "content-type") === "text/html; charset=utf-8"
+    /^\/(?:docs|console)\b(?!\/api)/.test(target) &&
+    answer.status === 404 &&
+    headerOf(answer, "content-type") === "text/html; charset=utf-8"
   );
 }
 

@@ -23,11 +23,15 @@ export const oddIds = fc.oneof(
   fc.uuid(),
 );
 
+export const oddWallets = words(`{{otherWalletId}} {{keyId}} 00000000-0000-0000-0000-000000000000 x %00 %zz .. %2e%2e%2f
+  {{walletId}}%20 null %F0%9F%98%80 %ff`);
+
 export const oddPaths = fc.oneof(
   words(`/ // /v1 /v1/ /v1/search/ /V1/search /v1//search /v1/search;x=1 /v1/%73earch /v1/../v1/search /%2e%2e/ /% /%zz
     /..%2f..%2fetc/passwd /v1/search%00 /%c0%ae /docs /docs/..%2f.. /docs/%00 /docs/quickstart.md /problems/%2e%2e
     /operator/accounts /metrics /readyz /favicon.ico /.git/config /v1/keys/a/b/c /console /console/api
-    /console/api/session /.well-known/ /v1/lenses/__proto__`),
+    /console/api/session /console/api/wallets /console/api/wallets//keys /console/../operator/accounts /console/%2e%2e
+    /console/assets/..%2f..%2fpackage.json /console/assets/%00 /console/wallets/x /.well-known/ /v1/lenses/__proto__`),
   fc.constant(`/${"a".repeat(8_000)}`),
   fc.string({ unit: "binary-ascii", maxLength: 40 }).map((text) => `/${encodeURIComponent(text)}`),
   fc.string({ unit: "binary-ascii", maxLength: 30 }).map((text) => `/${text.replaceAll(/[^!-~]/g, "")}`),
@@ -44,6 +48,43 @@ export const oddQueries = fc.oneof(
 
 export const keyWords = words(`{{live}} {{test}} {{mgmt}} {{otherMgmt}} {{poor}} {{suspended}} {{revoked}} {{expired}}
   {{elsewhere}} {{scopeless}} {{made}} {{unknown}} {{broken}} {{operator}}`);
+
+export const sessionWords = words(`{{owner}} {{developer}} {{developer}} {{viewer}} {{viewer}} {{stale}} {{otherOwner}}
+  {{live}} x`);
+
+export const oddCookies = fc.constantFrom<[string, string][]>(
+  [],
+  [["cookie", ""]],
+  [["cookie", "pennyblack"]],
+  [["cookie", "pennyblack=;pennyblack==;;=;"]],
+  [["cookie", `pennyblack=${"A".repeat(43)}; pennyblack={{owner}}`]],
+  [["cookie", `__Host-pennyblack={{owner}}; pennyblack="{{owner}}"`]],
+  [["cookie", `pennyblack=${"A".repeat(9_000)}`]],
+  [["cookie", "pennyblack=%00; pennyblack-oidc=%zz; __proto__=x"]],
+  [["authorization", "Bearer {{mgmt}}"]],
+);
+
+export const oddMarks = fc.constantFrom<[string, string][]>(
+  [],
+  [["x-pennyblack-csrf", "0"]],
+  [
+    ["x-pennyblack-csrf", "1"],
+    ["origin", "https://elsewhere.test"],
+  ],
+  [
+    ["x-pennyblack-csrf", "1"],
+    ["origin", "http://search.test"],
+    ["sec-fetch-site", "cross-site"],
+  ],
+  [
+    ["x-pennyblack-csrf", "1"],
+    ["origin", "http://[::1"],
+  ],
+  [
+    ["x-pennyblack-csrf", "1"],
+    ["x-pennyblack-csrf", "1"],
+  ],
+);
 
 export const oddCredentials = fc.constantFrom<[string, string][]>(
   [],

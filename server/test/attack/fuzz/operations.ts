@@ -1,22 +1,9 @@
 import { readFileSync } from "node:fs";
 import { type OperatorParts, operatorRoutes } from "../../../src/operator/operator-routes.ts";
+import { type WatchParts, watchRoutes } from "../../../src/operator/watch-routes.ts";
+import { consoleOperations } from "./console-operations.ts";
+import type { FuzzOperation } from "./fuzz-operation.ts";
 import type { Schema } from "./schema-values.ts";
-
-export interface FuzzOperation {
-  /** "GET /v1/keys/{id}" */
-  name: string;
-  listener: "public" | "internal";
-  method: string;
-  path: string;
-  /** Which key opens it; nothing where anybody may enter. */
-  opener: "search" | "mgmt" | "operator" | undefined;
-  query: Record<string, Schema>;
-  /** Whether it takes an Idempotency-Key, or cannot do without. */
-  idempotency: "none" | "optional" | "required";
-  body: Schema | undefined;
-  /** How often it is drawn. */
-  weight: number;
-}
 
 interface Described {
   security?: unknown[];
@@ -25,9 +12,10 @@ interface Described {
   requestBody?: { content: { "application/json": { schema: Schema } } };
 }
 
-/** Every address of both listeners: those of openapi.json, those of operators, and health. */
+/** Every address of both listeners: those of openapi.json, of the console and of operators, and health. */
 export function readOperations(): FuzzOperation[] {
-  return [...publicOperations(), ...operatorOperations(), ...health];
+  const documented = publicOperations();
+  return [...documented, ...consoleOperations(documented), ...operatorOperations(), ...operatorSession, ...health];
 }
 
 function publicOperations(): FuzzOperation[] {
@@ -54,7 +42,7 @@ function publicOperations(): FuzzOperation[] {
 /** Searches cost money; what anyone may read is large and always the same. */
 function weightOf(path: string): number {
   if (path === "/v1/search") return 150;
-  return path.startsWith("/v1/") ? 10 : 3;
+  return path.startsWith("/v1/") ? 10 : 2;
 }
 
 function openerOf(described: Described): FuzzOperation["opener"] {
@@ -86,12 +74,12 @@ const operatorQueries: Record<string, Record<string, Schema>> = {
   wallets: { name: text, cursor: text, limit },
   entries: { request_id: text },
   margin: { from: text, to: text },
-  audit: { cursor: text, limit },
+  audit: { wallet: text, cursor: text, limit },
 };
 
 function operatorOperations(): FuzzOperation[] {
-  const routes = operatorRoutes({} as OperatorParts);
-  return [{ method: "GET", path: "upstreams" } as const, ...routes].map(({ method, path }) => {
+  const routes = [...watchRoutes({} as WatchParts), ...operatorRoutes({} as OperatorParts)];
+  return routes.map(({ method, path }) => {
     const credits = path.endsWith("/credit");
     const asked = credits ? creditBody : reasonBody;
     return {
@@ -107,6 +95,21 @@ function operatorOperations(): FuzzOperation[] {
     };
   });
 }
+
+const tokenBody: Schema = { type: "object", required: ["token"], properties: { token: { const: "{{operator}}" } } };
+const operatorSession = ["GET", "POST", "DELETE"].map(
+  (method): FuzzOperation => ({
+    name: `${method} /operator/session`,
+    listener: "internal",
+    method,
+    path: "/operator/session",
+    opener: "operator",
+    query: {},
+    idempotency: "none",
+    body: method === "POST" ? tokenBody : undefined,
+    weight: 2,
+  }),
+);
 
 const health = ["/livez", "/readyz", "/metrics"].map(
   (path): FuzzOperation => ({

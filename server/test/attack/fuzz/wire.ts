@@ -27,8 +27,9 @@ export function renderInput(input: Input): Buffer {
 
 /** Anything but a line's end and what HTTP forbids: those are for spoilt requests. */
 function legalValue(value: string): string {
-  const isLegal = (byte: number): boolean => byte === 9 || (byte >= 32 && byte !== 127);
-  return Buffer.from(Buffer.from(value).filter(isLegal)).toString("latin1");
+  if (/^[ -~]*$/.test(value)) return value;
+  // oxlint-disable-next-line no-control-regex -- they are what is taken out.
+  return Buffer.from(value.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f]/g, "")).toString("latin1");
 }
 
 function inChunks(body: Buffer, sizes: readonly number[]): Buffer {

@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import { digestToken, mintToken } from "../../../src/lib/token.ts";
+import type { TestDatabase } from "../../database.ts";
+import type { Tenant } from "./tenant.ts";
+
+// Who is signed in to the console for a tenant's wallet. Written by the owner of the tables: a sign-in for each of them
+// would be most of what a run does.
+
+interface Member {
+  /** What inputs call the session, or the person where nobody signs in as them. */
+  word: string;
+  role: "owner" | "developer" | "viewer";
+  hoursAgo?: number;
+}
+
+const members: readonly Member[] = [
+  { word: "owner", role: "owner" },
+  { word: "developer", role: "developer" },
+  { word: "viewer", role: "viewer" },
+  { word: "stale", role: "owner", hoursAgo: 1 },
+  { word: "leaver", role: "viewer" },
+  ...Array.from({ length: 6 }, (): Member => ({ word: "memberId", role: "viewer" })),
+];
+
+export async function openHousehold({ owner }: TestDatabase, walletId: string): Promise<Tenant> {
+  const people = members.map((member) => ({ ...member, token: mintToken(), email: someAddress() }));
+  const { rows } = await owner.query<{ email: string; person_id: string }>(
+    `with given as (
+       select * from unnest($2::text[], $3::pb.member_role[], $4::bytea[], $5::int[]) as g (email, role, digest, hours)),
+     made as (insert into pb.people (email, name) select email, 'fuzz' from given returning id, email),
+     joined as (insert into pb.members (account_id, person_id, role)
+       select w.account_id, made.id, given.role from pb.wallets w, made join given using (email) where w.id = $1),
+     signed as (insert into pb.sessions (digest, person_id, authenticated_at)
+       select given.digest, made.id, clock_timestamp() - make_interval(hours => given.hours)
+       from made join given using (email))
+     select email, id as person_id from made`,
+    [
+      walletId,
+      people.map(({ email }) => email),
+      people.map(({ role }) => role),
+      people.map(({ token }) => digestToken(token)),
+      people.map(({ hoursAgo = 0 }) => hoursAgo),
+    ],
+  );
+  const idOf = (email: string): string => rows.find((row) => row.email === email)?.person_id ?? "";
+  const found: Tenant = { walletId: [walletId], ...(await writeLinks(owner, walletId)) };
+  for (const { word, token, email } of people) {
+    (found[word] ??= []).push(word === "memberId" ? idOf(email) : token);
+  }
+  return found;
+}
+
+const linksOfEach = 6;
+
+/** Tokens that work once: to sign in, and to join. */
+async function writeLinks(owner: TestDatabase["owner"], walletId: string): Promise<Tenant> {
+  const mint = (): string[] => Array.from({ length: linksOfEach }, mintToken);
+  const [signIns, invitations] = [mint(), mint()];
+  await owner.query(
+    `insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
+     select digest, email, true, now() + interval '1 hour' from unnest($1::bytea[], $2::text[]) as t (digest, email)`,
+    [signIns.map(digestToken), signIns.map(someAddress)],
+  );
+  const { rows } = await owner.query<{ id: string }>(
+    `insert into pb.invitations (account_id, email, role, digest, expires_at)
+     select w.account_id, t.email, 'viewer', t.digest, now() + interval '1 hour'
+     from pb.wallets w, unnest($2::bytea[], $3::text[]) as t (digest, email) where w.id = $1 returning id`,
+    [walletId, invitations.map(digestToken), invitations.map(someAddress)],
+  );
+  return { signInOnce: signIns, invitationOnce: invitations, invitationId: rows.slice(0, 2).map(({ id }) => id) };
+}
+
+/** Nobody else has it. */
+export function someAddress(): string {
+  return `${randomUUID()}@fuzz.test`;
+}
