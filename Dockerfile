@@ -15,11 +15,11 @@ COPY cli/package.json cli/
 COPY mcp/package.json mcp/
 RUN npm ci --omit=dev --workspace=server
 
-# The docs, and the console once it can be built.
+# The docs and the console.
 FROM docker.io/library/node:24-bookworm-slim AS web
 WORKDIR /app
 COPY . .
-RUN npm ci --workspace=docs --workspace=console && npm run build:web && mkdir -p console/dist
+RUN npm ci --workspace=docs --workspace=console && npm run build:web
 
 FROM docker.io/library/node:24-bookworm-slim
 LABEL org.opencontainers.image.title="pennyblack" \

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -24,9 +24,9 @@ const folder = mkdtempSync(join(tmpdir(), "pb-compose-"));
 after(() => rmSync(folder, { recursive: true }));
 cpSync(join(import.meta.dirname, "make-env.sh"), join(folder, "make-env.sh"));
 const makeEnv = (): string => execFileSync(join(folder, "make-env.sh"), { encoding: "utf8" });
-const readEnv = (): Record<string, string> =>
+const readEnv = (file = ".env"): Record<string, string> =>
   Object.fromEntries(
-    [...readFileSync(join(folder, ".env"), "utf8").matchAll(/^(\w+)=(.*)$/gm)].map(([, ...pair]) => pair),
+    [...readFileSync(join(folder, file), "utf8").matchAll(/^(\w+)=(.*)$/gm)].map(([, ...pair]) => pair),
   );
 
 test("Docker would start the compose file", () => {
@@ -54,27 +54,41 @@ test("the secrets are made once, for their owner's eyes, and are all that the co
   assert.deepEqual(readEnv(), made);
 });
 
+test("an .env of an older version keeps its secrets and gets what it lacks", () => {
+  const made = readEnv();
+  const file = join(folder, ".env");
+  writeFileSync(file, readFileSync(file, "utf8").replace(/^PEOPLE_PASSWORD=.*\n/m, ""));
+  assert.match(makeEnv(), /wrote PEOPLE_PASSWORD into/);
+  const { PEOPLE_PASSWORD: added, ...kept } = readEnv();
+  assert.match(added ?? "", /^[0-9a-f]{48}$/);
+  assert.deepEqual({ ...kept, PEOPLE_PASSWORD: made["PEOPLE_PASSWORD"] }, made);
+});
+
 test("server, worker and migrations accept the settings that they get", () => {
   const secrets = readEnv();
-  const given = (name: string): Record<string, string> =>
-    Object.fromEntries(
+  const given = (name: string): Record<string, string> => ({
+    ...readEnv("settings.env"),
+    ...Object.fromEntries(
       Object.entries(services[name]?.environment ?? {}).map(([setting, value]) => [
         setting,
         value.replace(/\$\{(\w+)\}/g, (_all, variable: string) => secrets[variable] ?? ""),
       ]),
-    );
-  assert.equal(readConfig(serverSettings, given("server")).upstreams.length, 1);
+    ),
+  });
+  const server = readConfig(serverSettings, given("server"));
+  assert.deepEqual([server.upstreams.length, server.operators.length], [1, 1]);
   assert.ok(readConfig(workerSettings, given("worker")));
   assert.ok(readConfig(["adminDatabaseUrl", "directDatabaseUrl", "ledgerDatabaseUrl"], given("migrate")));
   assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secret"], given("admin")));
 });
 
-test("nothing but the API, Prometheus and Grafana can be reached, from this machine alone, and databases see no outside", () => {
+test("only the server, Prometheus and Grafana can be reached, from this machine alone, and databases see no outside", () => {
   const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
     ports.map((port) => `${name} ${port}`),
   );
   assert.deepEqual(published, [
     "server 127.0.0.1:8080:8080",
+    "server 127.0.0.1:9090:9090",
     "prometheus 127.0.0.1:9091:9090",
     "grafana 127.0.0.1:3000:3000",
   ]);

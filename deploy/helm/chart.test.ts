@@ -42,6 +42,17 @@ const variants: Record<string, Record<string, unknown>> = {
     settings: { PENNYBLACK_PUBLIC_URL: "https://api.example.com", PENNYBLACK_SERVERS: 3 },
     network: { moreEgressPorts: [8888], apiNamespaces: ["one", "two"] },
   },
+  "from a private registry, with an archive and lenses": {
+    image: { pullSecrets: [{ name: "registry" }] },
+    server: {
+      volumes: [{ name: "lenses", configMap: { name: "lenses" } }],
+      volumeMounts: [{ name: "lenses", mountPath: "/lenses", readOnly: true }],
+    },
+    worker: {
+      volumes: [{ name: "archive", persistentVolumeClaim: { claimName: "archive" } }],
+      volumeMounts: [{ name: "archive", mountPath: "/archive" }],
+    },
+  },
 };
 
 for (const [name, values] of Object.entries(variants)) {
@@ -107,6 +118,7 @@ test("no pod is root, writes, has a capability, or holds a token of the cluster"
       runAsNonRoot: true,
       runAsUser: 1000,
       runAsGroup: 1000,
+      fsGroup: 1000,
       seccompProfile: { type: "RuntimeDefault" },
     });
     assert.equal(pod.automountServiceAccountToken, false);
@@ -163,6 +175,33 @@ test("nothing comes in but the API from the ingress and the internal listener fr
     ["http", "ingress-nginx"],
     ["ops", "monitoring"],
   ]);
+});
+
+test("every pod can be pulled from a private registry, and what is mounted is where it was asked for", () => {
+  const fromRegistry = render(variants["from a private registry, with an archive and lenses"]);
+  const pods = fromRegistry.flatMap(({ spec }) => (spec?.template ? [spec.template.spec] : []));
+  for (const pod of pods) assert.deepEqual(pod.imagePullSecrets, [{ name: "registry" }], pod.containers[0].name);
+  const mounts = pods.map(({ volumes, containers: [container] }: Rendered) => [
+    container.name,
+    ...(volumes ?? []).map(({ name }: Rendered) => name),
+    ...(container.volumeMounts ?? []).map(({ mountPath }: Rendered) => mountPath),
+  ]);
+  assert.deepEqual(
+    mounts.toSorted(([one], [other]) => String(one).localeCompare(String(other))),
+    [["migrate"], ["server", "lenses", "/lenses"], ["worker", "archive", "/archive"]],
+  );
+});
+
+test("servers know how many share the limits, unless the operator says it", () => {
+  const servers = (values: Record<string, unknown>): unknown =>
+    render(values).find(({ kind }) => kind === "ConfigMap").data.PENNYBLACK_SERVERS;
+  assert.equal(servers({ autoscaling: { minReplicas: 4 } }), "4");
+  assert.equal(servers({ autoscaling: { enabled: false }, server: { replicas: 3 } }), "3");
+  assert.equal(servers({ settings: { PENNYBLACK_SERVERS: 7 } }), "7");
+});
+
+test("a node can be drained while no pod is ready", () => {
+  assert.equal(find("PodDisruptionBudget", "pb-server").spec.unhealthyPodEvictionPolicy, "AlwaysAllow");
 });
 
 test("migrations run before an installation and before an upgrade", () => {

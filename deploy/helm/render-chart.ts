@@ -175,6 +175,7 @@ function call(name: string, values: unknown[], templates: Map<string, Node[]>): 
   if (name === "sha256sum") return createHash("sha256").update(print(last)).digest("hex");
   if (name === "add") return Number(first) + Number(last);
   if (name === "mul") return Number(first) * Number(last);
+  if (name === "hasKey") return isMap(first) && String(last) in first;
   if (name === "not") return !isTrue(last);
   throw new Error(`the chart may not use ${name} before render-chart.ts knows it`);
 }

@@ -6,6 +6,8 @@ import type { Containers } from "./containers.ts";
 export const root = resolve(import.meta.dirname, "../..");
 export const baseName = "docker.io/library/node:24-bookworm-slim";
 export const imageName = "localhost/pennyblack:latest";
+export const imageFolder = join(root, ".pennyblack/image");
+export const storageFolder = join(imageFolder, "containers");
 
 const standIn = join(import.meta.dirname, "stand-in");
 const unchanged = ["build", "--format", "docker", "--pull=never", "--isolation", "chroot"];

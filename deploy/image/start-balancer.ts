@@ -10,16 +10,16 @@ export function startBalancer(servers: readonly { url: string; opsUrl: string }[
   let turn = 0;
   const look = async (): Promise<void> => {
     const answers = await Promise.all(servers.map(({ opsUrl }) => isReady(opsUrl)));
-    ready = servers.filter((_server, index) => answers[index]);
+    const saidYes = servers.filter((_server, index) => answers[index]);
+    // With nowhere else to go, a balancer goes where it went before.
+    if (saidYes.length > 0) ready = saidYes;
   };
   const timer = setInterval(() => {
     look().catch(() => undefined);
   }, 100);
   return {
     choose() {
-      const server = ready[turn++ % ready.length];
-      if (!server) throw new Error("No server is ready.");
-      return server.url;
+      return ready[turn++ % ready.length]?.url ?? "";
     },
     stop: () => clearInterval(timer),
   };

@@ -14,8 +14,16 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 runAsNonRoot: true
 runAsUser: 1000
 runAsGroup: 1000
+fsGroup: 1000
 seccompProfile:
   type: RuntimeDefault
+{{- end }}
+
+{{- define "pennyblack.pullSecrets" -}}
+{{- if .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml .Values.image.pullSecrets | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- define "pennyblack.containerSecurity" -}}
