@@ -9,7 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { until } from "../server/test/until.ts";
+import { fillPage } from "./draw-charts.ts";
 import { driveOpenLoop, type Shot } from "./open-loop.ts";
+import { ourQuestion } from "./question.ts";
 import { readCpuMicroseconds } from "./read-cpu.ts";
 import { summarize, summarizeRatio } from "./summarize.ts";
 import { percentile } from "./time-requests.ts";
@@ -43,7 +45,7 @@ test("the ledger's bench ends with its figures as one line of JSON, a bill that 
   assert.equal(await ended, 0, said.stderr);
   const { stdout } = said;
   const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
-  assert.deepEqual(Object.keys(figures), ["hold_capture_per_s", "over_naive", "postgres_cpu_us"]);
+  assert.deepEqual(Object.keys(figures), ["hold_capture_per_s", "over_pgbench", "over_naive", "postgres_cpu_us"]);
   for (const [name, value] of Object.entries(figures)) assert.ok(value > 0, `${name} is ${value}`);
   assert.match(stdout, /fsync=on synchronous_commit=on full_page_writes=on/);
   const [, answered, captured] = /(\d+) answered, (\d+) captured; \d+ reconciliation checks clean/.exec(stdout) ?? [];
@@ -60,6 +62,22 @@ test("the bench of the ranking ends with its figures, for 20 and for 40 candidat
     const [p50 = 0, p99 = 0] = [figures[`${name}_p50_us`], figures[`${name}_p99_us`]];
     assert.ok(p50 > 0 && p99 >= p50, `${name}: ${p50}, ${p99}`);
   }
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("the bench of growth ends with its figures, books that reconcile at each size, and little log for a search", async () => {
+  const pace = ["--quick", "--rounds", "1", "--seconds", "0.5", "--loops", "200", "--requests", "5"];
+  const { said, ended } = startBench("growth", ...pace);
+  assert.equal(await ended, 0, said.stderr);
+  const { stdout } = said;
+  const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  for (const [name, value] of Object.entries(figures)) assert.ok(value > 0, `${name} is ${value}`);
+  assert.deepEqual([figures["wallets"], figures["rows"]], [10_000, 100_000]);
+  assert.ok((figures["most_wal_bytes_without_images"] ?? Infinity) <= 1_200, stdout);
+  assert.match(stdout, /fsync=on synchronous_commit=on full_page_writes=on/);
+  const bills = [...stdout.matchAll(/(\d+) answered, (\d+) captured.*; \d+ reconciliation checks clean/g)];
+  assert.equal(bills.length, 2);
+  for (const [, answered, captured] of bills) assert.equal(answered, captured);
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -94,12 +112,40 @@ test("an open loop sends what is due whether or not anything was answered, and c
   const shots: Shot[] = [];
   const { port } = server.address() as AddressInfo;
   const onShot = (shot: Shot): void => void shots.push(shot);
-  await driveOpenLoop({ port, keys: ["a", "b"], perSecond: 100, seconds: 1, onShot });
+  await driveOpenLoop({ port, keys: ["a", "b"], question: ourQuestion, perSecond: 100, seconds: 1, onShot });
   server.close();
   assert.equal(shots.length, 100);
   assert.ok(most > 15, `${most} were out at once`);
   assert.ok(shots.every((shot) => shot.status === 503 && shot.hasRetryAfter && shot.tookMs >= 295));
+  const soonest = Math.min(...shots.map((shot) => shot.tookMs));
+  assert.ok(soonest < 309, `sent when due, not an interval later: ${soonest} ms`);
   assert.ok(Math.max(...shots.map((shot) => shot.dueMs)) < 1_000);
+});
+
+test("a connection that the server closed while nobody used it is not used again", async () => {
+  const server = createServer(({ socket }, response) => {
+    response.writeHead(200, { "content-length": 2 }).end("ok");
+    // As after a keep-alive that is over.
+    setTimeout(() => socket.destroy(), 20);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const shots: Shot[] = [];
+  const { port } = server.address() as AddressInfo;
+  const onShot = (shot: Shot): void => void shots.push(shot);
+  await driveOpenLoop({ port, keys: ["a"], question: ourQuestion, perSecond: 5, seconds: 1, onShot });
+  server.close();
+  assert.deepEqual(
+    shots.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  );
+});
+
+test("the page on performance says what the benches printed, and nothing else", () => {
+  const page = readFileSync(new URL("../docs/performance.md", import.meta.url), "utf8");
+  const blocks = page.match(/<!-- \w+\.txt -->\n\n```text\n/g) ?? [];
+  assert.ok(blocks.length >= 5, `${blocks.length} prints`);
+  assert.equal(fillPage(page), page, "npm run bench -- charts");
 });
 
 test("a ratio compares neighbours: a machine that slows down for both changes nothing", () => {

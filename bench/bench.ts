@@ -1,20 +1,30 @@
+import { drawCharts } from "./draw-charts.ts";
 import { type BenchOptions, help, readOptions, WrongOption } from "./read-options.ts";
+import { reportShares } from "./report-shares.ts";
+import { runGrowthBench } from "./run-growth-bench.ts";
+import { runLatencyBench } from "./run-latency-bench.ts";
 import { runLedgerBench } from "./run-ledger-bench.ts";
 import { runLoadBench } from "./run-load-bench.ts";
+import { runProcessesBench } from "./run-processes-bench.ts";
 import { runRankBench } from "./run-rank-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
 import { runUsageBench } from "./run-usage-bench.ts";
-import { openWorkshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
 
 // `npm run bench`: see README.md for how to read the numbers. Progress goes to stderr; the last line of stdout is one
 // JSON object, and it is there only if every search was answered and every cent is accounted for.
 
 const benches = {
   search: runSearchBench,
+  latency: runLatencyBench,
+  processes: runProcessesBench,
   ledger: runLedgerBench,
   rank: runRankBench,
   usage: runUsageBench,
   load: runLoadBench,
+  shares: (_workshop: Workshop, options: BenchOptions) => reportShares(options.profileFolder ?? "profiles"),
+  charts: () => drawCharts(),
+  growth: runGrowthBench,
 };
 
 class Interrupted extends Error {}

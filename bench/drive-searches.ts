@@ -1,9 +1,10 @@
+import type { Target } from "./start-servers.ts";
 import type { Workshop } from "./workshop.ts";
 
 export interface Drive {
   workshop: Workshop;
   wrk: string;
-  url: string;
+  target: Pick<Target, "url" | "question">;
   keysFile: string;
   seconds: number;
   connections: number;
@@ -35,10 +36,17 @@ let runs = 0;
 export async function driveSearches(drive: Drive): Promise<Driven> {
   runs += 1;
   const { seconds, connections } = drive;
+  const { url, question } = drive.target;
   // The script ends wrk by itself; wrk's own clock is there for a server that stopped answering.
   const limits = ["-t1", `-c${connections}`, `-d${Math.ceil(seconds) + 15}s`, "--timeout", `${patienceSeconds}s`];
-  const script = ["-s", new URL("./drive.lua", import.meta.url).pathname, drive.url, "--"];
-  const wishes = [drive.keysFile, seconds * 1_000, connections, `run-${runs}`, drive.hasIdempotencyKeys].map(String);
+  const script = ["-s", new URL("./drive.lua", import.meta.url).pathname, url, "--"];
+  const lines = Object.entries(question.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const wishes = [
+    ...[drive.keysFile, seconds * 1_000, connections, `run-${runs}`, drive.hasIdempotencyKeys].map(String),
+    question.path,
+    question.body,
+    lines.join(""),
+  ];
   const printed = await drive.workshop.run(drive.wrk, [...limits, ...script, ...wishes]);
   const line = printed.split("\n").findLast((each) => each.startsWith("{"));
   if (line === undefined) throw new Error(`wrk said nothing to count:\n${printed}`);
@@ -46,7 +54,7 @@ export async function driveSearches(drive: Drive): Promise<Driven> {
   if (told.answers === 0 || told.refused + told.late + told.broken > 0) {
     const { answers, refused, late, broken } = told;
     throw new Error(
-      `Not every search at ${drive.url} was answered with 200: of ${answers} answers ${refused} were refusals; ` +
+      `Not every search at ${url} was answered with 200: of ${answers} answers ${refused} were refusals; ` +
         `${late} took over ${patienceSeconds} s; ${broken} connections broke. Is the machine too busy?`,
     );
   }

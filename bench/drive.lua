@@ -1,7 +1,7 @@
 -- Sends searches for a while and then lets those in flight end, so that every search the server was asked for is also
 -- counted here: the bill is compared with this count, to the cent.
 --
---   wrk ... -- KEYS_FILE MILLISECONDS CONNECTIONS NAME WITH_IDEMPOTENCY_KEYS
+--   wrk ... -- KEYS_FILE MILLISECONDS CONNECTIONS NAME WITH_IDEMPOTENCY_KEYS PATH BODY HEADER_LINES
 --
 -- The keys take turns. NAME begins each Idempotency-Key; it must be another one in each run.
 
@@ -13,7 +13,6 @@ ffi.cdef([[
   int getpid(void);
 ]])
 
-local body = '{"query":"postgresql advisory locks in practice","n":10}'
 local monotonic, interrupt, parked_ms = 1, 2, 3600000
 local time = ffi.new("pennyblack_time")
 local heads, tail = {}, nil
@@ -27,9 +26,10 @@ end
 
 function init(args)
   run_ms, connections, name, has_claims = tonumber(args[2]), tonumber(args[3]), args[4], args[5] == "true"
+  local path, body, lines = args[6], args[7], args[8] or ""
   for key in io.lines(args[1]) do
-    heads[#heads + 1] = "POST /v1/search HTTP/1.1\r\nHost: " .. wrk.headers["Host"] .. "\r\nAuthorization: Bearer " .. key
-      .. "\r\nContent-Type: application/json\r\nContent-Length: " .. #body .. "\r\n"
+    heads[#heads + 1] = "POST " .. path .. " HTTP/1.1\r\nHost: " .. wrk.headers["Host"] .. "\r\nAuthorization: Bearer " .. key
+      .. "\r\nContent-Type: application/json\r\nContent-Length: " .. #body .. "\r\n" .. lines
   end
   tail = "\r\n" .. body
   -- Not always the same first wallets.

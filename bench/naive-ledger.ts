@@ -13,7 +13,7 @@ export const ledgerConnections = 16;
 
 export function createLedger(pool: Pool): Ledger {
   return {
-    hold: (request) => alone(holdBatch(pool, [request])),
+    hold: (request) => alone(holdBatch(pool, [request], false)),
     capture: (request) => alone(captureBatch(pool, [request])),
     release: (hold) => alone(releaseBatch(pool, [hold])),
     waiting: () => ({ holds: 0, settlements: 0 }),

@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import type { Question } from "./question.ts";
 
 // A driver that does not wait for its answers: searches are sent when they are due, however many are still out, as
 // callers do who know nothing of each other. A time is counted from when a search was due and not from when it could
@@ -17,6 +18,7 @@ export interface Shot {
 export interface DriveOptions {
   port: number;
   keys: readonly string[];
+  question: Question;
   perSecond: number;
   seconds: number;
   onShot: (shot: Shot) => void;
@@ -25,10 +27,11 @@ export interface DriveOptions {
 const mostConnections = 20_000;
 
 /** Resolves when all that was sent has been answered. */
-export async function driveOpenLoop({ port, keys, perSecond, seconds, onShot }: DriveOptions): Promise<void> {
+export async function driveOpenLoop(options: DriveOptions): Promise<void> {
+  const { port, question, perSecond, seconds, onShot } = options;
   const idle: Connection[] = [];
   const all = new Set<Connection>();
-  const requests = keys.map(encodeRequest);
+  const requests = options.keys.map((key) => encodeRequest(key, question));
   const began = performance.now();
   const total = Math.round(perSecond * seconds);
   const count = { sent: 0, done: 0 };
@@ -37,13 +40,22 @@ export async function driveOpenLoop({ port, keys, perSecond, seconds, onShot }: 
     const dueMs = (count.sent / perSecond) * 1_000;
     const request = requests[count.sent % requests.length] ?? "";
     count.sent += 1;
-    const connection = idle.pop() ?? open();
+    const connection = takeIdle() ?? open();
     connection.ask(request, (status, hasRetryAfter, isReusable) => {
       count.done += 1;
       onShot({ dueMs, tookMs: performance.now() - began - dueMs, status, hasRetryAfter });
       if (isReusable) idle.push(connection);
       else all.delete(connection);
     });
+  }
+
+  /** The server closes those that have been idle for long; what is written to one of them is never answered. */
+  function takeIdle(): Connection | undefined {
+    for (let connection = idle.pop(); connection; connection = idle.pop()) {
+      if (connection.isOpen()) return connection;
+      all.delete(connection);
+    }
+    return undefined;
   }
 
   function open(): Connection {
@@ -54,7 +66,8 @@ export async function driveOpenLoop({ port, keys, perSecond, seconds, onShot }: 
   }
 
   while (count.sent < total) {
-    const due = Math.min(total, Math.floor(((performance.now() - began) / 1_000) * perSecond));
+    // The first is due at once.
+    const due = Math.min(total, Math.floor(((performance.now() - began) / 1_000) * perSecond) + 1);
     while (count.sent < due) shoot();
     await wait(1);
   }
@@ -62,9 +75,15 @@ export async function driveOpenLoop({ port, keys, perSecond, seconds, onShot }: 
   for (const connection of all) connection.close();
 }
 
-function encodeRequest(key: string): string {
-  const body = JSON.stringify({ query: "advisory locks" });
-  return `POST /v1/search HTTP/1.1\r\nhost: bench\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+function encodeRequest(key: string, { path, body, headers }: Question): string {
+  const lines = Object.entries({
+    host: "bench",
+    authorization: `Bearer ${key}`,
+    "content-type": "application/json",
+    "content-length": String(body.length),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
 type OnAnswer = (status: number, hasRetryAfter: boolean, isReusable: boolean) => void;
@@ -89,6 +108,10 @@ class Connection {
     this.#socket.write(request);
   }
 
+  isOpen(): boolean {
+    return !this.#socket.destroyed && !this.#socket.readableEnded;
+  }
+
   close(): void {
     this.#socket.destroy();
   }
@@ -99,7 +122,10 @@ class Connection {
     if (headEnd === -1) return;
     const head = this.#received.slice(0, headEnd).toLowerCase();
     const length = Number(/content-length: (\d+)/.exec(head)?.[1] ?? 0);
-    if (this.#received.length < headEnd + 4 + length) return;
+    const isWhole = head.includes("\r\ntransfer-encoding: chunked")
+      ? this.#received.endsWith("\r\n0\r\n\r\n")
+      : this.#received.length >= headEnd + 4 + length;
+    if (!isWhole) return;
     this.#received = "";
     const isReusable = !head.includes("connection: close");
     this.#answer(Number(head.slice(9, 12)), head.includes("\r\nretry-after: "), isReusable);

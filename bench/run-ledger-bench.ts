@@ -1,11 +1,13 @@
-import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { createPool, type Pool } from "../server/src/db/pool.ts";
 import { createLedger, type Ledger, ledgerConnections } from "../server/src/wallet/wallet.ts";
 import { checkBill } from "./check-bill.ts";
 import { describeMachine } from "./describe-machine.ts";
+import { driveLedger, type LedgerRound } from "./drive-ledger.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
+import { inTurn } from "./in-turn.ts";
 import { createLedger as createNaiveLedger } from "./naive-ledger.ts";
-import { readFamilyCpuMicroseconds } from "./read-cpu.ts";
+import { Pgbench } from "./pgbench.ts";
 import type { BenchOptions } from "./read-options.ts";
 import { type SeededWallet, seedWallets } from "./seed-wallets.ts";
 import { connectAsOwner, type Postgres, startPostgres } from "./start-postgres.ts";
@@ -15,19 +17,13 @@ import type { Workshop } from "./workshop.ts";
 const naiveClients = 16;
 const pepper = { version: 1, bytes: randomBytes(32) };
 
-interface Round {
-  searches: number;
-  perSecond: number;
-  postgresUs: number;
-}
-
 interface Contender {
-  ledger: Ledger;
-  loops: number;
-  rounds: Round[];
+  name: string;
+  rounds: LedgerRound[];
+  drive(seconds: number): Promise<LedgerRound>;
 }
 
-/** Hold and capture alone, on one wallet: batches against one transaction per step, round by round. */
+/** Hold and capture alone, on one wallet: our batches against the same from pgbench and one transaction per step. */
 export async function runLedgerBench(workshop: Workshop, options: BenchOptions): Promise<Record<string, number>> {
   console.log(describeMachine(workshop.folder));
   const postgres = await startPostgres(workshop);
@@ -37,11 +33,26 @@ export async function runLedgerBench(workshop: Workshop, options: BenchOptions):
   try {
     const [wallet] = await seedWallets(owner, pepper, 1);
     if (wallet === undefined) throw new Error("no wallet was made");
-    const batched: Contender = { ledger: createLedger(pools[0]), loops: options.loops, rounds: [] };
-    const naive: Contender = { ledger: createNaiveLedger(pools[1]), loops: naiveClients, rounds: [] };
-    const answered = await measure({ batched, naive, wallet, postgres, options });
+    const sizes = { batches: 0, searches: 0 };
+    const onBatch = (_kind: unknown, searches: readonly unknown[]): undefined => {
+      sizes.batches += 1;
+      sizes.searches += searches.length;
+    };
+    const batched = contend("batched", createLedger(pools[0], { onBatch }), options.loops, wallet, postgres);
+    const naive = contend("naive", createNaiveLedger(pools[1]), naiveClients, wallet, postgres);
+    let answered = (await batched.drive(options.warmUpSeconds)).searches;
+    const pgbench = await Pgbench.prepare({
+      workshop,
+      postgres,
+      owner,
+      wallet,
+      perBatch: Math.max(1, Math.round(sizes.searches / sizes.batches)),
+      mostSeconds: options.warmUpSeconds + options.rounds * options.seconds,
+    });
+    const contenders = [batched, pgbench, naive];
+    answered += await measure(contenders, options);
     const bill = await checkBill(owner, answered);
-    return report(batched, naive, bill);
+    return report(contenders, bill);
   } finally {
     await Promise.all([owner, ...pools].map((pool) => pool.end()));
   }
@@ -51,81 +62,54 @@ function connect(postgres: Postgres, connections: number): Pool {
   return createPool({ url: postgres.urls.ledger, name: "pennyblack bench", connections, onIdleError: () => undefined });
 }
 
-interface Measurement {
-  batched: Contender;
-  naive: Contender;
-  wallet: SeededWallet;
-  postgres: Postgres;
-  options: BenchOptions;
-}
-
 /** Says how many searches were captured, warm-ups included. */
-async function measure({ batched, naive, wallet, postgres, options }: Measurement): Promise<number> {
+async function measure(
+  contenders: readonly Contender[],
+  { rounds, seconds, warmUpSeconds }: BenchOptions,
+): Promise<number> {
   let answered = 0;
-  for (let round = 0; round <= options.rounds; round += 1) {
+  for (let round = 0; round <= rounds; round += 1) {
     const isWarmUp = round === 0;
-    const seconds = isWarmUp ? options.warmUpSeconds : options.seconds;
-    for (const contender of round % 2 === 0 ? [batched, naive] : [naive, batched]) {
-      const done = await driveLedger(contender, { wallet, seconds, postgresPid: postgres.pid });
+    for (const contender of inTurn(contenders, round)) {
+      const done = await contender.drive(isWarmUp ? warmUpSeconds : seconds);
       answered += done.searches;
       if (!isWarmUp) contender.rounds.push(done);
     }
-    if (!isWarmUp) {
-      const [ours, theirs] = [batched, naive].map((each) => formatNumber(each.rounds.at(-1)?.perSecond ?? 0));
-      console.error(`round ${round} of ${options.rounds}: batched ${ours}/s, naive ${theirs}/s`);
-    }
+    if (isWarmUp) continue;
+    const rates = contenders.map((each) => `${each.name} ${formatNumber(each.rounds.at(-1)?.perSecond ?? 0)}/s`);
+    console.error(`round ${round} of ${rounds}: ${rates.join(", ")}`);
   }
   return answered;
 }
 
-interface LedgerDrive {
-  wallet: SeededWallet;
-  seconds: number;
-  postgresPid: number;
+function contend(name: string, ledger: Ledger, loops: number, wallet: SeededWallet, { pid }: Postgres): Contender {
+  return {
+    name: `${name}, ${loops} at once`,
+    rounds: [],
+    drive: (seconds) => driveLedger({ ledger, loops, pick: () => wallet, seconds, postgresPid: pid }),
+  };
 }
 
-async function driveLedger({ ledger, loops }: Contender, drive: LedgerDrive): Promise<Round> {
-  const cpuBefore = readFamilyCpuMicroseconds(drive.postgresPid);
-  const beganMs = performance.now();
-  const endMs = beganMs + drive.seconds * 1_000;
-  let searches = 0;
-
-  async function loop(): Promise<void> {
-    const { walletId, keyId } = drive.wallet;
-    while (performance.now() < endMs) {
-      const searchId = randomUUIDv7();
-      const held = await ledger.hold({ searchId, walletId, keyId });
-      if (held.outcome !== "held") throw new Error(`a hold was refused: ${held.outcome}`);
-      const paid = await ledger.capture({ searchId, walletId });
-      if (paid.state !== "captured") throw new Error(`a capture came to nothing: ${paid.state}`);
-      searches += 1;
-    }
-  }
-
-  await Promise.all(Array.from({ length: loops }, loop));
-  const tookSeconds = (performance.now() - beganMs) / 1_000;
-  const postgresUs = (readFamilyCpuMicroseconds(drive.postgresPid) - cpuBefore) / searches;
-  return { searches, perSecond: searches / tookSeconds, postgresUs };
-}
-
-function report(batched: Contender, naive: Contender, bill: string): Record<string, number> {
-  const rates = (contender: Contender): number[] => contender.rounds.map((round) => round.perSecond);
-  const cpu = (contender: Contender): number => summarize(contender.rounds.map((round) => round.postgresUs)).median;
-  const rows = [
-    { name: `batched, ${batched.loops} loops`, contender: batched },
-    { name: `naive, ${naive.loops} clients`, contender: naive },
-  ].map(({ name, contender }) => {
+function report(contenders: readonly Contender[], bill: string): Record<string, number> {
+  const rates = (contender: Contender | undefined): number[] => contender?.rounds.map((round) => round.perSecond) ?? [];
+  const cpu = (contender: Contender | undefined): number =>
+    summarize(contender?.rounds.map((round) => round.postgresUs) ?? []).median;
+  const rows = contenders.map((contender) => {
     const rate = summarize(rates(contender));
     const spread = `${formatNumber(rate.least)}..${formatNumber(rate.most)}`;
-    return [name, formatNumber(rate.median), spread, formatNumber(cpu(contender))];
+    return [contender.name, formatNumber(rate.median), spread, formatNumber(cpu(contender))];
   });
-  const ratio = summarizeRatio({ over: rates(batched), under: rates(naive) });
+  const [batched, pgbench, naive] = contenders;
+  const overPgbench = summarizeRatio({ over: rates(batched), under: rates(pgbench) });
+  const overNaive = summarizeRatio({ over: rates(batched), under: rates(naive) });
   console.log(formatTable(["one wallet", "hold+capture/s", "min..max", "PostgreSQL us each"], rows));
-  console.log(`batched over naive: ${ratio.median.toFixed(1)} (${ratio.least.toFixed(1)}..${ratio.most.toFixed(1)})`);
+  for (const [name, { median, least, most }] of Object.entries({ pgbench: overPgbench, naive: overNaive }))
+    console.log(`batched over ${name}: ${median.toFixed(2)} (${least.toFixed(2)}..${most.toFixed(2)})`);
   console.log(bill);
   return {
     hold_capture_per_s: Math.round(summarize(rates(batched)).median),
-    over_naive: Number(ratio.median.toFixed(2)),
+    over_pgbench: Number(overPgbench.median.toFixed(3)),
+    over_naive: Number(overNaive.median.toFixed(2)),
     postgres_cpu_us: Number(cpu(batched).toFixed(1)),
   };
 }

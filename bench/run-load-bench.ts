@@ -24,7 +24,7 @@ export async function runLoadBench(workshop: Workshop, options: BenchOptions): P
     const pepper = { version: 1, bytes: randomBytes(32) };
     const redis = await startRedis(workshop);
     const upstreamUrl = await startSlowUpstream(workshop, options.latencyMs);
-    const wish = { urls: postgres.urls, redisUrl: redis.url, upstreamUrl, pepper, profileFolder: undefined };
+    const wish = { urls: postgres.urls, redisUrl: redis.url, upstreamUrl, pepper };
     const server = await startTarget(workshop, "billed", wish);
     const wallets = await seedWallets(owner, pepper, 200);
     const drive = new Drive(
@@ -73,7 +73,8 @@ class Drive {
     const cpuBefore = readCpuMicroseconds(this.#server.pid);
     const keys = this.#keys;
     const port = Number(new URL(this.#server.url).port);
-    await driveOpenLoop({ port, keys, perSecond, seconds, onShot: (shot) => shots.push(shot) });
+    const { question } = this.#server;
+    await driveOpenLoop({ port, keys, question, perSecond, seconds, onShot: (shot) => shots.push(shot) });
     this.paid += shots.filter(isPaid).length;
     const serverUs = (readCpuMicroseconds(this.#server.pid) - cpuBefore) / shots.length;
     const driven = { offered: perSecond, seconds, shots, serverUs };

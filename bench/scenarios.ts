@@ -4,22 +4,26 @@ export interface Scenario {
   suffix: string;
   isHot: boolean;
   hasIdempotencyKeys: boolean;
+  /** Whether those are there too who know no wallets. */
+  hasPeers: boolean;
 }
 
 export const scenarios = {
-  wallets: { title: "many wallets", suffix: "", isHot: false, hasIdempotencyKeys: false },
-  hot: { title: "one hot wallet", suffix: "_hot", isHot: true, hasIdempotencyKeys: false },
+  wallets: { title: "many wallets", suffix: "", isHot: false, hasIdempotencyKeys: false, hasPeers: true },
+  hot: { title: "one hot wallet", suffix: "_hot", isHot: true, hasIdempotencyKeys: false, hasPeers: true },
   idempotent: {
     title: "many wallets, an Idempotency-Key on every search",
     suffix: "_idempotent",
     isHot: false,
     hasIdempotencyKeys: true,
+    hasPeers: false,
   },
   hot_idempotent: {
     title: "one hot wallet, an Idempotency-Key on every search",
     suffix: "_hot_idempotent",
     isHot: true,
     hasIdempotencyKeys: true,
+    hasPeers: false,
   },
 } as const satisfies Record<string, Scenario>;
 

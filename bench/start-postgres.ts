@@ -9,10 +9,16 @@ import { makeFolder, type Workshop } from "./workshop.ts";
 export interface Postgres {
   /** Of the postmaster, the parent of all the others. */
   pid: number;
+  /** The folder of its programs. */
+  programs: string;
   urls: DatabaseUrls;
+  /** For what even the owner of the tables may not do. */
+  adminUrl: string;
   /** What decides how durable a commit is and how much memory it has, as the server itself says. */
   settings: string;
   version: string;
+  /** The same data under these settings beside the usual ones. What was connected is cut off. */
+  restart(settings: readonly string[]): Promise<Postgres>;
 }
 
 // Sizes only. Whatever decides whether a commit survives a power cut keeps PostgreSQL's default, which is yes.
@@ -31,35 +37,60 @@ const settingsShown = [
 ];
 
 /** A cluster of its own, with our roles and tables. */
-export async function startPostgres(workshop: Workshop): Promise<Postgres> {
+export async function startPostgres(workshop: Workshop, settings: readonly string[] = []): Promise<Postgres> {
   const account = findAccount();
   const home = makeFolder(join(workshop.folder, "postgres"));
   const { programs, data } = makeCluster(home, account);
   const port = await choosePort({ host: "127.0.0.1" });
-  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...sizes];
-  const { pid } = await workshop.start({
-    name: "PostgreSQL",
-    program: join(programs, "postgres"),
-    args: ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
-    account,
-    port,
-    readyWords: "ready to accept connections",
-    // At once: what it would still write is thrown away a moment later.
-    stopSignal: "SIGQUIT",
-  });
-  const urls = await prepareDatabase(`postgres://postgres@127.0.0.1:${port}/pennyblack`);
-  return { pid, urls, ...(await readSettings(urls.owner)) };
+  const adminUrl = `postgres://postgres@127.0.0.1:${port}/pennyblack`;
+
+  async function start(more: readonly string[]): Promise<Postgres> {
+    const all = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...sizes, ...more];
+    const { pid, stop } = await workshop.start({
+      name: "PostgreSQL",
+      program: join(programs, "postgres"),
+      args: ["-D", data, "-p", String(port), ...all.flatMap((setting) => ["-c", setting])],
+      account,
+      port,
+      readyWords: "ready to accept connections",
+      // At once: what it would still write is thrown away a moment later.
+      stopSignal: "SIGQUIT",
+    });
+    const urls = await prepareDatabase(adminUrl);
+    const restart = async (next: readonly string[]): Promise<Postgres> => {
+      await checkpoint(adminUrl);
+      await stop("SIGINT");
+      return start(next);
+    };
+    return { pid, programs, urls, adminUrl, restart, ...(await readSettings(urls.owner)) };
+  }
+
+  return start(settings);
 }
 
 /** For seeding and reconciling, which read and write whole tables. */
 export function connectAsOwner(urls: DatabaseUrls): Pool {
+  return connectPatiently(urls.owner, 2);
+}
+
+function connectPatiently(url: string, connections: number): Pool {
   return createPool({
-    url: urls.owner,
+    url,
     name: "pennyblack bench",
-    connections: 2,
+    connections,
     statementTimeoutMs: 600_000,
     onIdleError: () => undefined,
   });
+}
+
+/** So that stopping has little left to write, and is not killed for taking long. */
+async function checkpoint(adminUrl: string): Promise<void> {
+  const admin = connectPatiently(adminUrl, 1);
+  try {
+    await admin.query("checkpoint");
+  } finally {
+    await admin.end();
+  }
 }
 
 async function readSettings(ownerUrl: string): Promise<{ settings: string; version: string }> {

@@ -3,18 +3,37 @@ import { randomBytes } from "node:crypto";
 import { choosePort } from "../server/src/dev/choose-port.ts";
 import type { DatabaseUrls } from "../server/src/dev/prepare-database.ts";
 import type { Pepper } from "../server/src/keys/keys.ts";
+import { ourQuestion, type Question } from "./question.ts";
+import { gatewayVersion, startGateway, startPlainProxy } from "./start-peers.ts";
 import type { Workshop } from "./workshop.ts";
 
-export const targetNames = ["bare", "billed", "naive"] as const;
+/** In the order in which they are listed: from the least that can be done to the most. */
+export const targetNames = ["nginx", "bare", "gateway", "billed", "naive"] as const;
 export type TargetName = (typeof targetNames)[number];
+
+/** What they are called where a stranger reads it. */
+export const titles: Record<TargetName, string> = {
+  nginx: "nginx, a plain proxy",
+  bare: "bare: Fastify and undici",
+  gateway: `Portkey's gateway ${gatewayVersion}`,
+  billed: "billed: Pennyblack",
+  naive: "naive: a transaction per step",
+};
 
 export interface Target {
   name: TargetName;
   url: string;
   pid: number;
+  question: Question;
+  /** Node's, so that its memory can be looked at. */
+  isNode: boolean;
+  /** Its answers are paid for, and the bill is checked. */
+  isPaid: boolean;
 }
 
-const scripts: Record<TargetName, string> = {
+type OwnName = Exclude<TargetName, "nginx" | "gateway">;
+
+const scripts: Record<OwnName, string> = {
   bare: "./bare-server.ts",
   billed: "../server/src/main.ts",
   naive: "./naive-server.ts",
@@ -25,24 +44,46 @@ export interface ServersWish {
   redisUrl: string;
   upstreamUrl: string;
   pepper: Pepper;
-  profileFolder: string | undefined;
+  profileFolder?: string | undefined;
 }
 
 /** One process each, with the settings of production, and all alive at once: who does not serve, sleeps. */
-export async function startServers(workshop: Workshop, wish: ServersWish): Promise<Target[]> {
+export async function startServers(
+  workshop: Workshop,
+  wish: ServersWish,
+  names: readonly string[] = targetNames,
+): Promise<Target[]> {
   const targets: Target[] = [];
-  for (const name of targetNames) targets.push(await startTarget(workshop, name, wish));
+  for (const name of targetNames)
+    if (name === "billed" || names.includes(name)) targets.push(await startAny(workshop, name, wish));
   return targets;
 }
 
-const secret = randomBytes(32).toString("base64");
+async function startAny(workshop: Workshop, name: TargetName, wish: ServersWish): Promise<Target> {
+  if (name === "nginx") {
+    const running = await startPlainProxy(workshop, wish.upstreamUrl);
+    return { name, isNode: false, isPaid: false, question: ourQuestion, ...running };
+  }
+  if (name === "gateway") {
+    const running = await startGateway(workshop, wish.upstreamUrl, countAllocations);
+    return { name, isNode: true, isPaid: false, ...running };
+  }
+  return startTarget(workshop, name, wish);
+}
 
-export async function startTarget(workshop: Workshop, name: TargetName, wish: ServersWish): Promise<Target> {
+const secret = randomBytes(32).toString("base64");
+const countAllocations = ["--import", new URL("./count-allocations.ts", import.meta.url).href];
+
+export async function startTarget(workshop: Workshop, name: OwnName, wish: ServersWish): Promise<Target> {
   const port = await choosePort({ host: "127.0.0.1" });
   const { pid } = await workshop.start({
-    name: `the ${name} server`,
+    name: `the ${name} server ${port}`,
     program: process.execPath,
-    args: [...profiling(name, wish.profileFolder), new URL(scripts[name], import.meta.url).pathname],
+    args: [
+      ...profiling(name, wish.profileFolder),
+      ...countAllocations,
+      new URL(scripts[name], import.meta.url).pathname,
+    ],
     environment: {
       HOST: "127.0.0.1",
       PORT: String(port),
@@ -59,7 +100,8 @@ export async function startTarget(workshop: Workshop, name: TargetName, wish: Se
     },
     port,
   });
-  return { name, url: `http://127.0.0.1:${port}`, pid };
+  const url = `http://127.0.0.1:${port}`;
+  return { name, url, pid, question: ourQuestion, isNode: true, isPaid: name !== "bare" };
 }
 
 function profiling(name: TargetName, folder: string | undefined): string[] {

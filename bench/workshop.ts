@@ -31,9 +31,11 @@ export interface ProcessWish {
 
 export interface Running {
   pid: number;
+  /** Before the others, for what is to be started anew. */
+  stop: (signal: NodeJS.Signals) => Promise<void>;
 }
 
-const patienceMs = 15_000;
+const patienceMs = 60_000;
 
 export function openWorkshop(): Workshop {
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-bench-"));
@@ -71,7 +73,7 @@ export function openWorkshop(): Workshop {
     const isReady = async (): Promise<boolean> =>
       (await accepts(wish.port)) && readFileSync(logFile, "utf8").includes(wish.readyWords ?? "");
     const failure = await Promise.race([once(child, "exit").then(() => "it ended"), until(isReady)]);
-    if (failure === undefined) return { pid: child.pid ?? 0 };
+    if (failure === undefined) return { pid: child.pid ?? 0, stop: (signal) => stop(child, signal) };
     throw new Error(`${wish.name} did not start: ${failure}\n${readFileSync(logFile, "utf8")}`);
   }
 

@@ -26,6 +26,7 @@ const operators = [
   { text: "Self-hosting", link: "/self-hosting" },
   { text: "Security", link: "/security" },
   { text: "Reliability", link: "/reliability" },
+  { text: "Performance", link: "/performance" },
   { text: "Observability", link: "/observability" },
   { text: "Metrics", link: "/metrics" },
   { text: "Upgrading", link: "/upgrading" },

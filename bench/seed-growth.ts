@@ -1,0 +1,221 @@
+import type pg from "pg";
+import { createPool, type Pool } from "../server/src/db/pool.ts";
+import { roles } from "../server/src/db/roles.ts";
+import { firstIdOf } from "../server/src/lib/first-id-of.ts";
+import { formatNumber } from "./format-table.ts";
+import { sql } from "./growth-ids.ts";
+
+export interface Growth {
+  wallets: number;
+  /** Of pb.transfers: one top-up for each wallet, and then captures, each with its search. */
+  rows: number;
+  /** That they are spread over. Today has a tenth of all rows. */
+  days: number;
+}
+
+interface Day {
+  name: string;
+  startMs: number;
+  lengthMs: number;
+  firstRow: number;
+  rows: number;
+}
+
+type Work = (client: pg.PoolClient) => Promise<void>;
+
+const dayMs = 86_400_000;
+const creditMicros = 100_000_000_000;
+const hour = 3_600_000;
+
+/**
+ * What is lost in a power cut is only time, so nothing is flushed or logged that need not be. In force while seeding, and
+ * never while something is measured.
+ */
+export const seedingSettings = [
+  "fsync=off",
+  "wal_level=minimal",
+  "max_wal_senders=0",
+  "full_page_writes=off",
+  "autovacuum=off",
+  "checkpoint_timeout=1h",
+  // What is kept of the log needs room beside fifty gigabytes.
+  "max_wal_size=2GB",
+];
+
+/** Replaces what is there: all wallets and the ledger up to now. Needs a superuser, and two cores are used. */
+export async function seedGrowth(adminUrl: string, growth: Growth): Promise<void> {
+  const pool = createPool({
+    url: adminUrl,
+    name: "pennyblack bench",
+    connections: 2,
+    statementTimeoutMs: hour,
+    onIdleError: () => undefined,
+  });
+  const began = performance.now();
+  const tell = (what: string): void =>
+    console.error(`${((performance.now() - began) / 1_000).toFixed(0).padStart(5)} s  ${what}`);
+  try {
+    const days = listDays(growth);
+    await dropDays(pool);
+    const jobs: Work[] = [
+      ...days.map((day) => async (client: pg.PoolClient) => {
+        await seedDay(client, growth, day);
+        tell(`${day.name}: ${formatNumber(day.rows)} rows`);
+      }),
+      async (client) => {
+        await seedWallets(client, growth);
+        tell(`${formatNumber(growth.wallets)} wallets, accounts and keys`);
+      },
+    ];
+    await Promise.all([1, 2].map(() => runJobs(pool, jobs)));
+    const payments: Work[] = [(client) => seedPayments(client, growth, days)];
+    await runJobs(pool, payments);
+    tell(`${formatNumber(growth.wallets)} payments`);
+    await pool.query("update pb.usage_watermark set counted_before = $1", [new Date((days[0]?.startMs ?? 0) - dayMs)]);
+    await pool.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Each takes the next one until there is none. */
+async function runJobs(pool: Pool, jobs: Work[]): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(
+      `set session_replication_role = replica; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
+       set jit = off; set work_mem = '256MB'; set maintenance_work_mem = '512MB';
+       set max_parallel_maintenance_workers = 0; set max_parallel_workers_per_gather = 0`,
+    );
+    for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job(client);
+  } finally {
+    client.release(true);
+  }
+}
+
+function listDays({ rows, days }: Growth): Day[] {
+  const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const ofToday = Math.floor(rows / 10);
+  const ofOthers = Math.floor((rows - ofToday) / (days - 1));
+  return Array.from({ length: days }, (_, index) => {
+    const isToday = index === days - 1;
+    const startMs = todayMs - (days - 1 - index) * dayMs;
+    const firstRow = index * ofOthers;
+    return {
+      name: new Date(startMs).toISOString().slice(0, 10).replaceAll("-", ""),
+      startMs,
+      lengthMs: isToday ? Math.max(1, Date.now() - startMs) : dayMs,
+      firstRow,
+      rows: isToday ? rows - firstRow : ofOthers,
+    };
+  });
+}
+
+/** Up to now: those of the coming days are empty, and stay. */
+async function dropDays(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits
+     where inhparent in ('pb.searches'::regclass, 'pb.transfers'::regclass)
+       and right(inhrelid::regclass::text, 8) <= to_char(clock_timestamp() at time zone 'utc', 'YYYYMMDD')`,
+  );
+  for (const { name } of rows) await pool.query(`drop table ${name}`);
+}
+
+/** What a transaction writes to tables that it made or emptied itself goes to the disk alone, and not to the log. */
+async function inTransaction(client: pg.PoolClient, statements: readonly string[]): Promise<void> {
+  for (const statement of ["begin", ...statements, "commit"]) await client.query(statement);
+}
+
+/** Filled without indexes, seen by vacuum while still in memory, and indexed when they are attached. */
+async function seedDay(client: pg.PoolClient, growth: Growth, day: Day): Promise<void> {
+  const [searches, transfers] = [`pb.searches_${day.name}`, `pb.transfers_${day.name}`];
+  const lastRow = day.firstRow + day.rows - 1;
+  const topUps = `generate_series(${day.firstRow}::bigint, ${Math.min(lastRow, growth.wallets - 1)}) n`;
+  const captures = `generate_series(${Math.max(day.firstRow, growth.wallets)}::bigint, ${lastRow}) n`;
+  const wallet = `(n * 7919 % ${growth.wallets})`;
+  const ms = `(${day.startMs} + (n - ${day.firstRow}) * ${day.lengthMs} / ${day.rows})`;
+  await inTransaction(client, [
+    ...createDay("searches", day, 70),
+    `insert into ${searches}
+       (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, category)
+     select ${sql.row("n", ms)}, ${sql.wallet(wallet)}, ${sql.key(wallet)}, 'live', 10000, 'captured',
+       at, at + interval '1 minute', at, case when n % 3 = 0 then 'programming' end
+     from (select n, to_timestamp(${ms} / 1000.0) as at from ${captures} offset 0) r`,
+  ]);
+  await inTransaction(client, [
+    ...createDay("transfers", day, 100),
+    `insert into ${transfers} (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+     select ${sql.row("n", ms)}, ${sql.wallet(wallet)}, 'top_up', 'cash', 'wallet', ${creditMicros},
+       to_timestamp(${ms} / 1000.0)
+     from ${topUps}`,
+    `insert into ${transfers} (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+     select id, wallet_id, id, 'capture', 'wallet', 'revenue', price_micros, settled_at from ${searches}`,
+  ]);
+  for (const parent of ["searches", "transfers"]) {
+    await client.query(`vacuum (freeze, analyze) pb.${parent}_${day.name}`);
+    await client.query(
+      `alter table pb.${parent} attach partition pb.${parent}_${day.name}
+         for values from ('${firstIdOf(new Date(day.startMs))}') to ('${firstIdOf(new Date(day.startMs + dayMs))}')`,
+    );
+  }
+}
+
+/** As pb.make_partitions makes one, but for its indexes. */
+function createDay(parent: string, { name }: Day, fillfactor: number): string[] {
+  return [
+    `create table pb.${parent}_${name} (like pb.${parent} including all excluding indexes) with (fillfactor = ${fillfactor})`,
+    `alter table pb.${parent}_${name} owner to ${roles.owner}`,
+  ];
+}
+
+async function seedWallets(client: pg.PoolClient, { wallets, rows }: Growth): Promise<void> {
+  const numbers = `generate_series(0::bigint, ${wallets - 1}) n`;
+  const madeAt = `to_timestamp(${sql.walletMs("n")} / 1000.0)`;
+  const paidMicros = (rows / wallets - 1) * 10_000;
+  await inTransaction(client, [
+    "truncate pb.accounts cascade",
+    ...fill(
+      "accounts",
+      `insert into pb.accounts (id, name, created_at) select ${sql.wallet("n")}, 'bench', ${madeAt} from ${numbers}`,
+    ),
+    ...fill(
+      "wallets",
+      `insert into pb.wallets (id, account_id, name, credited_micros, debited_micros, created_at)
+       select id, id, 'bench', ${creditMicros}, ${paidMicros}, created_at from pb.accounts`,
+    ),
+    ...fill(
+      "keys",
+      `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, created_at)
+       select ${sql.key("n")}, ${sql.wallet("n")}, 'live', 'bench', 'pb_live_0000', 1, ${sql.digest("n")},
+         array['search'], ${madeAt}
+       from ${numbers}`,
+    ),
+  ]);
+  await client.query("vacuum (freeze, analyze) pb.accounts, pb.wallets, pb.keys");
+}
+
+async function seedPayments(client: pg.PoolClient, { wallets }: Growth, days: readonly Day[]): Promise<void> {
+  const names = days.filter((day) => day.firstRow < wallets).map((day) => day.name);
+  await inTransaction(client, [
+    "truncate pb.payments cascade",
+    ...fill(
+      "payments",
+      ...names.map(
+        (name) =>
+          `insert into pb.payments (payment_id, wallet_id, transfer_id, amount_micros, created_at)
+           select 'bench ' || id, wallet_id, id, amount_micros, created_at
+           from pb.transfers_${name} where kind = 'top_up'`,
+      ),
+    ),
+  ]);
+  await client.query("vacuum (freeze, analyze) pb.payments");
+}
+
+/** Its indexes sleep meanwhile and are built at the end: ten million digests in no order are sorted faster than inserted. */
+function fill(table: string, ...inserts: string[]): string[] {
+  return [
+    `update pg_index set indisready = false, indisvalid = false where indrelid = 'pb.${table}'::regclass`,
+    ...inserts,
+    `reindex table pb.${table}`,
+  ];
+}
