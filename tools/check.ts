@@ -19,7 +19,7 @@ const steps = [
   "test",
   "fuzz -- --inputs 50000",
   // One each of keys, searches and answers, whose tests take seconds. `npm run planted-faults` alone plants all.
-  "planted-faults -- --only 19,22,26",
+  "planted-faults -- --only 25,28,32",
 ];
 
 const failedSteps: string[] = [];
