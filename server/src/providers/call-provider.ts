@@ -70,23 +70,27 @@ async function callProvider(
   { signal, deadlineMs }: AskOptions,
 ): Promise<UpstreamAnswer> {
   const startedAt = performance.now();
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), deadlineMs);
-  const either = AbortSignal.any([signal, deadline.signal]);
+  // Not AbortSignal.any: what it makes for each call is known to the garbage collector as weak, and costs it.
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  const timer = setTimeout(end, deadlineMs);
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
 
   try {
     const pages = await collectHits(
       { n: search.n, mostPages: pagesWorthAsking(provider, search.n) },
       async (number) => {
-        const outcome = await send(agent, provider.request(search, number), either);
+        const outcome = await send(agent, provider.request(search, number), ended.signal);
         if (outcome.head) onReply?.(outcome.head);
-        return readOutcome(provider, outcome, either);
+        return readOutcome(provider, outcome, ended.signal);
       },
     );
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
     return { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener("abort", end);
   }
 }
 
