@@ -57,3 +57,8 @@ test("headers, passwords and connection strings are taken out if a library logs 
   });
   assert.ok(!line.includes(marker), line);
 });
+
+test("what stands beside them stays", () => {
+  const line = logged((log) => log.info({ pool: { host: "db", password: marker }, req: {}, status: 200 }, "hello"));
+  assert.match(line, /"pool":\{"host":"db"\},"status":200,"msg":"hello"/);
+});
