@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { createLane, type Lane, LaneFull, NeverSent, OutcomeUnknown } from "./lane.ts";
 
 interface Item {
@@ -41,11 +42,17 @@ function createSlowDatabase(): {
   };
 }
 
-/** Lets everything that is ready run. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/** Lets everything that is ready run, and what a lane then sends at the end of that turn. */
+async function turn(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
+}
+
+/** The first is under way when the others come. */
+async function submitAfterFirst(lane: Lane<Item, string>, [first, ...others]: Item[]): Promise<Promise<string>[]> {
+  const results = first ? [lane.submit(first)] : [];
+  await turn();
+  return [...results, ...others.map((item) => lane.submit(item))];
 }
 
 function failTest(error: unknown): void {
@@ -66,17 +73,20 @@ function createTestLane(
 const items = (from: number, to: number, owner = "a wallet"): Item[] =>
   Array.from({ length: to - from + 1 }, (_, index) => ({ id: from + index, owner }));
 
-test("an idle lane sends at once", () => {
+test("an idle lane sends what comes in one turn of the event loop together, and waits for nothing more", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send);
   lane.submit({ id: 1, owner: "a wallet" }).catch(failTest);
-  assert.deepEqual(database.batches, [[1]]);
+  await Promise.resolve();
+  lane.submit({ id: 2, owner: "another wallet" }).catch(failTest);
+  await setImmediate();
+  assert.deepEqual(database.batches, [[1, 2]]);
 });
 
 test("one statement is in flight, and what arrives meanwhile goes out together in the next", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send);
-  const results = items(1, 6).map((item) => lane.submit(item));
+  const results = await submitAfterFirst(lane, items(1, 6));
   await turn();
   assert.equal(database.inFlight(), 1);
   assert.equal(lane.waiting(), 5);
@@ -90,7 +100,7 @@ test("one statement is in flight, and what arrives meanwhile goes out together i
 test("a batch never grows above its bound, and a wallet's items keep their order", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send, { mostPerBatch: 4 });
-  const results = items(1, 10).map((item) => lane.submit(item));
+  const results = await submitAfterFirst(lane, items(1, 10));
   for (let sent = 0; sent < 4; sent += 1) await database.answer();
   assert.deepEqual(database.batches, [[1], [2, 3, 4, 5], [6, 7, 8, 9], [10]]);
   await Promise.all(results);
@@ -99,7 +109,10 @@ test("a batch never grows above its bound, and a wallet's items keep their order
 test("a full lane turns the next item away and sends nothing of it", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send, { mostWaiting: 4 });
-  const results = items(0, 4).map((item) => lane.submit({ ...item, owner: `wallet ${item.id % 3}` }));
+  const results = await submitAfterFirst(
+    lane,
+    items(0, 4).map((item) => ({ ...item, owner: `wallet ${item.id % 3}` })),
+  );
   assert.equal(lane.waiting(), 4);
   await assert.rejects(lane.submit({ id: 99, owner: "another wallet" }), LaneFull);
   await database.answer();
@@ -111,10 +124,8 @@ test("a full lane turns the next item away and sends nothing of it", async () =>
 test("a wallet that fills its half of the lane does not close it to the others", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send, { mostWaiting: 2_000 });
-  const outcomes = await Promise.race([
-    Promise.allSettled(items(0, 2_999, "the hot wallet").map((item) => lane.submit(item))),
-    turn().then(() => []),
-  ]);
+  const submitted = await submitAfterFirst(lane, items(0, 2_999, "the hot wallet"));
+  const outcomes = await Promise.race([Promise.allSettled(submitted), turn().then(() => [])]);
   assert.deepEqual(outcomes, []);
   assert.equal(lane.waiting(), 1_000);
   const other = lane.submit({ id: 5_000, owner: "a quiet wallet" });
@@ -127,7 +138,7 @@ test("a wallet that fills its half of the lane does not close it to the others",
 test("owners take turns: a queue of one thousand delays nobody else beyond the next batch", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send, { mostPerBatch: 10 });
-  for (const item of items(0, 999, "the hot wallet")) lane.submit(item).catch(failTest);
+  for (const each of await submitAfterFirst(lane, items(0, 999, "the hot wallet"))) each.catch(failTest);
   for (const id of [2_001, 2_002, 2_003]) lane.submit({ id, owner: `wallet ${id}` }).catch(failTest);
   await database.answer();
   assert.deepEqual(
@@ -167,6 +178,7 @@ test("an item whose time passed while it waited was never sent, and says so", as
   const database = createSlowDatabase();
   const lane = createTestLane(database.send, { patienceMs: 60 });
   const first = assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
+  await turn();
   const second = assert.rejects(lane.submit({ id: 2, owner: "a wallet" }), NeverSent);
   // The statement is answered by a broken connection, again and again, until both deadlines are over.
   while (lane.waiting() > 0) {
@@ -184,7 +196,7 @@ test("a poisonous item fails alone", async () => {
     if (batch.some((item) => item.id === 3)) return Promise.reject(postgresError("23514"));
     return Promise.resolve(batch.map((item) => `done ${item.id}`));
   });
-  const outcomes = await Promise.allSettled(items(1, 5).map((item) => lane.submit(item)));
+  const outcomes = await Promise.allSettled(await submitAfterFirst(lane, items(1, 5)));
   assert.deepEqual(
     outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : "failed")),
     ["done 1", "done 2", "failed", "done 4", "done 5"],

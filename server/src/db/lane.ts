@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 
 // Batching without a timer. A lane has one statement in flight and collects what arrives meanwhile; when the
-// statement returns, everything that waits goes out in the next one. Idle, an item is sent at once. Busy,
-// batches grow by themselves and one commit pays for all.
+// statement returns, everything that waits goes out in the next one. Idle, an item is sent at the end of this turn of the
+// event loop. Busy, batches grow by themselves and one commit pays for all.
 //
 //   submit -> waiting (bounded) -> sent -> result
 //                                   |-- definite error: each item alone, so that only the guilty one fails
@@ -46,7 +46,7 @@ interface Ticket<Item, Result> {
 
 export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
   const { send, ownerOf, patienceMs, mostWaiting = 2_000, mostPerBatch = 250, onBatch } = options;
-  const queues = new Map<string, Ticket<Item, Result>[]>();
+  let queues = new Map<string, Ticket<Item, Result>[]>();
   let waiting = 0;
   let isBusy = false;
 
@@ -59,37 +59,28 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       queue.push({ item, deadline: performance.now() + patienceMs, isInDoubt: false, resolve, reject });
       queues.set(owner, queue);
       waiting += 1;
-      if (!isBusy) drain();
+      if (!isBusy) drainSoon();
     });
   }
 
-  function drain(): void {
+  /** When all that has come in this turn of the event loop is in the queue: a statement costs as much as many items in it. */
+  function drainSoon(): void {
     isBusy = true;
-    const batch = takeInTurns();
+    setImmediate(drain);
+  }
+
+  function drain(): void {
+    const { batch, rest } = takeInTurns(queues, mostPerBatch);
+    queues = rest;
+    waiting -= batch.length;
     const onEnd = onBatch?.(itemsOf(batch));
     // It never rejects: every ticket is resolved or rejected on the way.
     settle(batch).finally(onEnd).then(goOn, goOn);
   }
 
   function goOn(): void {
-    if (waiting > 0) drain();
+    if (waiting > 0) drainSoon();
     else isBusy = false;
-  }
-
-  function takeInTurns(): Ticket<Item, Result>[] {
-    const batch: Ticket<Item, Result>[] = [];
-    while (batch.length < mostPerBatch && queues.size > 0) {
-      for (const [owner, queue] of queues) {
-        // Taken out and put back behind the others: the next batch begins with whoever waited.
-        queues.delete(owner);
-        const ticket = queue.shift();
-        if (ticket) batch.push(ticket);
-        if (queue.length > 0) queues.set(owner, queue);
-        if (batch.length === mostPerBatch) break;
-      }
-    }
-    waiting -= batch.length;
-    return batch;
   }
 
   async function settle(batch: Ticket<Item, Result>[]): Promise<void> {
@@ -124,6 +115,23 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   }
 
   return { submit, waiting: () => waiting };
+}
+
+/**
+ * One of each owner's, turn by turn. Who gets no turn any more comes first the next time. The rest is in a new map and not in
+ * the same one, which would be slow to forget what was in it: see decision 0009.
+ */
+function takeInTurns<One>(queues: Map<string, One[]>, most: number): { batch: One[]; rest: Map<string, One[]> } {
+  const batch: One[] = [];
+  const turns = [...queues];
+  let next = 0;
+  for (; next < turns.length && batch.length < most; next += 1) {
+    // No queue is empty.
+    const [owner, queue] = turns[next] as [string, One[]];
+    batch.push(queue.shift() as One);
+    if (queue.length > 0) turns.push([owner, queue]);
+  }
+  return { batch, rest: new Map(turns.slice(next)) };
 }
 
 function itemsOf<Item>(tickets: readonly { item: Item }[]): Item[] {

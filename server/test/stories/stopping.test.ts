@@ -83,11 +83,17 @@ test("a stopping server writes down the charges of callers who have gone before 
   const lines = [`x-api-key: ${wallet.live}`, "Content-Type: application/json"];
   for (const caller of callers) caller.write(rawRequest("POST /v1/search", lines, '{"query":"cats"}'));
   await until("all are upstream", () => upstream.requests.length === 3);
-  // The first capture waits for this lock, the others wait for the first.
+  // The first capture waits for this lock, and the others with it or for it.
   const lock = await db.owner.connect();
   await lock.query("begin");
-  await lock.query("select from pb.wallets where id = $1 for update", [wallet.walletId]);
-  await until("a capture waits", async () => /waiting\{lane="settlements"\} [1-9]/.test(await server.readMetrics()));
+  const locked = await lock.query<{ pid: number }>(
+    "select pg_backend_pid() as pid from pb.wallets where id = $1 for update",
+    [wallet.walletId],
+  );
+  await until("a capture waits", async () => {
+    const waiting = "select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))";
+    return (await db.owner.query(waiting, [locked.rows[0]?.pid])).rowCount === 1;
+  });
   for (const caller of callers) {
     caller.socket.destroy();
     await caller.closed;
