@@ -32,6 +32,7 @@ export function openConnections(config: Addresses, log: Log): Connections {
     name: "pennyblack ledger",
     // Three more than the ledger's lanes, for key look-ups, health and what is tallied.
     connections: ledgerConnections + 3,
+    isForSingleStatements: true,
     onIdleError,
   });
   const tenantPool = createPool({

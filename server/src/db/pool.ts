@@ -16,6 +16,8 @@ export interface PoolOptions {
   statementTimeoutMs?: number;
   /** For a library that wants its figures as the driver gives them. */
   hasPlainTypes?: boolean;
+  /** Nobody takes a connection for several statements; then each can be waited for in a cheaper way: see decision 0009. */
+  isForSingleStatements?: boolean;
   /** A pool's idle connections fail too, for instance when the database restarts; the pool replaces them. */
   onIdleError: (error: Error) => void;
 }
@@ -26,6 +28,7 @@ export interface PoolOptions {
  */
 export function createPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
+  const silenceMs = statementTimeoutMs + 1_000;
   const pool = new pg.Pool({
     ...addressOf(options.url),
     application_name: options.name,
@@ -35,7 +38,7 @@ export function createPool(options: PoolOptions): Pool {
     statement_timeout: statementTimeoutMs,
     lock_timeout: Math.min(2_000, statementTimeoutMs),
     idle_in_transaction_session_timeout: 5_000,
-    query_timeout: statementTimeoutMs + 1_000,
+    ...(options.isForSingleStatements ? {} : { query_timeout: silenceMs }),
     keepAlive: true,
     ...(options.hasPlainTypes ? {} : { types: { getTypeParser } }),
   });
@@ -43,6 +46,7 @@ export function createPool(options: PoolOptions): Pool {
   // While someone holds a connection the pool does not listen to it, and an error nobody listens to ends the process.
   // Whoever holds it learns of it anyway: its statement fails.
   pool.on("connect", (client) => client.on("error", () => undefined));
+  if (options.isForSingleStatements) pool.query = queryWithin(pool, silenceMs) as typeof pool.query;
   return pool;
 }
 
@@ -50,9 +54,38 @@ function addressOf(url: string): pg.PoolConfig {
   return spreadHosts(url).length === 1 ? { connectionString: url } : { Client: clientOfPrimary(url) };
 }
 
+type TimedStatement = pg.QueryConfig & { query_timeout?: number };
+
 /** Gives a statement a shorter wait than its pool's. The driver takes the setting; its types do not know it. */
-export function within(timeoutMs: number, statement: pg.QueryConfig): pg.QueryConfig & { query_timeout: number } {
+export function within(timeoutMs: number, statement: pg.QueryConfig): TimedStatement {
   return { ...statement, query_timeout: timeoutMs };
+}
+
+/** As the pool's own: one statement on any connection, which is given up if anything went wrong. */
+function queryWithin(pool: Pool, usualMs: number) {
+  return (statement: string | TimedStatement, values?: unknown[]): Promise<pg.QueryResult> => {
+    const timed: TimedStatement =
+      typeof statement === "string" ? { text: statement, ...(values && { values }) } : statement;
+    const { query_timeout: waitMs = usualMs, ...config } = timed;
+    return new Promise((resolve, reject) => {
+      pool.connect((refusal, client, release) => {
+        if (!client) return reject(refusal ?? new Error("there is no connection"));
+        let isOver = false;
+        const end = (failure: Error | undefined, result?: pg.QueryResult): void => {
+          if (isOver) return;
+          isOver = true;
+          clearTimeout(timer);
+          release(failure);
+          if (result) resolve(result);
+          else reject(failure ?? new Error("neither an answer nor a failure"));
+        };
+        const timer = setTimeout(() => end(new Error("the database has gone silent")), waitMs);
+        client.query(config, (failure: Error | null, result) =>
+          end(failure ?? undefined, failure ? undefined : result),
+        );
+      });
+    });
+  };
 }
 
 const bigintOid = 20;

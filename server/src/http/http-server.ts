@@ -55,8 +55,10 @@ const mostUnanswered = 16;
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl } = options;
   const app = createFastify(options, sendProblem);
-  const unfinished = new Set<Promise<unknown>>();
-  const admission = startAdmission({ ...admissionLimits, ...options.admission }, () => unfinished.size);
+  // A count, and not a set of them: see decision 0009.
+  let unfinished = 0;
+  let onAllFinished = (): void => undefined;
+  const admission = startAdmission({ ...admissionLimits, ...options.admission }, () => unfinished);
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
@@ -105,14 +107,21 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   // No connection waits for a caller who has gone, but what became of the money still has to be written down.
   app.addHook("onClose", async () => {
     admission.stop();
-    await Promise.allSettled(unfinished);
+    if (unfinished === 0) return;
+    await new Promise<void>((resolve) => {
+      onAllFinished = resolve;
+    });
   });
 
   function watch<Answer>(work: Promise<Answer>): Promise<Answer> {
-    const end = (): void => void unfinished.delete(work);
-    unfinished.add(work);
-    work.then(end, end);
+    unfinished += 1;
+    work.then(noteFinished, noteFinished);
     return work;
+  }
+
+  function noteFinished(): void {
+    unfinished -= 1;
+    if (unfinished === 0) onAllFinished();
   }
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, explainNotFound(options.routes, request)));
 
@@ -179,16 +188,16 @@ export function leaveBodiesUnread(app: FastifyInstance): void {
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 }
 
-/** The requests of a connection that have begun and are not answered. */
-const underWay = new WeakMap<Socket, Set<IncomingMessage>>();
+/** The requests of a connection that have begun and are not answered. An array, and not a set: see decision 0009. */
+const underWay = new WeakMap<Socket, IncomingMessage[]>();
 
 /** How many there are now. */
 function noteUnderWay(request: IncomingMessage, response: ServerResponse): number {
   const { socket } = request;
-  const requests = underWay.get(socket) ?? new Set();
-  underWay.set(socket, requests.add(request));
-  response.once("close", () => requests.delete(request));
-  return requests.size;
+  const requests = underWay.get(socket) ?? [];
+  if (requests.push(request) === 1) underWay.set(socket, requests);
+  response.once("close", () => requests.splice(requests.indexOf(request), 1));
+  return requests.length;
 }
 
 /** Said once in the log, however many requests the last packet held. */
@@ -252,7 +261,7 @@ function isBodyUnread(request: IncomingMessage): boolean {
 /** What is not HTTP, or comes too slowly, never reaches a route. It gets an answer in our shape all the same. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, publicUrl: string): void {
   // A request that has arrived whole is being served: this would be read as its answer, and it may yet be charged.
-  const isAwaited = [...(underWay.get(socket) ?? [])].some((request) => request.complete);
+  const isAwaited = underWay.get(socket)?.some((request) => request.complete);
   if (isAwaited || error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const requestId = randomUUIDv7();
   const problem = explainBrokenRequest(error.code);

@@ -148,8 +148,9 @@ function countInFlight({ redis: plainRedis, servers }: LimitsOptions): InFlight 
   /** Everything this server has in flight, whether Redis knows of it or not. */
   function countHere(keyId: string, change: 1 | -1): number {
     const count = (alone.get(keyId) ?? 0) + change;
-    if (count === 0) alone.delete(keyId);
-    else alone.set(keyId, count);
+    alone.set(keyId, count);
+    // Not each one as it ends: see decision 0009.
+    if (alone.size > mostKeysCounted) for (const [each, inFlight] of alone) if (inFlight === 0) alone.delete(each);
     return count;
   }
 
