@@ -22,6 +22,11 @@ const clients = 2;
 /** More than this machine can do. The ids lie ready in a table, because making them is not what is measured. */
 const mostPerSecond = 60_000;
 
+/** It counts in these, and not in parts of them. */
+export function wholeSeconds(seconds: number): number {
+  return Math.max(1, Math.round(seconds));
+}
+
 /** The same two functions with batches of the same size, from a C program that does nothing else. */
 export class Pgbench {
   readonly name: string;
@@ -59,7 +64,7 @@ export class Pgbench {
     const { postgres, workshop, perBatch } = this.#wish;
     const url = new URL(postgres.urls.ledger);
     const where = ["-h", url.hostname, "-p", url.port, "-U", url.username];
-    const how = ["-n", "-M", "prepared", "-c", String(clients), "-T", String(Math.max(1, Math.round(seconds)))];
+    const how = ["-n", "-M", "prepared", "-c", String(clients), "-T", String(wholeSeconds(seconds))];
     const which = ["-f", this.#script, "-D", `batch=${this.#nextBatch}`, "-D", `clients=${clients}`];
     const cpuBefore = readFamilyCpuMicroseconds(postgres.pid);
     const printed = await workshop.run(join(postgres.programs, "pgbench"), [

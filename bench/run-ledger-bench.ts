@@ -7,7 +7,7 @@ import { driveLedger, type LedgerRound } from "./drive-ledger.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
 import { inTurn } from "./in-turn.ts";
 import { createLedger as createNaiveLedger } from "./naive-ledger.ts";
-import { Pgbench } from "./pgbench.ts";
+import { Pgbench, wholeSeconds } from "./pgbench.ts";
 import type { BenchOptions } from "./read-options.ts";
 import { type SeededWallet, seedWallets } from "./seed-wallets.ts";
 import { connectAsOwner, type Postgres, startPostgres } from "./start-postgres.ts";
@@ -47,7 +47,7 @@ export async function runLedgerBench(workshop: Workshop, options: BenchOptions):
       owner,
       wallet,
       perBatch: Math.max(1, Math.round(sizes.searches / sizes.batches)),
-      mostSeconds: options.warmUpSeconds + options.rounds * options.seconds,
+      mostSeconds: wholeSeconds(options.warmUpSeconds) + options.rounds * wholeSeconds(options.seconds),
     });
     const contenders = [batched, pgbench, naive];
     answered += await measure(contenders, options);
