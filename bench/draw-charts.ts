@@ -97,12 +97,18 @@ function drawCpu(search: Figures, shares: Figures): string {
   return drawBars("How the server's CPU time for one search is spent", bars, parts);
 }
 
+const inShort = new Intl.NumberFormat("en", { notation: "compact" });
+
 function drawGrowth(figures: Figures): string {
   const steps = Object.entries(figures).filter(([key]) => key.startsWith("cpu_us_at_"));
   const bars = steps.map(([key, value]): Bar => {
     const [wallets = "", rows = ""] = key.match(/\d+/g) ?? [];
-    const label = `${formatNumber(Number(wallets))} wallets, ${formatNumber(Number(rows))} rows`;
-    return { label, pieces: [{ value, colour: ours }], note: `${value} us` };
+    const [some, many] = [wallets, rows].map((count) => inShort.format(Number(count)));
+    return {
+      label: `${some} wallets, ${many} rows`,
+      pieces: [{ value, colour: ours }],
+      note: `${value.toFixed(1)} us`,
+    };
   });
   return drawBars("PostgreSQL's CPU for hold and capture as the books grow", bars);
 }
