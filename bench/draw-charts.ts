@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { escape, letters, paper } from "../server/test/pictures/draw-panels.ts";
-import { formatNumber } from "./format-table.ts";
 import { titles } from "./start-servers.ts";
 
 // `npm run bench -- charts` brings docs/performance.md up to date with what the benches printed. Each print is kept as it
