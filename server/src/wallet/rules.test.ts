@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../../test/database.ts";
+import { seedWallet } from "../../test/seed-wallet.ts";
+
+// What the tables themselves refuse, whoever writes to them.
+
+const database = await createTestDatabase();
+after(() => database.drop());
+
+const legs = [
+  "capture wallet revenue",
+  "refund revenue wallet",
+  "top_up cash wallet",
+  "credit promotion wallet",
+  "reversal wallet cash",
+  "receivable receivable cash",
+  "reinstatement cash wallet",
+  "settlement wallet receivable",
+];
+
+test("an entry of the ledger is refused unless its legs and its search fit its kind", async () => {
+  const { walletId } = await seedWallet(database.owner);
+  const { rows } = await database.owner.query<{ legs: string }>(
+    `select concat_ws(' ', k, f, t) as legs from unnest(enum_range(null::pb.transfer_kind)) k,
+     unnest(enum_range(null::pb.ledger_account)) f, unnest(enum_range(null::pb.ledger_account)) t`,
+  );
+  const client = await database.owner.connect();
+  const accepted: string[] = [];
+  await client.query("begin");
+  for (const row of rows) {
+    const id = randomUUIDv7();
+    for (const [search, searchId] of Object.entries({ none: null, "its own": id, another: randomUUIDv7() })) {
+      await client.query("savepoint before");
+      const entry = [id, walletId, searchId, ...row.legs.split(" ")];
+      await client
+        .query(
+          `insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+           values ($1, $2, $3, $4, $5, $6, 1, now())`,
+          entry,
+        )
+        .then(
+          () => accepted.push(`${row.legs}, search: ${search}`),
+          (error: unknown) => assert.equal((error as { code: string }).code, "23514"),
+        );
+      await client.query("rollback to before");
+    }
+  }
+  await client.query("rollback");
+  client.release();
+  const expected = legs.flatMap((each) => {
+    if (each.startsWith("capture")) return [`${each}, search: its own`];
+    if (each.startsWith("refund")) return [`${each}, search: its own`, `${each}, search: another`];
+    return [`${each}, search: none`];
+  });
+  assert.ok(rows.length >= 8 * 5 * 5);
+  assert.deepEqual(accepted.toSorted(), expected.toSorted());
+});
+
+test("no figure of a wallet can go below zero", async () => {
+  const { walletId } = await seedWallet(database.owner);
+  for (const change of ["credited_micros = -1", "debited_micros = -1", "held_micros = -1", "held_micros = 1"]) {
+    const update = database.owner.query(`update pb.wallets set ${change} where id = $1`, [walletId]);
+    await assert.rejects(update, { code: "23514" }, change);
+  }
+});
