@@ -53,7 +53,7 @@ test("a file that fails in company is run once more alone, and the report says s
 });
 
 for (const [what, file, text] of [
-  ["a test of money", "server/wallet/b.test.ts", failsOnce],
+  ["a test of the ledger", "server/wallet/b.test.ts", failsOnce],
   ["a test that draws by chance", "tools/b.test.ts", `${failsOnce} // "fast-check"`],
 ] as const) {
   test(`${what} has no second try`, (t) => {

@@ -6,7 +6,8 @@
 //   npm test -- --name "refund"   tests whose name contains the words
 //
 // A few files may fail because the machine was busy with the others: up to three are run once more, alone, and the
-// report names them. Not where chance or money is at work: there a failure is a finding, and a second try would hide it.
+// report names them. Not in the ledger's room, nor where chance is at work: there a failure is a finding, and a second try
+// would hide it.
 
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
