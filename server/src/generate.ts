@@ -1,30 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
+import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import { type OpenapiDocument, renderReference } from "./http/render-reference.ts";
-import type { Route } from "./http/route.ts";
-import { type KeyRouteParts, keyRoutes } from "./keys/key-routes.ts";
-import { lensRoutes } from "./lenses/lens-routes.ts";
-import type { LensFolder } from "./lenses/lenses.ts";
-import { autoTopUpRoutes } from "./payments/auto-top-up-routes.ts";
-import { type TopUpRouteParts, topUpRoutes } from "./payments/top-up-routes.ts";
-import { webhookRoute } from "./payments/webhook-route.ts";
-import { type ProblemCode, problemCodes, problemRow } from "./problems.ts";
-import type { SearchParts } from "./search/search.ts";
-import { searchRoutes } from "./search/search-routes.ts";
+import { version } from "./lib/version.ts";
+import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.ts";
 import { renderMetricsPage } from "./telemetry/metric-table.ts";
-import { summaryRoutes } from "./usage/summary-routes.ts";
-import { type UsageRouteParts, usageRoutes } from "./usage/usage-routes.ts";
-import { version } from "./version.ts";
-import { alertRoutes } from "./wallet/alert-routes.ts";
-import { searchListRoutes } from "./wallet/search-list-routes.ts";
-import { type WalletRouteParts, walletRoutes } from "./wallet/wallet-routes.ts";
-import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
-import { type WebhookRouteParts, webhookRoutes } from "./webhooks/webhook-routes.ts";
 
-// `npm run generate` writes openapi.json, docs/reference.md and docs/problems/*.md from the routes and the table of
-// problems, docs/metrics.md from the table of metrics, and docs/changelog.md from CHANGELOG.md.
-// With --check it writes nothing and fails if they are stale.
+// `npm run generate` writes openapi.json and docs/reference.md from the routes, docs/problems from problems.ts,
+// docs/metrics.md from metric-table.ts, docs/changelog.md from CHANGELOG.md, and server/sql/VERSION. With --check it fails
+// if any is stale.
 
 const root = new URL("../../", import.meta.url);
 const description = openapi();
@@ -34,6 +21,7 @@ const files = new Map<string, string>([
   ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
+  ["server/sql/VERSION", schemaVersion()],
 ]);
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
 
@@ -41,42 +29,22 @@ if (process.argv.includes("--check")) check();
 else write();
 
 function openapi(): string {
-  // Described, never called: the parts behind the routes are not needed.
-  const nothing = {} as LensFolder &
-    SearchParts &
-    WalletRouteParts &
-    KeyRouteParts &
-    UsageRouteParts &
-    WebhookRouteParts &
-    TopUpRouteParts;
-  const routes: Route[] = [
-    ...searchRoutes(nothing),
-    ...lensRoutes(nothing, ""),
-    ...walletRoutes(nothing),
-    ...keyRoutes(nothing),
-    ...searchListRoutes(nothing),
-    ...usageRoutes(nothing),
-    ...summaryRoutes(nothing),
-    ...alertRoutes(nothing),
-    ...webhookRoutes(nothing),
-    ...deliveryRoutes(nothing),
-    ...topUpRoutes(nothing),
-    ...autoTopUpRoutes(nothing),
-    webhookRoute(nothing),
-    ...publicRoutes({ publicUrl: "", securityContact: undefined, hasDocs: false, readOpenapi: () => Buffer.alloc(0) }),
-  ];
+  // The routes are only described, never called, so they need no dependencies.
+  const dependencies = { search: {}, lenses: {}, publicUrl: "", management: {} } as ApiDependencies;
+  const site = { publicUrl: "", securityContact: undefined, hasDocs: false, readOpenapi: () => Buffer.alloc(0) };
+  const routes = [...apiRoutes(dependencies), ...publicRoutes(site)];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;
 }
 
 function problemMarkdown(code: ProblemCode): string {
   const { status, title, retryable, page } = problemRow(code);
   return [
-    "<!-- Generated from server/src/problems.ts by `npm run generate`. -->",
+    "<!-- Generated from server/src/problems/problems.ts by `npm run generate`. -->",
     `# ${title}`,
     `\`${status} ${code}\``,
     page,
-    `- **Charged:** nothing. An error never costs anything.`,
-    `- **Retry:** ${retryable ? "yes, the same request can succeed later." : "no, the same request fails again."}`,
+    `- **Charged:** no. Errors are never charged.`,
+    `- **Retry:** ${retryable ? "yes. The same request can succeed later." : "no. The same request will fail again."}`,
     `\`\`\`json\n${JSON.stringify(exampleOf(code), null, 2)}\n\`\`\``,
     "",
   ].join("\n\n");
@@ -88,15 +56,25 @@ function problemIndex(): string {
     return `| ${status} | [\`${code}\`](problems/${code}.md) | ${title} | ${retryable ? "yes" : "no"} |`;
   });
   return [
-    "<!-- Generated from server/src/problems.ts by `npm run generate`. -->",
+    "<!-- Generated from server/src/problems/problems.ts by `npm run generate`. -->",
     "# Problems",
-    "Every refusal has one of these codes, and charges nothing. [Errors and retries](errors.md) says what to do with them.",
-    ["| Status | Code | Means | Retry |", "| --- | --- | --- | --- |", ...rows].join("\n"),
+    "Every error has one of these codes. Errors are never charged. See [Errors and retries](errors.md) for how to handle them.",
+    ["| Status | Code | Meaning | Retry |", "| --- | --- | --- | --- |", ...rows].join("\n"),
     "",
   ].join("\n\n");
 }
 
-/** The changelog's links begin at the root of the repository, those of the site in docs/. */
+/** Raises the committed version by one if the migrations or server/sql differ from the committed ones. */
+function schemaVersion(): string {
+  const checksum = checksumOfSchema();
+  const current = parseVersion(readOrEmpty("server/sql/VERSION"));
+  if (current.checksum === checksum) return `${current.version} ${checksum}\n`;
+  const show = ["-c", "safe.directory=*", "show", "HEAD:server/sql/VERSION"];
+  const committed = parseVersion(execFileSync("git", show, { cwd: root, encoding: "utf8" }));
+  return `${committed.version + 1} ${checksum}\n`;
+}
+
+/** Links in CHANGELOG.md are relative to the repository, those of the site to docs/. */
 function changelog(): string {
   const text = readFileSync(new URL("CHANGELOG.md", root), "utf8");
   return `<!-- Generated from CHANGELOG.md by \`npm run generate\`. -->\n\n${text.replaceAll("](docs/", "](")}`;
@@ -117,15 +95,15 @@ function check(): void {
 function write(): void {
   mkdirSync(new URL("docs/problems/", root), { recursive: true });
   for (const name of existingPages()) if (!files.has(name)) rmSync(new URL(name, root));
-  for (const [name, text] of files) writeFileSync(new URL(name, root), text);
+  // Renamed into place, so that readers never see a partial file.
+  for (const [name, text] of files) {
+    writeFileSync(new URL(`${name}.new`, root), text);
+    renameSync(new URL(`${name}.new`, root), new URL(name, root));
+  }
   process.stdout.write(`Wrote ${files.size} files.\n`);
 }
 
 function readOrEmpty(name: string): string {
-  try {
-    return readFileSync(new URL(name, root), "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
-    throw error;
-  }
+  const url = new URL(name, root);
+  return existsSync(url) ? readFileSync(url, "utf8") : "";
 }

@@ -1,7 +1,7 @@
 import { get } from "node:http";
-import { readConfig } from "./config.ts";
+import { readConfig } from "./config/config.ts";
 
-// Exits 0 if the server or the worker in this container is ready, else 1. The image has no curl and needs none.
+// Exits 0 if the server or worker in this container is ready, otherwise 1. The image has no curl.
 
 const { opsHost, opsPort } = readConfig(["opsHost", "opsPort"]);
 const host = ["0.0.0.0", "::"].includes(opsHost) ? "localhost" : opsHost;

@@ -1,22 +1,21 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type App, createApp } from "./app.ts";
-import { ConfigFaults, readConfig, serverSettings } from "./config.ts";
+import { createApp } from "./app.ts";
+import { ConfigFaults, readConfig, serverSettings } from "./config/config.ts";
 import { LensFaults } from "./lenses/lenses.ts";
 import { createLog } from "./telemetry/log.ts";
 
-// The process: read the configuration, refuse a database that is not ours to serve, listen, and on SIGTERM stop
-// without failing a request:
-//   1. /readyz says no and answers close their connections, while everything is still served, for PENNYBLACK_DRAIN_MS;
-//   2. no new connections, late requests get 503;
-//   3. searches in flight end, captures included; then the process does.
+// Server process: reads the configuration, checks the database and listens. On SIGTERM it stops without failing requests:
+//   1. for PENNYBLACK_DRAIN_MS, /readyz fails and responses close their connections, but all requests are still served;
+//   2. new connections are not accepted, and late requests get 503;
+//   3. searches in flight finish, including their captures, and the process exits.
 
-const config = readConfigOrExit();
+const config = orExit(() => readConfig(serverSettings));
 const log = createLog(config.logLevel);
-const app = createAppOrExit();
+const app = orExit(() => createApp(config, log));
 
-const refusal = await app.checkDatabase();
-if (refusal) {
-  process.stderr.write(`${refusal}\n`);
+const databaseFault = await app.checkDatabase();
+if (databaseFault) {
+  process.stderr.write(`${databaseFault}\n`);
   process.exit(1);
 }
 
@@ -24,7 +23,7 @@ await app.ops.listen({ host: config.opsHost, port: config.opsPort });
 await app.http.listen({ host: config.host, port: config.port });
 log.info({ addresses: app.http.addresses(), ops: app.ops.addresses() }, "listening");
 
-// Node would print the error with all that it carries, which may be a query. What is left after it cannot be trusted.
+// Node would print the error with all its properties, which can include a query. The process state is unknown, so exit.
 process.on("uncaughtException", (err) => {
   log.fatal({ err }, "crashed");
   process.exit(1);
@@ -38,7 +37,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     if (isStopping) return;
     isStopping = true;
     stop(signal).catch((err: unknown) => {
-      log.error({ err }, "could not stop cleanly");
+      log.error({ err }, "shutdown failed");
       process.exit(1);
     });
   });
@@ -54,21 +53,11 @@ async function stop(signal: string): Promise<void> {
   log.flush(() => process.exit(0));
 }
 
-function createAppOrExit(): App {
+function orExit<Result>(create: () => Result): Result {
   try {
-    return createApp(config, log);
+    return create();
   } catch (error) {
-    if (!(error instanceof LensFaults)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(1);
-  }
-}
-
-function readConfigOrExit(): ReturnType<typeof readConfig<(typeof serverSettings)[number]>> {
-  try {
-    return readConfig(serverSettings);
-  } catch (error) {
-    if (!(error instanceof ConfigFaults)) throw error;
+    if (!(error instanceof ConfigFaults || error instanceof LensFaults)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }

@@ -4,25 +4,25 @@ import type { Role } from "./members.ts";
 
 export interface Invitation {
   id: string;
-  /** Goes into the e-mail and is kept nowhere: whoever has it can read mail at that address. */
+  /** Sent by email and not stored. It proves that its holder receives mail at the address. */
   token: string;
   expiresAt: Date;
 }
 
-/** Invites an address, in place of an open invitation to it. Undefined if there is no such account. */
+/** Replaces any open invitation to the same address. Undefined if the account does not exist. */
 export async function invite(
   db: Queryable,
-  wanted: { accountId: string; email: string; role: Role },
+  options: { accountId: string; email: string; role: Role },
 ): Promise<Invitation | undefined> {
   const token = mintToken();
   const { rows } = await db.query<{ id: string | null; expires_at: Date }>("select * from pb.invite($1, $2, $3, $4)", [
-    wanted.accountId,
-    wanted.email,
-    wanted.role,
+    options.accountId,
+    options.email,
+    options.role,
     digestToken(token),
   ]);
-  const [made] = rows;
-  return made?.id ? { id: made.id, token, expiresAt: made.expires_at } : undefined;
+  const [created] = rows;
+  return created?.id ? { id: created.id, token, expiresAt: created.expires_at } : undefined;
 }
 
 export interface Joined {
@@ -32,16 +32,16 @@ export interface Joined {
 }
 
 /**
- * Makes the invited address a member, once. Someone who is a member already keeps the role they have. Undefined if the
- * token is unknown, was used or is too old: we do not say which.
+ * Adds the invited address as a member. An existing member keeps their role. Undefined if the token is unknown, used or
+ * expired.
  */
 export async function acceptInvitation(
   db: Queryable,
-  given: { token: string; name: string },
+  acceptance: { token: string; name: string },
 ): Promise<Joined | undefined> {
   const { rows } = await db.query<Joined>(
     `select account_id as "accountId", person_id as "personId", role from pb.accept_invitation($1, $2)`,
-    [digestToken(given.token), given.name],
+    [digestToken(acceptance.token), acceptance.name],
   );
   return rows[0];
 }

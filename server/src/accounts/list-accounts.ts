@@ -1,5 +1,5 @@
 import type { Queryable } from "../db/pool.ts";
-import { readWalletsOf, type WalletOfAccount } from "../wallet/wallet.ts";
+import { readAccountWallets, type WalletOfAccount } from "../wallet/wallet.ts";
 
 export interface AccountView {
   id: string;
@@ -10,10 +10,10 @@ export interface AccountView {
   wallets: WalletOfAccount[];
 }
 
-/** The newest first; with an address, only those that this person is a member of. */
+/** Newest first. With an address, only accounts that this person is a member of. */
 export async function listAccounts(
   db: Queryable,
-  { email, most }: { email?: string | undefined; most: number },
+  { email, limit }: { email?: string | undefined; limit: number },
 ): Promise<AccountView[]> {
   const { rows } = await db.query<Omit<AccountView, "wallets">>(
     `select a.id, a.name, a.created_at as "createdAt", a.deleted_at as "deletedAt", array(
@@ -25,9 +25,9 @@ export async function listAccounts(
        select m.account_id from pb.members m join pb.people p on p.id = m.person_id where p.email = $1
      )
      order by a.created_at desc, a.id limit $2`,
-    [email ?? null, most],
+    [email ?? null, limit],
   );
-  const wallets = await readWalletsOf(
+  const wallets = await readAccountWallets(
     db,
     rows.map((row) => row.id),
   );

@@ -1,7 +1,7 @@
 import { DatabaseError } from "pg";
 import type { Queryable } from "../db/pool.ts";
 
-/** An owner does everything, a developer keys and money, a viewer reads. */
+/** Owners do everything, developers manage keys and money, viewers read. */
 export const roles = ["owner", "developer", "viewer"] as const;
 export type Role = (typeof roles)[number];
 
@@ -39,15 +39,15 @@ export function removeMember(db: Queryable, member: { accountId: string; personI
 
 async function changeMember(db: Queryable, values: readonly unknown[]): Promise<MemberChange> {
   const change = db.query<{ outcome: MemberChange }>("select pb.change_member($1, $2, $3) as outcome", [...values]);
-  return keepingAnOwner(change.then(({ rows }) => rows[0]?.outcome ?? "not_found"));
+  return catchLastOwner(change.then(({ rows }) => rows[0]?.outcome ?? "not_found"));
 }
 
-/** The database looks at the owners who are left when the statement commits; for a statement of its own that is its end. */
-export async function keepingAnOwner<Outcome>(change: Promise<Outcome>): Promise<Outcome | "last_owner"> {
+/** Maps the deferred constraint, which the database checks at commit. The change must run in its own transaction. */
+export async function catchLastOwner<Outcome>(change: Promise<Outcome>): Promise<Outcome | "last_owner"> {
   try {
     return await change;
   } catch (error) {
-    if (error instanceof DatabaseError && error.constraint === "an_owner_remains") return "last_owner";
+    if (error instanceof DatabaseError && error.constraint === "account_has_owner") return "last_owner";
     throw error;
   }
 }

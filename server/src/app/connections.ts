@@ -1,21 +1,21 @@
 import { Redis } from "ioredis";
-import type { Config } from "./config.ts";
-import { findMigrationFault } from "./db/migrate.ts";
-import { createPool, type Pool } from "./db/pool.ts";
-import { refuseRole } from "./db/roles.ts";
-import type { Log } from "./telemetry/log.ts";
-import { ledgerConnections } from "./wallet/wallet.ts";
+import type { Config } from "../config/config.ts";
+import { findSchemaFault } from "../db/migrate.ts";
+import { createPool, type Pool } from "../db/pool.ts";
+import { findRoleFault } from "../db/roles.ts";
+import type { Log } from "../telemetry/log.ts";
+import { ledgerConnections } from "../wallet/wallet.ts";
 
-/** The databases of a server: one pool for each role it may take, and the limits' Redis. */
+/** The database connections of a server: one pool per database role, and Redis for the request limits. */
 export interface Connections {
   ledgerPool: Pool;
   tenantPool: Pool;
-  /** None where the operator has not given its address. */
+  /** Undefined if its URL is not configured. */
   operatorPool: Pool | undefined;
-  /** None where there is no console. */
+  /** Undefined if the console is disabled. */
   peoplePool: Pool | undefined;
   redis: Redis | undefined;
-  /** Why the database may not be served from, or nothing if it may. */
+  /** Why this server must not use the database, or undefined if it may. */
   check(when: "starting" | "running"): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -26,11 +26,11 @@ type Addresses = Pick<
 >;
 
 export function openConnections(config: Addresses, log: Log): Connections {
-  const onIdleError = (err: Error): void => log.warn({ err }, "an idle database connection failed");
+  const onIdleError = (err: Error): void => log.warn({ err }, "idle database connection failed");
   const ledgerPool = createPool({
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
-    // Three more than the ledger's lanes, for key look-ups, health and what is tallied.
+    // One per ledger lane, and three for key look-ups, health checks and tallies.
     connections: ledgerConnections + 3,
     isForSingleStatements: true,
     onIdleError,
@@ -55,11 +55,11 @@ export function openConnections(config: Addresses, log: Log): Connections {
     peoplePool,
     redis,
     async check(when) {
-      const fault = await findMigrationFault(ledgerPool, when);
+      const fault = await findSchemaFault(ledgerPool, when);
       if (fault) return fault;
       for (const pool of pools) {
-        const refusal = await refuseRole(pool).catch(() => "it cannot connect");
-        if (refusal) return `The server must not connect as this role: ${refusal}.`;
+        const roleFault = await findRoleFault(pool).catch(() => "it cannot connect");
+        if (roleFault) return `The server must not connect as this role: ${roleFault}.`;
       }
       return undefined;
     },
@@ -70,7 +70,7 @@ export function openConnections(config: Addresses, log: Log): Connections {
   };
 }
 
-/** Losing Redis costs precision, never a search: short timeouts, nothing queued, the limits have a local fallback. */
+/** Without Redis, limits are less precise but no search fails: short timeouts, no offline queue, and a local fallback. */
 function connectRedis(url: string, log: Log): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -80,13 +80,13 @@ function connectRedis(url: string, log: Log): Redis {
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
   });
-  let isAway = false;
+  let isUnavailable = false;
   redis.on("error", (err: Error) => {
-    if (!isAway) log.warn({ err }, "Redis is away; limits are counted by this server alone");
-    isAway = true;
+    if (!isUnavailable) log.warn({ err }, "redis unavailable, using per-process limits");
+    isUnavailable = true;
   });
   redis.on("ready", () => {
-    isAway = false;
+    isUnavailable = false;
   });
   return redis;
 }

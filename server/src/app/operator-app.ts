@@ -1,35 +1,35 @@
-import { listAccounts } from "./accounts/accounts.ts";
-import type { Pool } from "./db/pool.ts";
-import type { OperatorRoute } from "./http/ops-server.ts";
-import { type OperatorParts, operatorRoutes } from "./operator/operator-routes.ts";
-import { type WatchedDatabase, watchRoutes } from "./operator/watch-routes.ts";
-import type { Router } from "./search/routing.ts";
-import type { ProcessFigures } from "./telemetry/process-figures.ts";
-import { readMargin, readUpstreamHours } from "./usage/usage.ts";
-import { findEntries, type Ledger, listWallets, readReconciliation } from "./wallet/wallet.ts";
+import { listAccounts } from "../accounts/accounts.ts";
+import type { Pool } from "../db/pool.ts";
+import type { OperatorRoute } from "../http/ops-server.ts";
+import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
+import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
+import type { Router } from "../search/routing.ts";
+import type { ProcessFigures } from "../telemetry/process-figures.ts";
+import { readMargin, readUpstreamHours } from "../usage/usage.ts";
+import { findEntries, type Ledger, listWallets, readReconciliation } from "../wallet/wallet.ts";
 
-/** What stands under /operator/: what this server knows, and, where operators have a database, what all of them know. */
-export function roomsOfOperators(parts: {
+/** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
+export function createOperatorRoutes(dependencies: {
   operatorPool: Pool | undefined;
   router: Router;
   ledger: Ledger;
   figures: ProcessFigures;
 }): OperatorRoute[] {
-  const { operatorPool, router, ledger, figures } = parts;
+  const { operatorPool, router, ledger, figures } = dependencies;
   const watching = watchRoutes({
     reportUpstreams: () => router.report(),
     readProcess: figures.read,
     waiting: () => ledger.waiting(),
     db: operatorPool && watchedDatabase(operatorPool),
   });
-  return [...watching, ...(operatorPool ? operatorRoutes(operatorParts(operatorPool)) : [])];
+  return [...watching, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
 }
 
-function operatorParts(db: Pool): OperatorParts {
+function operatorDependencies(db: Pool): OperatorDependencies {
   return {
     db,
-    listWallets: (wanted) => listWallets(db, wanted),
-    listAccounts: (wanted) => listAccounts(db, wanted),
+    listWallets: (query) => listWallets(db, query),
+    listAccounts: (query) => listAccounts(db, query),
     findEntries: (requestId) => findEntries(db, requestId),
     readReconciliation: () => readReconciliation(db),
     readMargin: (days) => readMargin(db, days),

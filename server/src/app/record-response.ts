@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { OutcomeUnknown } from "./db/lane.ts";
-import { problemOf } from "./http/http-server.ts";
-import { NoAnswer } from "./http/no-answer.ts";
-import { modeOf } from "./search/search-routes.ts";
-import type { Metrics } from "./telemetry/metrics.ts";
+import { OutcomeUnknown } from "../db/lane.ts";
+import { problemOf } from "../http/http-server.ts";
+import { NoResponse } from "../http/no-response.ts";
+import { modeOf } from "../search/search-routes.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 
-/** After each answer: a line and a count. Neither knows of bodies. */
-export function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+/** Logs and counts each response, without its body. */
+export function recordResponse(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const problem = problemOf(request);
   const charge = String(reply.getHeader("wallet-charge") ?? "");
   const outcome = problem?.code ?? "ok";
@@ -18,18 +18,18 @@ export function noteAnswer(metrics: Metrics, request: FastifyRequest, reply: Fas
     ms: Math.round(reply.elapsedTime),
     charge,
   };
-  // There are many of them exactly when there is no time for them; the metrics count each.
+  // Not logged, to keep rejections cheap under overload. The metrics count them.
   if (problem?.code === "overloaded" && problem.cause === undefined) return;
-  if (problem && problem.status >= 500) request.log.warn({ ...line, err: problem.cause }, "failed");
-  else request.log.info(line, "answered");
+  if (problem && problem.status >= 500) request.log.warn({ ...line, err: problem.cause }, "request failed");
+  else request.log.info(line, "request completed");
 }
 
-/** The caller has gone, or what became of its money could not be learned. */
-export function noteNoAnswer(metrics: Metrics, request: FastifyRequest, reply: FastifyReply, err: unknown): void {
-  const isUnknown = err instanceof NoAnswer && err.cause instanceof OutcomeUnknown;
+/** The caller disconnected, or it is unknown whether the caller was charged. */
+export function recordNoResponse(metrics: Metrics, request: FastifyRequest, reply: FastifyReply, err: unknown): void {
+  const isUnknown = err instanceof NoResponse && err.cause instanceof OutcomeUnknown;
   const outcome = isUnknown ? "outcome_unknown" : "caller_left";
   countSearch(metrics, request, reply, outcome);
-  request.log.info({ err, outcome }, "closed without an answer");
+  request.log.info({ err, outcome }, "connection closed without a response");
 }
 
 function countSearch(metrics: Metrics, request: FastifyRequest, reply: FastifyReply, outcome: string): void {
@@ -38,7 +38,7 @@ function countSearch(metrics: Metrics, request: FastifyRequest, reply: FastifyRe
   const mode = modeOf(request);
   metrics.countSearch({
     outcome,
-    mode: mode === "live" || mode === "test" ? mode : "nobody",
+    mode: mode === "live" || mode === "test" ? mode : "unauthenticated",
     seconds: reply.elapsedTime / 1_000,
   });
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ConfigFaults, readConfig, serverSettings, workerSettings } from "./config.ts";
 
 const secret = Buffer.alloc(32, 1).toString("base64");
-const whole = {
+const minimal = {
   DATABASE_URL: "postgres://ledger@db/pb",
   PENNYBLACK_TENANT_DATABASE_URL: "postgresql://tenant@db/pb",
   PENNYBLACK_SECRET: secret,
@@ -20,17 +20,17 @@ function faultsOf(environment: Record<string, string>): readonly string[] {
   }
 }
 
-test("four settings are enough, and everything else has a default", () => {
-  const config = readConfig(serverSettings, whole);
+test("only four settings are required", () => {
+  const config = readConfig(serverSettings, minimal);
   assert.equal(config.port, 8080);
   assert.equal(config.opsHost, "127.0.0.1");
   assert.equal(config.redisUrl, undefined);
   assert.ok(Object.isFrozen(config));
 });
 
-test("all faults are told at once", () => {
+test("reports all faults at once", () => {
   const faults = faultsOf({
-    ...whole,
+    ...minimal,
     PORT: "eighty",
     PENNYBLACK_SECRET: "short",
     PENNYBLACK_TYPO: "x",
@@ -40,26 +40,29 @@ test("all faults are told at once", () => {
   assert.equal(faultsOf({}).length, 4);
 });
 
-test("a value that is out of bounds is refused, whatever Number would make of it", () => {
+test("rejects numbers out of range or in another notation", () => {
   for (const port of ["-1", "65536", "1e3", "80.5", "0x50", "8080 8081", "Infinity"]) {
-    assert.match(faultsOf({ ...whole, PORT: port })[0] ?? "none", /^PORT must be an integer from 0 to 65535$/, port);
+    assert.match(faultsOf({ ...minimal, PORT: port })[0] ?? "none", /^PORT must be an integer from 0 to 65535$/, port);
   }
-  assert.deepEqual(faultsOf({ ...whole, PORT: " 9000 " }), []);
+  assert.deepEqual(faultsOf({ ...minimal, PORT: " 9000 " }), []);
 });
 
-test("a database has one host or several, and no empty place among them", () => {
+test("a database URL has one or more hosts, none of them empty", () => {
   for (const hosts of ["db1,db2", "db1:5432,db2:5433", "[::1]:5432,127.0.0.1"])
-    assert.deepEqual(faultsOf({ ...whole, DATABASE_URL: `postgres://ledger:a%40b@${hosts}/pb` }), [], hosts);
+    assert.deepEqual(faultsOf({ ...minimal, DATABASE_URL: `postgres://ledger:a%40b@${hosts}/pb` }), [], hosts);
   for (const hosts of ["db1,", ",db1", "db1:,db2:port"])
-    assert.match(faultsOf({ ...whole, DATABASE_URL: `postgres://ledger@${hosts}/pb` })[0] ?? "none", /^DATABASE_URL /);
-  assert.match(faultsOf({ ...whole, DATABASE_URL: "mysql://db1,db2/pb" })[0] ?? "none", /must be a URL that begins/);
+    assert.match(
+      faultsOf({ ...minimal, DATABASE_URL: `postgres://ledger@${hosts}/pb` })[0] ?? "none",
+      /^DATABASE_URL /,
+    );
+  assert.match(faultsOf({ ...minimal, DATABASE_URL: "mysql://db1,db2/pb" })[0] ?? "none", /must be a URL that starts/);
 });
 
-test("payments are off, or on with a key, and what top-ups may be is checked", () => {
-  const off = readConfig(serverSettings, whole);
+test("the Stripe key enables payments, and the limits of top-ups are checked", () => {
+  const off = readConfig(serverSettings, minimal);
   assert.deepEqual([off.stripeSecretKey, off.stripeWebhookSecrets], [undefined, []]);
   assert.deepEqual([off.topUpMin, off.topUpMax], [5_000_000n, 1_000_000_000n]);
-  const key = { ...whole, PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_12345678" };
+  const key = { ...minimal, PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_12345678" };
   const on = readConfig(serverSettings, { ...key, PENNYBLACK_STRIPE_WEBHOOK_SECRET: "whsec_first, whsec_second" });
   assert.deepEqual(on.stripeWebhookSecrets, ["whsec_first", "whsec_second"]);
   for (const [name, value] of [
@@ -73,26 +76,26 @@ test("payments are off, or on with a key, and what top-ups may be is checked", (
   ] as const) {
     const faults = faultsOf({ ...key, [name]: value });
     assert.equal(faults.length, 1, `${name} ${value}`);
-    assert.ok(!faults[0]?.includes(value), "a fault never repeats a value");
+    assert.ok(!faults[0]?.includes(value), "a fault never contains the value");
   }
   for (const name of ["PENNYBLACK_STRIPE_WEBHOOK_SECRET", "PENNYBLACK_STRIPE_URL"]) {
-    assert.match(faultsOf({ ...whole, [name]: "https://stripe.test" })[0] ?? "none", /does nothing without/);
+    assert.match(faultsOf({ ...minimal, [name]: "https://stripe.test" })[0] ?? "none", /has no effect without/);
   }
 });
 
-test("an unknown setting of ours is refused, and foreign variables are left alone", () => {
-  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_SERCET: "x" }), ["PENNYBLACK_SERCET is not a setting"]);
-  assert.deepEqual(faultsOf({ ...whole, PATH: "/bin", POSTGRES_URL: "x", PENNYBLACK_TEST_REDIS_URL: "x" }), []);
-  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_API_KEY: "x", PENNYBLACK_URL: "http://localhost:8080" }), []);
+test("rejects unknown PENNYBLACK_ settings and ignores other variables", () => {
+  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_SERCET: "x" }), ["PENNYBLACK_SERCET is not a known setting"]);
+  assert.deepEqual(faultsOf({ ...minimal, PATH: "/bin", POSTGRES_URL: "x", PENNYBLACK_TEST_REDIS_URL: "x" }), []);
+  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_API_KEY: "x", PENNYBLACK_URL: "http://localhost:8080" }), []);
 });
 
-test("a setting of the worker or of the admin command may stand in the server's environment, and the other way round", () => {
-  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" }), []);
+test("accepts settings of the worker and the admin command in the server's environment, and vice versa", () => {
+  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" }), []);
   const owner = { PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" };
-  assert.doesNotThrow(() => readConfig(workerSettings, { ...whole, ...owner }));
+  assert.doesNotThrow(() => readConfig(workerSettings, { ...minimal, ...owner }));
 });
 
-test("a fault never repeats the value", () => {
+test("a fault never contains the value", () => {
   const marker = "hunter2";
   const faults = faultsOf({
     DATABASE_URL: marker,
@@ -108,34 +111,34 @@ test("a fault never repeats the value", () => {
   assert.ok(!faults.join().includes(marker));
 });
 
-test("an upstream is switched on by its key, or by its URL where it has no usual place", () => {
+test("an upstream is enabled by its key, or by its URL if it has no default URL", () => {
   const namesOf = (settings: Record<string, string>) =>
     readConfig(["upstreams"], settings).upstreams.map(({ name }) => name);
   assert.deepEqual(namesOf({}), []);
   assert.deepEqual(namesOf({ PENNYBLACK_SEARXNG_URL: "http://searx:8888/" }), ["searxng"]);
   const both = { PENNYBLACK_BRAVE_KEY: "secret", PENNYBLACK_SEARXNG_URL: "http://searx:8888" };
-  assert.deepEqual(namesOf(both), ["searxng", "brave"], "the cheapest first");
+  assert.deepEqual(namesOf(both), ["searxng", "brave"], "cheapest first");
   assert.deepEqual(namesOf({ ...both, PENNYBLACK_UPSTREAMS: "brave, searxng" }), ["brave", "searxng"]);
   assert.deepEqual(namesOf({ ...both, PENNYBLACK_UPSTREAMS: "brave" }), ["brave"]);
 });
 
-test("an order that names nobody, or somebody twice, is a fault, and so is a setting that does nothing", () => {
-  const faultsWith = (settings: Record<string, string>) => faultsOf({ ...whole, ...settings });
-  const rule = "PENNYBLACK_UPSTREAMS must name providers that have their settings (brave), each once";
+test("rejects an order with unconfigured or repeated providers, and settings without effect", () => {
+  const faultsWith = (settings: Record<string, string>) => faultsOf({ ...minimal, ...settings });
+  const rule = "PENNYBLACK_UPSTREAMS must list configured providers (brave), each once";
   assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_UPSTREAMS: "searxng" }), [rule]);
   assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_UPSTREAMS: "brave,brave" }), [rule]);
   assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_URL: "http://proxy" }), [
-    "PENNYBLACK_BRAVE_URL does nothing without PENNYBLACK_BRAVE_KEY",
+    "PENNYBLACK_BRAVE_URL has no effect without PENNYBLACK_BRAVE_KEY",
   ]);
   assert.match(faultsWith({ PENNYBLACK_BRAVE_KEY: "clé" })[0] ?? "", /^PENNYBLACK_BRAVE_KEY must be printable ASCII$/);
   assert.match(
     faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_BRAVE_URL: "proxy" })[0] ?? "",
     /^PENNYBLACK_BRAVE_URL must be a URL/,
   );
-  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_TOKEN: "x" }), ["PENNYBLACK_BRAVE_TOKEN is not a setting"]);
+  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_TOKEN: "x" }), ["PENNYBLACK_BRAVE_TOKEN is not a known setting"]);
 });
 
-test("an operator has a name and a token that cannot be guessed", () => {
+test("an operator needs a unique name and a token of at least 32 characters", () => {
   const token = "t".repeat(32);
   const { operators } = readConfig(["operators"], { PENNYBLACK_OPERATORS: `alice:${token}, bob@example.org:${token}` });
   assert.deepEqual(
@@ -143,13 +146,13 @@ test("an operator has a name and a token that cannot be guessed", () => {
     ["alice", "bob@example.org"],
   );
   for (const text of ["alice", "alice:short", `alice:${token},alice:${token}`, `:${token}`]) {
-    assert.equal(faultsOf({ ...whole, PENNYBLACK_OPERATORS: text }).length, 1, text);
+    assert.equal(faultsOf({ ...minimal, PENNYBLACK_OPERATORS: text }).length, 1, text);
   }
 });
 
-test("peppers are read highest version first, and none twice", () => {
+test("sorts peppers by descending version and rejects duplicates", () => {
   const { keyPeppers } = readConfig(serverSettings, {
-    ...whole,
+    ...minimal,
     PENNYBLACK_KEY_PEPPERS: `1:${secret}, 12:${secret},2:${secret}`,
   });
   assert.deepEqual(
@@ -157,12 +160,12 @@ test("peppers are read highest version first, and none twice", () => {
     [12, 2, 1],
   );
   for (const text of [`1:${secret},1:${secret}`, secret, `0:${secret}`, "1:", `1:${secret},`, "1:c2hvcnQ="]) {
-    assert.equal(faultsOf({ ...whole, PENNYBLACK_KEY_PEPPERS: text }).length, 1, text);
+    assert.equal(faultsOf({ ...minimal, PENNYBLACK_KEY_PEPPERS: text }).length, 1, text);
   }
 });
 
-test("addresses of our own are http or https, without credentials, query or fragment, and lose a trailing slash", () => {
-  const read = (url: string) => readConfig(serverSettings, { ...whole, PENNYBLACK_PUBLIC_URL: url }).publicUrl;
+test("our own URLs are http or https without credentials, query or fragment, and lose a trailing slash", () => {
+  const read = (url: string) => readConfig(serverSettings, { ...minimal, PENNYBLACK_PUBLIC_URL: url }).publicUrl;
   assert.equal(read("https://search.test/"), "https://search.test");
   assert.equal(read("https://search.test/api/"), "https://search.test/api");
   for (const url of [
@@ -173,12 +176,12 @@ test("addresses of our own are http or https, without credentials, query or frag
     "https://x/#a",
     "javascript:alert(1)",
   ]) {
-    assert.equal(faultsOf({ ...whole, PENNYBLACK_PUBLIC_URL: url }).length, 1, url);
+    assert.equal(faultsOf({ ...minimal, PENNYBLACK_PUBLIC_URL: url }).length, 1, url);
   }
 });
 
-test("trusted proxies are addresses or networks", () => {
-  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1,2001:db8::/32" }), []);
+test("trusted proxies are IP addresses or networks", () => {
+  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1,2001:db8::/32" }), []);
   for (const text of [
     "10.0.0.0/33",
     "10.0.0.0/",
@@ -189,26 +192,26 @@ test("trusted proxies are addresses or networks", () => {
     "::/129",
     "10.0.0.1,",
   ]) {
-    assert.equal(faultsOf({ ...whole, PENNYBLACK_TRUSTED_PROXIES: text }).length, 1, text);
+    assert.equal(faultsOf({ ...minimal, PENNYBLACK_TRUSTED_PROXIES: text }).length, 1, text);
   }
 });
 
-test("the security contact is a mailto: or https: address", () => {
-  assert.deepEqual(faultsOf({ ...whole, PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test" }), []);
-  const [fault] = faultsOf({ ...whole, PENNYBLACK_SECURITY_CONTACT: "security@search.test" });
-  assert.equal(fault, "PENNYBLACK_SECURITY_CONTACT must be a URL that begins with mailto: or https:");
+test("the security contact is a mailto: or https: URL", () => {
+  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test" }), []);
+  const [fault] = faultsOf({ ...minimal, PENNYBLACK_SECURITY_CONTACT: "security@search.test" });
+  assert.equal(fault, "PENNYBLACK_SECURITY_CONTACT must be a URL that starts with mailto: or https:");
 });
 
-test("mail needs a server and a sender, and their faults do not repeat a password", () => {
-  const worker = { ...whole, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" };
+test("email needs a server and a sender, and faults do not contain the password", () => {
+  const worker = { ...minimal, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" };
   const [url, from] = ["smtps://alerts:hunter2@mail.example", "Pennyblack <alerts@example.com>"];
   const read = (environment: Record<string, string>) => readConfig(workerSettings, { ...worker, ...environment });
   assert.equal(read({ PENNYBLACK_SMTP_URL: url, PENNYBLACK_MAIL_FROM: from }).smtpUrl, url);
   assert.equal(read({}).webhooksAllowPrivate, false);
   for (const [environment, fault] of [
-    [{ PENNYBLACK_SMTP_URL: url }, /^.*\n {2}- PENNYBLACK_SMTP_URL does nothing without PENNYBLACK_MAIL_FROM$/],
-    [{ PENNYBLACK_MAIL_FROM: from }, /PENNYBLACK_MAIL_FROM does nothing without PENNYBLACK_SMTP_URL$/],
-    [{ PENNYBLACK_SMTP_URL: "mail:hunter2", PENNYBLACK_MAIL_FROM: from }, /must be a URL that begins with smtp: or/],
+    [{ PENNYBLACK_SMTP_URL: url }, /^.*\n {2}- PENNYBLACK_SMTP_URL has no effect without PENNYBLACK_MAIL_FROM$/],
+    [{ PENNYBLACK_MAIL_FROM: from }, /PENNYBLACK_MAIL_FROM has no effect without PENNYBLACK_SMTP_URL$/],
+    [{ PENNYBLACK_SMTP_URL: "mail:hunter2", PENNYBLACK_MAIL_FROM: from }, /must be a URL that starts with smtp: or/],
     [{ PENNYBLACK_SMTP_URL: url, PENNYBLACK_MAIL_FROM: "alerts" }, /PENNYBLACK_MAIL_FROM must look like/],
     [{ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "yes" }, /must be one of true, false$/],
   ] as const) {

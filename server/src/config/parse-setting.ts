@@ -1,22 +1,22 @@
 import { isIP } from "node:net";
-import type { Operator } from "./http/operators.ts";
-import type { Pepper } from "./keys/keys.ts";
-import { type Micros, parseUsd } from "./lib/money.ts";
-import { spreadHosts } from "./lib/spread-hosts.ts";
+import type { Operator } from "../http/operator-auth.ts";
+import type { Pepper } from "../keys/keys.ts";
+import { type Micros, parseUsd } from "../lib/money.ts";
+import { spreadHosts } from "../lib/spread-hosts.ts";
 
-// How the text of a setting becomes its value. A fault says the rule, never the value, which may be a secret.
+// Parsers of settings. A fault states the rule, never the value, which may be a secret.
 
-/** All that is wrong, told at once. */
+/** All faults of a configuration. */
 export class ConfigFaults extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(`The configuration has ${faults.length} fault(s):\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
+    super(`The configuration has ${faults.length} error(s):\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
     this.faults = faults;
   }
 }
 
-/** The rule that one setting breaks. */
+/** The message completes a sentence that starts with the name of the setting. */
 export class Fault extends Error {}
 
 export type Parse<Value> = (text: string) => Value;
@@ -36,11 +36,11 @@ export function withDefault<Value>(value: Value, parse: Parse<Value>) {
   return (text: string | undefined): Value => (text === undefined ? value : parse(text));
 }
 
-/** Two settings that mean something only together. */
-export function together<Value>(other: string, parse: Parse<Value>) {
+/** A setting that has no effect without another one. */
+export function onlyWith<Value>(other: string, parse: Parse<Value>) {
   return (text: string | undefined, environment: NodeJS.ProcessEnv): Value | undefined => {
     if (text === undefined) return undefined;
-    if (!environment[other]?.trim()) throw new Fault(`does nothing without ${other}`);
+    if (!environment[other]?.trim()) throw new Fault(`has no effect without ${other}`);
     return parse(text);
   };
 }
@@ -50,18 +50,17 @@ export function mailAddress(text: string): string {
   return text;
 }
 
-export function integer(least: number, most: number): Parse<number> {
+export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most)
-      throw new Fault(`must be an integer from ${least} to ${most}`);
+    if (!/^\d+$/.test(text) || value < min || value > max) throw new Fault(`must be an integer from ${min} to ${max}`);
     return value;
   };
 }
 
-export function share(text: string): number {
+export function ratio(text: string): number {
   const value = Number(text);
-  if (!(value >= 0 && value <= 1)) throw new Fault("must be a share from 0 to 1");
+  if (!(value >= 0 && value <= 1)) throw new Fault("must be a number from 0 to 1");
   return value;
 }
 
@@ -81,7 +80,7 @@ export function oneOf(...choices: string[]): Parse<string> {
 export function urlOf(...protocols: string[]): Parse<string> {
   return (text) => {
     if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
-      throw new Fault(`must be a URL that begins with ${protocols.join(" or ")}`);
+      throw new Fault(`must be a URL that starts with ${protocols.join(" or ")}`);
     }
     return text;
   };
@@ -91,7 +90,7 @@ export function postgresUrl(text: string): string {
   const hosts = spreadHosts(text);
   for (const host of hosts) {
     urlOf("postgres:", "postgresql:")(host);
-    if (hosts.length > 1 && new URL(host).hostname === "") throw new Fault("has an empty place in its list of hosts");
+    if (hosts.length > 1 && new URL(host).hostname === "") throw new Fault("has an empty host in its list of hosts");
   }
   return text;
 }
@@ -103,12 +102,12 @@ export function httpUrl(text: string): string {
   return url.href.replace(/\/$/, "");
 }
 
-export function secretWord(text: string): string {
+export function secretText(text: string): string {
   if (!/^[\x21-\x7e]{8,}$/.test(text)) throw new Fault("must be 8 or more printable characters without spaces");
   return text;
 }
 
-/** Half a dollar is the least that a card is charged: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts */
+/** Stripe's minimum charge is 0.50 USD: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts */
 export function topUpAmount(text: string): Micros {
   const amount = parseUsd(text);
   if (amount === undefined || amount < 500_000n || amount > 999_999_000_000n || amount % 10_000n !== 0n) {
@@ -117,21 +116,11 @@ export function topUpAmount(text: string): Micros {
   return amount;
 }
 
-export function topUpMost(text: string | undefined, environment: NodeJS.ProcessEnv): Micros {
-  const most = text === undefined ? 1_000_000_000n : topUpAmount(text);
-  const least = parseUsd(environment["PENNYBLACK_TOP_UP_MIN"]?.trim() || "5.00");
-  if (least !== undefined && most < least) throw new Fault("must not be less than PENNYBLACK_TOP_UP_MIN");
-  return most;
-}
-
-/** For what does nothing without the key: more likely the key was forgotten. */
-export function withStripe<Value>(read: (text: string | undefined) => Value) {
-  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value => {
-    if (text !== undefined && !environment["PENNYBLACK_STRIPE_SECRET_KEY"]?.trim()) {
-      throw new Fault("does nothing without PENNYBLACK_STRIPE_SECRET_KEY");
-    }
-    return read(text);
-  };
+export function topUpMax(text: string | undefined, environment: NodeJS.ProcessEnv): Micros {
+  const max = text === undefined ? 1_000_000_000n : topUpAmount(text);
+  const min = parseUsd(environment["PENNYBLACK_TOP_UP_MIN"]?.trim() || "5.00");
+  if (min !== undefined && max < min) throw new Fault("must not be less than PENNYBLACK_TOP_UP_MIN");
+  return max;
 }
 
 export function secretBytes(text: string): Buffer {
@@ -154,7 +143,7 @@ export function peppers(text: string): Pepper[] {
 export function operatorTokens(text: string): Operator[] {
   const list = text.split(",").map((part) => {
     const [, name, token] = /^\s*([\w.@-]{1,64}):(\S{32,})\s*$/.exec(part) ?? [];
-    if (!name || !token) throw new Fault('must look like "alice:<token>", a token having 32 characters or more');
+    if (!name || !token) throw new Fault('must look like "alice:<token>", with tokens of at least 32 characters');
     return { name, token };
   });
   if (new Set(list.map(({ name }) => name)).size < list.length) throw new Fault("names an operator twice");
@@ -165,9 +154,9 @@ export function addresses(text: string): string[] {
   const list = text.split(",").map((part) => part.trim());
   for (const entry of list) {
     const [address = "", bits = "0", ...rest] = entry.split("/");
-    const mostBits = isIP(address) === 6 ? 128 : 32;
-    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > mostBits || rest.length > 0) {
-      throw new Fault("must be addresses or networks, separated by commas");
+    const maxBits = isIP(address) === 6 ? 128 : 32;
+    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > maxBits || rest.length > 0) {
+      throw new Fault("must be IP addresses or networks, separated by commas");
     }
   }
   return list;

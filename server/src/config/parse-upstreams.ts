@@ -1,51 +1,51 @@
-import type { Adapter, FieldNames, Provider } from "./providers/provider.ts";
-import { adapters } from "./providers/providers.ts";
-import { ConfigFaults, Fault, httpUrl, type Parse } from "./read-setting.ts";
+import type { Adapter, FieldNames, Provider } from "../providers/provider.ts";
+import { adapters } from "../providers/providers.ts";
+import { ConfigFaults, Fault, httpUrl, type Parse } from "./parse-setting.ts";
 
 export function upstreams(order: string | undefined, environment: NodeJS.ProcessEnv): Provider[] {
   const faults: string[] = [];
-  const switchedOn = new Map<string, Provider>();
+  const enabled = new Map<string, Provider>();
   for (const adapter of adapters) {
     try {
       const provider = readUpstream(adapter, environment);
-      if (provider) switchedOn.set(adapter.name, provider);
+      if (provider) enabled.set(adapter.name, provider);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       faults.push(error.message);
     }
   }
   const names = order?.split(",").map((name) => name.trim());
-  if (names && (new Set(names).size < names.length || !names.every((name) => switchedOn.has(name)))) {
-    const choices = [...switchedOn.keys()].join(", ") || "none so far";
-    faults.push(`PENNYBLACK_UPSTREAMS must name providers that have their settings (${choices}), each once`);
+  if (names && (new Set(names).size < names.length || !names.every((name) => enabled.has(name)))) {
+    const choices = [...enabled.keys()].join(", ") || "none";
+    faults.push(`PENNYBLACK_UPSTREAMS must list configured providers (${choices}), each once`);
   }
   if (faults.length > 0) throw new ConfigFaults(faults);
-  if (names) return names.flatMap((name) => switchedOn.get(name) ?? []);
-  return [...switchedOn.values()].toSorted((a, b) => Number(a.costMicros(10) - b.costMicros(10)));
+  if (names) return names.flatMap((name) => enabled.get(name) ?? []);
+  return [...enabled.values()].toSorted((a, b) => Number(a.costMicros(10) - b.costMicros(10)));
 }
 
-/** The provider, or nothing where the operator has not switched it on. */
+/** Undefined if the provider is not configured. */
 function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Provider | undefined {
-  const { name, usualUrl, usualFields } = adapter;
-  const [switchName = "", ...others] = upstreamVariables(adapter);
-  const given = (part: string): string | undefined => environment[upstreamVariable(name, part)]?.trim() || undefined;
-  if (!environment[switchName]?.trim()) {
-    const idle = others.find((variable) => environment[variable]?.trim());
-    if (idle !== undefined) throw new Fault(`${idle} does nothing without ${switchName}`);
+  const { name, defaultUrl, defaultFields } = adapter;
+  const [enabledBy = "", ...others] = upstreamVariables(adapter);
+  const readPart = (part: string): string | undefined => environment[upstreamVariable(name, part)]?.trim() || undefined;
+  if (!environment[enabledBy]?.trim()) {
+    const unused = others.find((variable) => environment[variable]?.trim());
+    if (unused !== undefined) throw new Fault(`${unused} has no effect without ${enabledBy}`);
     return undefined;
   }
-  const key = given("KEY") ?? "";
+  const key = readPart("KEY") ?? "";
   if (!/^[\x20-\x7e]*$/.test(key)) throw new Fault(`${upstreamVariable(name, "KEY")} must be printable ASCII`);
-  const named = <Value>(part: string, parse: Parse<Value>, usual: Value | undefined): Value | undefined => {
-    const text = given(part);
+  const parsePart = <Value>(part: string, parse: Parse<Value>, byDefault: Value | undefined): Value | undefined => {
+    const text = readPart(part);
     try {
-      return text === undefined ? usual : parse(text);
+      return text === undefined ? byDefault : parse(text);
     } catch (error) {
       throw error instanceof Fault ? new Fault(`${upstreamVariable(name, part)} ${error.message}`) : error;
     }
   };
-  const fields = named("FIELDS", fieldNames, usualFields) ?? { title: "title", url: "url", snippet: "snippet" };
-  return adapter.create({ url: named("URL", httpUrl, usualUrl) ?? "", key, fields });
+  const fields = parsePart("FIELDS", fieldNames, defaultFields) ?? { title: "title", url: "url", snippet: "snippet" };
+  return adapter.create({ url: parsePart("URL", httpUrl, defaultUrl) ?? "", key, fields });
 }
 
 function fieldNames(text: string): FieldNames {
@@ -54,10 +54,10 @@ function fieldNames(text: string): FieldNames {
   return { title, url, snippet };
 }
 
-/** The setting that switches a provider on, then the others it has. */
-export function upstreamVariables({ name, key, usualFields }: Adapter): string[] {
+/** The setting that enables a provider, then its others. */
+export function upstreamVariables({ name, key, defaultFields }: Adapter): string[] {
   const parts = key === "required" ? ["KEY", "URL"] : ["URL", ...(key === "optional" ? ["KEY"] : [])];
-  return [...parts, ...(usualFields ? ["FIELDS"] : [])].map((part) => upstreamVariable(name, part));
+  return [...parts, ...(defaultFields ? ["FIELDS"] : [])].map((part) => upstreamVariable(name, part));
 }
 
 function upstreamVariable(provider: string, part: string): string {

@@ -1,15 +1,14 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { newAccount } from "../accounts/accounts.ts";
 import { jsonReader } from "../http/read-json.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken } from "../lib/token.ts";
-import { Problem } from "../problems.ts";
-import { type ConsoleParts, consoleRoute } from "./console-parts.ts";
-import { enterConsole } from "./enter-console.ts";
-import { showView } from "./session-view.ts";
-import { showSession } from "./sessions.ts";
+import { Problem } from "../problems/problems.ts";
+import { apiRoutes, type ConsoleCall, type ConsoleDependencies } from "./console-dependencies.ts";
+import { guardConsole } from "./console-guard.ts";
+import { serializeSession } from "./serialize-session.ts";
+import { readSession } from "./sessions.ts";
 
 const readBody = jsonReader(
   Type.Object(
@@ -24,18 +23,19 @@ const readBody = jsonReader(
   ),
 );
 
-export function accountRoutes(parts: ConsoleParts): Route[] {
-  return [consoleRoute({ method: "POST", path: "/console/api/accounts", handle: (...given) => open(parts, ...given) })];
+export function accountRoutes(dependencies: ConsoleDependencies): Route[] {
+  return apiRoutes(dependencies, [["POST", "/console/api/accounts", createAccount]]);
 }
 
-async function open(parts: ConsoleParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const token = await enterConsole(parts, request, reply);
-  const session = token === undefined ? undefined : await showSession(parts.people, token).catch(unavailable);
+async function createAccount(call: ConsoleCall): Promise<unknown> {
+  const { dependencies, request, reply } = call;
+  const token = await guardConsole(call);
+  const session = token === undefined ? undefined : await readSession(dependencies.people, token).catch(unavailable);
   if (token === undefined || !session) throw new Problem("session_required");
-  if (!parts.isSignUpOpen) throw new Problem("sign_up_closed");
+  if (!dependencies.isSignUpOpen) throw new Problem("sign_up_closed");
   const body = await readBody(request.raw);
-  const { values } = newAccount(session.person.email, parts.trial);
-  const { rows } = await parts.people
+  const { values } = newAccount(session.person.email, dependencies.trial);
+  const { rows } = await dependencies.people
     .query<{ outcome: "done" | "session_required" | "too_many" }>(
       "select pb.open_own_account($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
       [digestToken(token), body.person_name.trim(), body.account_name.trim(), ...values],
@@ -44,8 +44,8 @@ async function open(parts: ConsoleParts, request: FastifyRequest, reply: Fastify
   const outcome = rows[0]?.outcome ?? "session_required";
   if (outcome === "session_required") throw new Problem("session_required");
   if (outcome === "too_many") {
-    throw new Problem("sign_up_closed", { detail: "You own ten accounts, which is as many as a person may." });
+    throw new Problem("sign_up_closed", { detail: "You already own ten accounts, which is the limit." });
   }
   reply.code(201);
-  return showView(parts, token);
+  return serializeSession(dependencies, token);
 }

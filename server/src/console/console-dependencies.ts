@@ -8,35 +8,49 @@ import type { Cookie } from "./cookies.ts";
 import type { Oidc } from "./oidc.ts";
 import type { SignInLimits } from "./sign-in-limits.ts";
 
-/** What the console's routes are made of; app.ts hands it in. */
-export interface ConsoleParts {
+export interface ConsoleDependencies {
   people: Pool;
   publicUrl: string;
   secret: KeyObject;
   cookie: Cookie;
   oidc: Oidc | undefined;
   limits: SignInLimits;
-  /** Let a request in, within the limits of where it comes from, and of its wallet as for a management key. */
-  enterPlaceLimits: (place: string, reply: FastifyReply) => Promise<void>;
-  enterWalletLimits: (walletId: string, reply: FastifyReply) => Promise<void>;
+  /** Rate limits of the client's network, and of the wallet as for a management key. */
+  limitNetwork: (network: string, reply: FastifyReply) => Promise<void>;
+  limitWallet: (walletId: string, reply: FastifyReply) => Promise<void>;
   isSignUpOpen: boolean;
   trial: TrialTerms;
-  /** What the session view tells of this installation. */
+  /** Reported to the pages by GET /console/api/session. */
   features: { payments: boolean; mail: boolean };
   topUp: { minimum: string; maximum: string };
-  /** The principal of a key of the wallet, as if it had been sent. */
-  findCaller: (wanted: { walletId: string; keyId: string; ip: string }) => Promise<Principal>;
-  runSearch: (request: FastifyRequest, reply: FastifyReply, wanted: PlaygroundSearch) => Promise<unknown>;
+  /** Authenticates a key of the wallet by its id, as if the key itself had been sent. */
+  findCaller: (query: { walletId: string; keyId: string; ip: string }) => Promise<Principal>;
+  runSearch: (request: FastifyRequest, reply: FastifyReply, query: PlaygroundSearch) => Promise<unknown>;
 }
 
 export interface PlaygroundSearch {
   caller: Principal;
-  /** As the body of POST /v1/search. */
+  /** Body of POST /v1/search. */
   body: Record<string, unknown>;
-  isExplained: boolean;
+  explain: boolean;
 }
 
-/** These routes are for our own pages: they are in no document, and may change with the pages. */
+/** A request to the console API. */
+export interface ConsoleCall {
+  dependencies: ConsoleDependencies;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+type ApiRoute = [method: Route["method"], path: string, handle: (call: ConsoleCall) => Promise<unknown>];
+
+export function apiRoutes(dependencies: ConsoleDependencies, routes: ApiRoute[]): Route[] {
+  return routes.map(([method, path, handle]) =>
+    consoleRoute({ method, path, handle: (request, reply) => handle({ dependencies, request, reply }) }),
+  );
+}
+
+/** Console routes are internal to our pages: undocumented, and free to change. */
 export function consoleRoute(route: Pick<Route, "method" | "path" | "handle">): Route {
   return { ...route, summary: "", description: "", answer: "application/json", problems: [] };
 }

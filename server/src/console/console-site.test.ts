@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { rawRequest, sendRaw } from "../../test/raw-http.ts";
+import { rawRequest, sendRaw } from "../../test/support/raw-http.ts";
 import { createHttpServer } from "../http/http-server.ts";
 import { createLog } from "../telemetry/log.ts";
 import { siteRoutes } from "./console-site.ts";
@@ -23,8 +23,8 @@ const http = createHttpServer({
   trustedProxies: [],
   log: createLog("silent"),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
-  onAnswer: () => undefined,
-  onNoAnswer: () => undefined,
+  onResponse: () => undefined,
+  onNoResponse: () => undefined,
 });
 const url = await http.listen({ host: "127.0.0.1", port: 0 });
 
@@ -33,7 +33,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("every address of a page gets the page, with a policy that lets in no script but files of ours", async () => {
+test("serves the page for every path, with a policy that allows only script files of this origin", async () => {
   const nonces = new Set<string>();
   for (const path of ["/console", "/console/", "/console/keys", "/console/a/b?c=d"]) {
     const response = await fetch(url + path);
@@ -50,7 +50,7 @@ test("every address of a page gets the page, with a policy that lets in no scrip
   assert.equal(nonces.size, 4, "a nonce was used twice");
 });
 
-test("files are compressed as the browser takes them, and those with a hash in their name are kept for good", async () => {
+test("compresses files as the browser accepts, and caches hashed assets forever", async () => {
   for (const [accepted, encoding] of [
     ["gzip, deflate, br", "br"],
     ["gzip;q=0.8, br;q=0", "gzip"],
@@ -72,7 +72,7 @@ test("files are compressed as the browser takes them, and those with a hash in t
   assert.equal(again.status, 304);
 });
 
-test("the operators' page, old builds' files, the API's addresses and the rest of the disk are not pages", async () => {
+test("does not serve the operator page, missing assets, API paths or files outside the folder", async () => {
   for (const path of [
     "/console/assets/main-0000.js",
     "/console/api",

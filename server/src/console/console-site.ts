@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Route } from "../http/route.ts";
-import { Problem } from "../problems.ts";
-import { consoleRoute } from "./console-parts.ts";
-import { readSite, type SiteFile, type SitePage } from "./read-site.ts";
+import { Problem } from "../problems/problems.ts";
+import { consoleRoute } from "./console-dependencies.ts";
+import { readSite, type SiteFile, type SitePage } from "./site-files.ts";
 
-// The console's pages as `npm run console:build` left them. A request names an entry of a map that was filled from the
-// folder; no path of a request ever reaches the file system.
+// Serves the output of `npm run console:build` from a map filled at the first request. Request paths never reach the
+// file system.
 
-/** `page` answers every address that is no file: the pages know their own addresses. Nothing is read before it is asked for. */
+/** Serves `page` for every path that is not a file, because routing happens in the browser. */
 export function siteRoutes(folder: string, page: "index.html" | "operator.html"): Route[] {
   let site: ReturnType<typeof readSite> | undefined;
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -15,13 +15,13 @@ export function siteRoutes(folder: string, page: "index.html" | "operator.html")
     const name = (request.url.split("?", 1)[0] ?? "").slice("/console/".length);
     const file = site.files.get(name);
     if (file) return sendFile(file, request, reply);
-    // An old page that asks for a file of an old build must not be given a page instead.
+    // A page from an old build must get 404 for its missing assets, not HTML.
     if (/^(?:api|assets)(?:\/|$)/.test(name)) throw new Problem("not_found");
-    const shown = site.pages.get(page);
-    if (!shown) throw new Problem("not_found");
-    return sendPage(shown, reply);
+    const sitePage = site.pages.get(page);
+    if (!sitePage) throw new Problem("not_found");
+    return sendPage(sitePage, reply);
   };
-  // Fastify takes "/console/" for "/console/*" with an empty name, which the server refuses as it does an empty id.
+  // Without its own route, Fastify matches "/console/" as "/console/*" with an empty parameter, which is rejected.
   return ["/console", "/console/", "/console/*"].map((path) => consoleRoute({ method: "GET", path, handle }));
 }
 
@@ -36,10 +36,10 @@ function sendPage(page: SitePage, reply: FastifyReply): unknown {
 }
 
 async function sendFile(file: SiteFile, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const { "accept-encoding": accepted = "", "if-none-match": known } = request.raw.headers;
+  const { "accept-encoding": acceptEncoding = "", "if-none-match": cachedEtag } = request.raw.headers;
   reply.headers(file.headers);
-  if (known === file.headers.etag) return reply.code(304).send();
-  const { bytes, encoding } = await file.encode(accepted);
+  if (cachedEtag === file.headers.etag) return reply.code(304).send();
+  const { bytes, encoding } = await file.encode(acceptEncoding);
   if (encoding) reply.header("content-encoding", encoding);
   return reply.send(bytes);
 }

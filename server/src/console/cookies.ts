@@ -2,14 +2,14 @@ import type { IncomingMessage } from "node:http";
 
 export interface Cookie {
   read(request: IncomingMessage): string | undefined;
-  /** The header that sets it. */
+  /** Value of the Set-Cookie header. */
   write(value: string, maxAgeSeconds: number): string;
   clear(): string;
 }
 
 /**
- * A cookie that no script reads and no other site's form sends along. On HTTPS its name begins with __Host-, which makes
- * the browser refuse one that was set by another host or without TLS.
+ * An HttpOnly, SameSite=Lax cookie. On HTTPS it has the __Host- prefix, so browsers reject one that was set by another
+ * host or without TLS.
  */
 export function createCookie(name: string, publicUrl: string): Cookie {
   const isSecure = publicUrl.startsWith("https:");
@@ -22,7 +22,7 @@ export function createCookie(name: string, publicUrl: string): Cookie {
         .map((part) => part.trim())
         .filter((part) => part.startsWith(`${fullName}=`))
         .map((part) => part.slice(fullName.length + 1));
-      // Two of one name were not both set by us, and we do not guess which was.
+      // With two cookies of one name, at least one is not ours, so use neither.
       return values.length === 1 ? values[0] : undefined;
     },
     write: (value, maxAgeSeconds) => `${fullName}=${value}; Max-Age=${maxAgeSeconds}; ${attributes}`,

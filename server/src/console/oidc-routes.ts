@@ -1,75 +1,71 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { invalidParameter, readParameters } from "../http/query-parameters.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import { type ConsoleParts, consoleRoute } from "./console-parts.ts";
-import { createCookie } from "./cookies.ts";
-import { enterConsole } from "./enter-console.ts";
-import { type Oidc, OidcRefusal, oidcSeconds } from "./oidc.ts";
+import { apiRoutes, type ConsoleCall, type ConsoleDependencies } from "./console-dependencies.ts";
+import { guardConsole } from "./console-guard.ts";
+import { type Cookie, createCookie } from "./cookies.ts";
+import { type Oidc, OidcError, oidcSeconds } from "./oidc.ts";
 import { readReturnPath } from "./return-path.ts";
-import { beginSession, newSession, sessionSeconds } from "./sessions.ts";
+import { newSession, sessionSeconds, startSession } from "./sessions.ts";
 
-// A browser goes through these two by itself, so what fails leads back to the sign-in page with a word for it.
+// The browser navigates to both routes, so errors redirect to the sign-in page with an error code.
 
-type Parts = ConsoleParts & { oidc: Oidc };
+/** A call to a server with an OpenID Connect provider, and the cookie of the pending sign-in. */
+type OidcCall = ConsoleCall & { oidc: Oidc; pendingCookie: Cookie };
 
-export function oidcRoutes(parts: ConsoleParts): Route[] {
-  const { oidc } = parts;
+export function oidcRoutes(dependencies: ConsoleDependencies): Route[] {
+  const { oidc } = dependencies;
   if (!oidc) return [];
-  const journey = createCookie("pennyblack-oidc", parts.publicUrl);
-  const path = "/console/api/sign-in/oidc";
-  return [
-    consoleRoute({ method: "GET", path, handle: (...given) => begin({ ...parts, oidc }, journey, ...given) }),
-    consoleRoute({
-      method: "GET",
-      path: `${path}/callback`,
-      handle: (...given) => finish({ ...parts, oidc }, journey, ...given),
-    }),
-  ];
+  const pendingCookie = createCookie("pennyblack-oidc", dependencies.publicUrl);
+  return apiRoutes(dependencies, [
+    ["GET", "/console/api/sign-in/oidc", (call) => startSignIn({ ...call, oidc, pendingCookie })],
+    ["GET", "/console/api/sign-in/oidc/callback", (call) => finishSignIn({ ...call, oidc, pendingCookie })],
+  ]);
 }
 
-type Cookie = ConsoleParts["cookie"];
-
-async function begin(parts: Parts, journey: Cookie, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  await enterConsole(parts, request, reply);
-  const { return_to: wanted = "/console", fresh } = readParameters(request.query, ["return_to", "fresh"]);
-  const returnTo = readReturnPath(wanted);
+async function startSignIn(call: OidcCall): Promise<unknown> {
+  const { dependencies, request, reply, oidc, pendingCookie } = call;
+  await guardConsole(call);
+  const { return_to: path = "/console", fresh } = readParameters(request.query, ["return_to", "fresh"]);
+  const returnTo = readReturnPath(path);
   if (returnTo === undefined) throw invalidParameter("return_to", "must be a path below /console");
-  if (fresh !== undefined && fresh !== "1") throw invalidParameter("fresh", "must be 1 or left out");
-  await parts.limits.tryFrom(request.ip);
-  const begun = await parts.oidc.begin({ isFresh: fresh === "1", returnTo }).catch((err: unknown) => {
-    request.log.warn({ err }, "the OpenID Connect provider cannot be asked");
+  if (fresh !== undefined && fresh !== "1") throw invalidParameter("fresh", "must be 1 or omitted");
+  await dependencies.limits.limitAttempts(request.ip);
+  const started = await oidc.start({ isFresh: fresh === "1", returnTo }).catch((err: unknown) => {
+    request.log.warn({ err }, "oidc provider unavailable");
     return undefined;
   });
-  if (begun) reply.header("set-cookie", journey.write(begun.sealed, oidcSeconds));
-  return lead(reply, begun?.url ?? signInPage(parts, "unavailable"));
+  if (started) reply.header("set-cookie", pendingCookie.write(started.sealed, oidcSeconds));
+  return redirect(reply, started?.url ?? signInPage(call, "unavailable"));
 }
 
-async function finish(parts: Parts, journey: Cookie, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const before = await enterConsole(parts, request, reply);
-  await parts.limits.tryFrom(request.ip);
-  reply.header("set-cookie", journey.clear());
+async function finishSignIn(call: OidcCall): Promise<unknown> {
+  const { dependencies, request, reply, oidc, pendingCookie } = call;
+  const previousToken = await guardConsole(call);
+  await dependencies.limits.limitAttempts(request.ip);
+  reply.header("set-cookie", pendingCookie.clear());
   const search = /\?.*$/s.exec(request.url)?.[0] ?? "";
-  const proof = await parts.oidc.finish(search, journey.read(request.raw) ?? "").catch((error: unknown) => {
-    if (!(error instanceof OidcRefusal)) throw error;
-    request.log.info({ err: error }, "a sign-in by OpenID Connect was refused");
+  const identity = await oidc.finish(search, pendingCookie.read(request.raw) ?? "").catch((error: unknown) => {
+    if (!(error instanceof OidcError)) throw error;
+    request.log.info({ err: error }, "oidc sign-in rejected");
     return error.reason;
   });
-  if (typeof proof === "string") return lead(reply, signInPage(parts, proof));
-  const session = newSession(before);
-  const { isSignUpOpen } = parts;
-  const isKnown = await beginSession(parts.people, { ...proof, isSignUpOpen }, session).catch(unavailable);
-  if (!isKnown) return lead(reply, signInPage(parts, "unknown_person"));
-  reply.header("set-cookie", parts.cookie.write(session.token, sessionSeconds));
-  return lead(reply, parts.publicUrl + proof.returnTo);
+  if (typeof identity === "string") return redirect(reply, signInPage(call, identity));
+  const session = newSession(previousToken);
+  const { isSignUpOpen } = dependencies;
+  const isStarted = await startSession(dependencies.people, { ...identity, isSignUpOpen }, session).catch(unavailable);
+  if (!isStarted) return redirect(reply, signInPage(call, "unknown_person"));
+  reply.header("set-cookie", dependencies.cookie.write(session.token, sessionSeconds));
+  return redirect(reply, dependencies.publicUrl + identity.returnTo);
 }
 
-type Word = OidcRefusal["reason"] | "unavailable" | "unknown_person";
+type SignInError = OidcError["reason"] | "unavailable" | "unknown_person";
 
-function signInPage({ publicUrl }: Parts, word: Word): string {
-  return `${publicUrl}/console/sign-in?error=${word}`;
+function signInPage({ dependencies }: OidcCall, error: SignInError): string {
+  return `${dependencies.publicUrl}/console/sign-in?error=${error}`;
 }
 
-function lead(reply: FastifyReply, url: string): unknown {
+function redirect(reply: FastifyReply, url: string): unknown {
   return reply.code(302).header("location", url).send();
 }

@@ -11,18 +11,18 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from "openid-client";
-import { readEmail } from "../accounts/accounts.ts";
+import { parseEmailAddress } from "../accounts/accounts.ts";
 import { seal, unseal } from "../lib/seal.ts";
 
-// Sign-in through the operator's OpenID Connect provider: code flow with PKCE, state and nonce. What has to survive the
-// way there and back is sealed in a cookie of that browser, so that an answer made for another browser is refused. A
-// person is the address that the provider has verified, and nothing else.
+// Sign-in through the operator's OpenID Connect provider: code flow with PKCE, state and nonce. The pending sign-in is
+// encrypted in a cookie, so a callback in another browser is rejected. A person is identified only by the email address
+// that the provider has verified.
 
 export interface OidcOptions {
   issuer: string;
   clientId: string;
   clientSecret: string | undefined;
-  /** What the button says. */
+  /** Shown on the sign-in button. */
   name: string;
   publicUrl: string;
   secret: KeyObject;
@@ -30,29 +30,29 @@ export interface OidcOptions {
 
 export interface Oidc {
   name: string;
-  begin(wanted: { isFresh: boolean; returnTo: string }): Promise<Begun>;
-  /** Throws OidcRefusal if this is not the answer to what this browser began. */
-  finish(search: string, sealed: string): Promise<Proof>;
+  start(options: { isFresh: boolean; returnTo: string }): Promise<StartedSignIn>;
+  /** Throws OidcError if the callback does not match the sign-in this browser started. */
+  finish(search: string, sealed: string): Promise<VerifiedIdentity>;
 }
 
-export interface Begun {
+export interface StartedSignIn {
   url: string;
-  /** For the cookie. */
+  /** Cookie value. */
   sealed: string;
 }
 
-export interface Proof {
+export interface VerifiedIdentity {
   email: string;
-  /** When the provider saw the person prove who they are; not said by every provider. */
-  provedAt: Date | undefined;
+  /** The `auth_time` claim, which not every provider sends. */
+  authenticatedAt: Date | undefined;
   returnTo: string;
 }
 
-/** In words that the sign-in page knows. */
-export class OidcRefusal extends Error {
+/** `reason` is an error code of the sign-in page. */
+export class OidcError extends Error {
   readonly reason: "failed" | "email_not_verified" | "not_fresh";
 
-  constructor(reason: OidcRefusal["reason"], cause?: unknown) {
+  constructor(reason: OidcError["reason"], cause?: unknown) {
     super(reason, { cause });
     this.reason = reason;
   }
@@ -62,20 +62,20 @@ export const oidcSeconds = 600;
 const purpose = "oidc sign-in";
 const skewMs = 60_000;
 
-interface Journey {
+interface PendingSignIn {
   state: string;
   nonce: string;
   verifier: string;
   isFresh: boolean;
   returnTo: string;
-  begunMs: number;
+  startedMs: number;
 }
 
 export function createOidc(options: OidcOptions): Oidc {
   const redirectUri = `${options.publicUrl}/console/api/sign-in/oidc/callback`;
   let discovered: Promise<Configuration> | undefined;
 
-  /** Asked once, when somebody first signs in; a provider that was away is asked again. */
+  /** Runs at the first sign-in. A failed discovery is retried at the next one. */
   function discover(): Promise<Configuration> {
     discovered ??= discoverProvider(options).catch((error: unknown) => {
       discovered = undefined;
@@ -87,58 +87,58 @@ export function createOidc(options: OidcOptions): Oidc {
   return {
     name: options.name,
 
-    async begin({ isFresh, returnTo }) {
+    async start({ isFresh, returnTo }) {
       const verifier = randomPKCECodeVerifier();
-      const journey: Journey = {
+      const pending: PendingSignIn = {
         state: randomState(),
         nonce: randomNonce(),
         verifier,
         isFresh,
         returnTo,
-        begunMs: Date.now(),
+        startedMs: Date.now(),
       };
       const url = buildAuthorizationUrl(await discover(), {
         redirect_uri: redirectUri,
         scope: "openid email",
-        state: journey.state,
-        nonce: journey.nonce,
+        state: pending.state,
+        nonce: pending.nonce,
         code_challenge: await calculatePKCECodeChallenge(verifier),
         code_challenge_method: "S256",
         ...(isFresh && { prompt: "login", max_age: "0" }),
       });
-      return { url: url.href, sealed: seal(options.secret, purpose, JSON.stringify(journey)).toString("base64url") };
+      return { url: url.href, sealed: seal(options.secret, purpose, JSON.stringify(pending)).toString("base64url") };
     },
 
     async finish(search, sealed) {
-      const journey = openJourney(options.secret, sealed);
+      const pending = unsealPending(options.secret, sealed);
       const config = await discover();
-      const { claims, accessToken } = await redeemCode(config, new URL(redirectUri + search), journey);
+      const { claims, accessToken } = await redeemCode(config, new URL(redirectUri + search), pending);
       const email = await readVerifiedEmail(config, claims, accessToken);
-      const provedAt = claims.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000);
-      const isOld = provedAt === undefined || provedAt.getTime() < journey.begunMs - skewMs;
-      if (journey.isFresh && isOld) throw new OidcRefusal("not_fresh");
-      return { email, provedAt, returnTo: journey.returnTo };
+      const authenticatedAt = claims.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000);
+      const isOld = authenticatedAt === undefined || authenticatedAt.getTime() < pending.startedMs - skewMs;
+      if (pending.isFresh && isOld) throw new OidcError("not_fresh");
+      return { email, authenticatedAt, returnTo: pending.returnTo };
     },
   };
 }
 
 function discoverProvider({ issuer, clientId, clientSecret }: OidcOptions): Promise<Configuration> {
   const url = new URL(issuer);
-  // Plain HTTP is for a provider on this machine, in development and tests. The library marks it so that it is noticed.
+  // Plain HTTP is only for a local provider in development and tests. The library marks it as deprecated on purpose.
   const isLocal = url.protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
   // oxlint-disable-next-line typescript/no-deprecated -- see above
   const execute = isLocal ? [allowInsecureRequests] : [];
   return discovery(url, clientId, clientSecret, undefined, { execute, timeout: 10 });
 }
 
-function openJourney(secret: KeyObject, sealed: string): Journey {
+function unsealPending(secret: KeyObject, sealed: string): PendingSignIn {
   try {
-    const journey = JSON.parse(unseal(secret, purpose, Buffer.from(sealed, "base64url"))) as Journey;
-    if (journey.begunMs > Date.now() - oidcSeconds * 1_000) return journey;
+    const pending = JSON.parse(unseal(secret, purpose, Buffer.from(sealed, "base64url"))) as PendingSignIn;
+    if (pending.startedMs > Date.now() - oidcSeconds * 1_000) return pending;
   } catch (error) {
-    throw new OidcRefusal("failed", error);
+    throw new OidcError("failed", error);
   }
-  throw new OidcRefusal("failed");
+  throw new OidcError("failed");
 }
 
 interface Claims {
@@ -150,11 +150,11 @@ interface Claims {
 
 async function redeemCode(
   config: Configuration,
-  answer: URL,
-  { state, nonce, verifier }: Journey,
+  callbackUrl: URL,
+  { state, nonce, verifier }: PendingSignIn,
 ): Promise<{ claims: Claims; accessToken: string }> {
   try {
-    const tokens = await authorizationCodeGrant(config, answer, {
+    const tokens = await authorizationCodeGrant(config, callbackUrl, {
       expectedState: state,
       expectedNonce: nonce,
       pkceCodeVerifier: verifier,
@@ -163,21 +163,21 @@ async function redeemCode(
     const claims = tokens.claims();
     if (claims) return { claims, accessToken: tokens.access_token };
   } catch (error) {
-    throw new OidcRefusal("failed", error);
+    throw new OidcError("failed", error);
   }
-  throw new OidcRefusal("failed");
+  throw new OidcError("failed");
 }
 
-/** From the ID token, or from where the provider keeps it instead. */
+/** From the ID token, or from the userinfo endpoint. */
 async function readVerifiedEmail(config: Configuration, claims: Claims, accessToken: string): Promise<string> {
-  const said: Pick<Claims, "email" | "email_verified"> =
+  const profile: Pick<Claims, "email" | "email_verified"> =
     claims.email === undefined
       ? await fetchUserInfo(config, accessToken, claims.sub).catch((error: unknown) => {
-          throw new OidcRefusal("failed", error);
+          throw new OidcError("failed", error);
         })
       : claims;
-  const email = typeof said.email === "string" ? readEmail(said.email) : undefined;
-  // Whoever may write any address into their profile there must not become that person here.
-  if (email === undefined || said.email_verified !== true) throw new OidcRefusal("email_not_verified");
+  const email = typeof profile.email === "string" ? parseEmailAddress(profile.email) : undefined;
+  // An unverified address may belong to someone else.
+  if (email === undefined || profile.email_verified !== true) throw new OidcError("email_not_verified");
   return email;
 }

@@ -1,12 +1,13 @@
 import type { Role } from "../accounts/accounts.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
+import { signInLink } from "../email/email.ts";
 import { digestToken, mintToken } from "../lib/token.ts";
 
-// Sign-in tokens and sessions, as pennyblack_people. The browser has the tokens; we have their digests.
+// Sign-in tokens and sessions, as the role pennyblack_people. The browser has the tokens; we store only their digests.
 
 export const sessionSeconds = 30 * 86_400;
 
-export interface WalletOfPerson {
+export interface WalletMembership {
   id: string;
   name: string;
   account_id: string;
@@ -15,34 +16,34 @@ export interface WalletOfPerson {
   suspended: boolean;
 }
 
-export interface ShownSession {
+export interface SessionView {
   person: { id: string; email: string; name: string };
   fresh_until: string | null;
-  wallets: WalletOfPerson[];
+  wallets: WalletMembership[];
 }
 
-export async function showSession(people: Queryable, token: string): Promise<ShownSession | undefined> {
-  const { rows } = await people.query<{ shown: ShownSession | null }>("select pb.show_session($1) as shown", [
+export async function readSession(people: Queryable, token: string): Promise<SessionView | undefined> {
+  const { rows } = await people.query<{ shown: SessionView | null }>("select pb.read_session($1) as shown", [
     digestToken(token),
   ]);
   const shown = rows[0]?.shown;
   return shown ? { ...shown, fresh_until: toIso(shown.fresh_until) } : undefined;
 }
 
-/** Moments inside the database's JSON are not written as the API writes them. */
-export function toIso<Moment extends string | null>(moment: Moment): Moment | string {
-  return moment === null ? moment : new Date(moment).toISOString();
+/** Timestamps in PostgreSQL's JSON do not have the API's format. */
+export function toIso<Timestamp extends string | null>(timestamp: Timestamp): Timestamp | string {
+  return timestamp === null ? timestamp : new Date(timestamp).toISOString();
 }
 
-/** What a way to sign in needs: the token of the session to be, and that of the one the browser had. */
+/** The new session's token, and the digests of it and of the session it replaces. */
 export interface NewSession {
   token: string;
-  digests: [now: Buffer, before: Buffer | null];
+  digests: [current: Buffer, previous: Buffer | null];
 }
 
-export function newSession(before: string | undefined): NewSession {
+export function newSession(previousToken: string | undefined): NewSession {
   const token = mintToken();
-  return { token, digests: [digestToken(token), before === undefined ? null : digestToken(before)] };
+  return { token, digests: [digestToken(token), previousToken === undefined ? null : digestToken(previousToken)] };
 }
 
 export async function redeemSignIn(people: Pool, token: string, session: NewSession): Promise<boolean> {
@@ -53,28 +54,28 @@ export async function redeemSignIn(people: Pool, token: string, session: NewSess
   return rows[0]?.done ?? false;
 }
 
-/** For whom a provider vouches. False if nobody is known by that address and none may be added. */
-export async function beginSession(
+/** Starts a session after OpenID Connect. False if the address is unknown and sign-up is closed. */
+export async function startSession(
   people: Pool,
-  proof: { email: string; isSignUpOpen: boolean; provedAt: Date | undefined },
+  identity: { email: string; isSignUpOpen: boolean; authenticatedAt: Date | undefined },
   session: NewSession,
 ): Promise<boolean> {
   const { rows } = await people.query<{ person: string | null }>(
     "select pb.begin_session($1, $2, $3, $4, $5) as person",
-    // Who does not say when has not shown that it was lately.
-    [proof.email, proof.isSignUpOpen, ...session.digests, proof.provedAt ?? "-infinity"],
+    // Without auth_time the sign-in does not count as fresh.
+    [identity.email, identity.isSignUpOpen, ...session.digests, identity.authenticatedAt ?? "-infinity"],
   );
   return (rows[0]?.person ?? null) !== null;
 }
 
 export async function joinAccount(
   people: Pool,
-  given: { token: string; name: string },
+  invitation: { token: string; name: string },
   session: NewSession,
 ): Promise<boolean> {
   const { rows } = await people.query<{ done: boolean }>("select pb.join_account($1, $2, $3, $4) as done", [
-    digestToken(given.token),
-    given.name,
+    digestToken(invitation.token),
+    invitation.name,
     ...session.digests,
   ]);
   return rows[0]?.done ?? false;
@@ -85,41 +86,31 @@ export async function endSession(people: Pool, token: string, isEverywhere: bool
   await people.query(`select ${call}($1)`, [digestToken(token)]);
 }
 
-/** A link for someone who is known, made by an operator. Undefined if nobody is known by that address. */
+/** Creates a link for an existing person, for operators. Undefined if the address is unknown. */
 export async function makeSignInLink(
   owner: Queryable,
-  wanted: { email: string; publicUrl: string; lifeMinutes: number },
+  options: { email: string; publicUrl: string; ttlMinutes: number },
 ): Promise<string | undefined> {
   const token = mintToken();
   const { rowCount } = await owner.query(
     `insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
      select $1, email, false, clock_timestamp() + make_interval(mins => $3) from pb.people where email = $2`,
-    [digestToken(token), wanted.email, wanted.lifeMinutes],
+    [digestToken(token), options.email, options.ttlMinutes],
   );
-  return rowCount === 1 ? signInLink(wanted.publicUrl, token) : undefined;
+  return rowCount === 1 ? signInLink(options.publicUrl, token) : undefined;
 }
 
-/** The token stands behind the #, so that it is in no server's log and no Referer. */
-export function signInLink(publicUrl: string, token: string, returnTo?: string): string {
-  const back = returnTo === undefined ? "" : `&return_to=${encodeURIComponent(returnTo)}`;
-  return `${publicUrl}/console/sign-in#token=${token}${back}`;
-}
-
-export function invitationLink(publicUrl: string, token: string): string {
-  return `${publicUrl}/console/invitation#token=${token}`;
-}
-
-/** Deletes what is over: tokens after a day, sessions at once, and people of no account whom nobody has seen for long. */
-export async function forgetSignIns(owner: Queryable, most: number): Promise<number> {
+/** Deletes tokens a day after they expire, expired sessions, and people older than 30 days without account or session. */
+export async function deleteExpiredSignIns(owner: Queryable, limit: number): Promise<number> {
   const { rowCount: tokens } = await owner.query(
     `delete from pb.sign_in_tokens where digest in (
        select digest from pb.sign_in_tokens where expires_at < clock_timestamp() - interval '1 day' limit $1
      )`,
-    [most],
+    [limit],
   );
   const { rowCount: sessions } = await owner.query(
     "delete from pb.sessions where id in (select s.id from pb.sessions s where not pb.is_live(s) limit $1)",
-    [most],
+    [limit],
   );
   const { rowCount: people } = await owner.query(
     `delete from pb.people where id in (
@@ -129,7 +120,7 @@ export async function forgetSignIns(owner: Queryable, most: number): Promise<num
          and not exists (select from pb.sessions s where s.person_id = p.id)
        limit $1 for update skip locked
      )`,
-    [most],
+    [limit],
   );
   return (tokens ?? 0) + (sessions ?? 0) + (people ?? 0);
 }

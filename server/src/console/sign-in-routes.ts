@@ -1,19 +1,18 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { mailboxOf, readEmail } from "../accounts/accounts.ts";
+import { mailboxOf, parseEmailAddress } from "../accounts/accounts.ts";
+import { sealEmail } from "../email/email.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken, mintToken } from "../lib/token.ts";
-import { Problem } from "../problems.ts";
-import { type ConsoleParts, consoleRoute } from "./console-parts.ts";
-import { enterConsole } from "./enter-console.ts";
-import { sealLetter } from "./letters.ts";
+import { Problem } from "../problems/problems.ts";
+import { apiRoutes, type ConsoleCall, type ConsoleDependencies } from "./console-dependencies.ts";
+import { guardConsole } from "./console-guard.ts";
 import { readReturnPath } from "./return-path.ts";
-import { showView } from "./session-view.ts";
+import { serializeSession } from "./serialize-session.ts";
 import { endSession, joinAccount, type NewSession, newSession, redeemSignIn, sessionSeconds } from "./sessions.ts";
 
-const readAsk = jsonReader(
+const readLinkRequest = jsonReader(
   Type.Object(
     { email: Type.String({ maxLength: 300 }), return_to: Type.Optional(Type.String({ maxLength: 512 })) },
     { additionalProperties: false },
@@ -28,94 +27,81 @@ const readInvitation = jsonReader(
   ),
 );
 
-export function signInRoutes(parts: ConsoleParts): Route[] {
-  const path = (rest: string): string => `/console/api/${rest}`;
-  return [
-    consoleRoute({ method: "GET", path: path("session"), handle: (request, reply) => show(parts, request, reply) }),
-    consoleRoute({ method: "POST", path: path("sign-in/email"), handle: (...given) => ask(parts, ...given) }),
-    consoleRoute({ method: "POST", path: path("sign-in/token"), handle: (...given) => redeem(parts, ...given) }),
-    consoleRoute({ method: "POST", path: path("invitations/accept"), handle: (...given) => accept(parts, ...given) }),
-    consoleRoute({ method: "POST", path: path("sign-out"), handle: (...given) => signOut(parts, false, ...given) }),
-    consoleRoute({
-      method: "POST",
-      path: path("sign-out/everywhere"),
-      handle: (...given) => signOut(parts, true, ...given),
-    }),
-  ];
+export function signInRoutes(dependencies: ConsoleDependencies): Route[] {
+  return apiRoutes(dependencies, [
+    ["GET", "/console/api/session", getSession],
+    ["POST", "/console/api/sign-in/email", requestLink],
+    ["POST", "/console/api/sign-in/token", redeem],
+    ["POST", "/console/api/invitations/accept", accept],
+    ["POST", "/console/api/sign-out", (call) => signOut(call, { isEverywhere: false })],
+    ["POST", "/console/api/sign-out/everywhere", (call) => signOut(call, { isEverywhere: true })],
+  ]);
 }
 
-async function show(parts: ConsoleParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  return showView(parts, await enterConsole(parts, request, reply));
+async function getSession(call: ConsoleCall): Promise<unknown> {
+  return serializeSession(call.dependencies, await guardConsole(call));
 }
 
-/** Says the same and does the same for every address: the worker finds out whether anybody is known by it. */
-async function ask(parts: ConsoleParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  await enterConsole(parts, request, reply);
-  if (!parts.features.mail) {
+/** Does the same for every address: only the worker checks whether the address is known. */
+async function requestLink(call: ConsoleCall): Promise<unknown> {
+  const { dependencies, request, reply } = call;
+  await guardConsole(call);
+  if (!dependencies.features.mail) {
     throw new Problem("not_found", {
-      detail: "This installation sends no mail. Ask the operator for a link: npm run admin -- console sign-in-link",
+      detail:
+        "Email is not configured on this server. Ask the operator for a link: npm run admin -- console sign-in-link",
     });
   }
-  const body = await readAsk(request.raw);
-  const email = readEmail(body.email);
-  if (email === undefined) throw invalidField("email", "must be an e-mail address such as ada@example.org");
+  const body = await readLinkRequest(request.raw);
+  const email = parseEmailAddress(body.email);
+  if (email === undefined) throw invalidField("email", "must be an email address such as ada@example.org");
   const returnTo = body.return_to === undefined ? undefined : readReturnPath(body.return_to);
-  if (returnTo === undefined && body.return_to !== undefined) throw invalidReturnPath();
-  await parts.limits.tryFrom(request.ip);
-  await parts.limits.writeTo(mailboxOf(email));
+  if (returnTo === undefined && body.return_to !== undefined) {
+    throw invalidField("return_to", "must be a path below /console");
+  }
+  await dependencies.limits.limitAttempts(request.ip);
+  await dependencies.limits.limitEmailsTo(mailboxOf(email));
   const token = mintToken();
-  const letter = sealLetter(parts.secret, { token, returnTo });
-  await parts.people
-    .query("select pb.ask_sign_in($1, $2, $3, $4, $5)", [
-      email,
-      digestToken(token),
-      parts.isSignUpOpen,
-      letter.id,
-      letter.sealed,
-    ])
-    .catch(unavailable);
+  const message = sealEmail(dependencies.secret, { token, returnTo });
+  const values = [email, digestToken(token), dependencies.isSignUpOpen, message.id, message.sealed];
+  await dependencies.people.query("select pb.request_sign_in($1, $2, $3, $4, $5)", values).catch(unavailable);
   return reply.code(202).send({});
 }
 
-async function redeem(parts: ConsoleParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const before = await enterConsole(parts, request, reply);
+async function redeem(call: ConsoleCall): Promise<unknown> {
+  const { dependencies, request } = call;
+  const previousToken = await guardConsole(call);
   const { token } = await readToken(request.raw);
-  await parts.limits.tryFrom(request.ip);
-  const session = newSession(before);
-  if (!(await redeemSignIn(parts.people, token, session).catch(unavailable))) throw new Problem("link_not_valid");
-  return begin(parts, session, reply);
+  await dependencies.limits.limitAttempts(request.ip);
+  const session = newSession(previousToken);
+  const isRedeemed = await redeemSignIn(dependencies.people, token, session).catch(unavailable);
+  if (!isRedeemed) throw new Problem("link_not_valid");
+  return sendSession(call, session);
 }
 
-async function accept(parts: ConsoleParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const before = await enterConsole(parts, request, reply);
+async function accept(call: ConsoleCall): Promise<unknown> {
+  const { dependencies, request } = call;
+  const previousToken = await guardConsole(call);
   const { token, name } = await readInvitation(request.raw);
-  await parts.limits.tryFrom(request.ip);
-  const session = newSession(before);
-  const isJoined = await joinAccount(parts.people, { token, name: name.trim() }, session).catch(unavailable);
+  await dependencies.limits.limitAttempts(request.ip);
+  const session = newSession(previousToken);
+  const isJoined = await joinAccount(dependencies.people, { token, name: name.trim() }, session).catch(unavailable);
   if (!isJoined) throw new Problem("link_not_valid");
-  return begin(parts, session, reply);
+  return sendSession(call, session);
 }
 
-async function begin(parts: ConsoleParts, session: NewSession, reply: FastifyReply): Promise<unknown> {
-  reply.header("set-cookie", parts.cookie.write(session.token, sessionSeconds));
-  return showView(parts, session.token);
+async function sendSession({ dependencies, reply }: ConsoleCall, session: NewSession): Promise<unknown> {
+  reply.header("set-cookie", dependencies.cookie.write(session.token, sessionSeconds));
+  return serializeSession(dependencies, session.token);
 }
 
-async function signOut(
-  parts: ConsoleParts,
-  isEverywhere: boolean,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<unknown> {
-  const token = await enterConsole(parts, request, reply);
-  if (token !== undefined) await endSession(parts.people, token, isEverywhere).catch(unavailable);
-  return reply.code(204).header("set-cookie", parts.cookie.clear()).send();
+async function signOut(call: ConsoleCall, { isEverywhere }: { isEverywhere: boolean }): Promise<unknown> {
+  const { dependencies, reply } = call;
+  const token = await guardConsole(call);
+  if (token !== undefined) await endSession(dependencies.people, token, isEverywhere).catch(unavailable);
+  return reply.code(204).header("set-cookie", dependencies.cookie.clear()).send();
 }
 
 export function invalidField(name: string, rule: string): Problem {
   return invalidInput([{ pointer: `#/${name}`, code: "invalid", detail: rule }]);
-}
-
-function invalidReturnPath(): Problem {
-  return invalidField("return_to", "must be a path below /console");
 }

@@ -6,12 +6,12 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 
 export interface SiteFile {
   headers: { etag: string; [name: string]: string };
-  /** In the best encoding that the browser takes; each is made once. */
-  encode(accepted: string): Promise<{ bytes: Buffer; encoding?: "br" | "gzip" }>;
+  /** Uses the best encoding the browser accepts. Each is computed once. */
+  encode(acceptEncoding: string): Promise<{ bytes: Buffer; encoding?: "br" | "gzip" }>;
 }
 
 export interface SitePage {
-  /** With a new nonce each time, for the styles that the page makes while it runs. */
+  /** Inserts a new nonce each time, for styles injected at runtime. */
   render(): { html: string; policy: string };
 }
 
@@ -24,7 +24,7 @@ const contentTypes: Record<string, string> = {
   ".woff2": "font/woff2",
 };
 
-/** A built console: its files by their path in the folder, and its pages by their name. */
+/** Reads a built console: files by path, and HTML pages by name. */
 export function readSite(folder: string): {
   files: ReadonlyMap<string, SiteFile>;
   pages: ReadonlyMap<string, SitePage>;
@@ -36,7 +36,7 @@ export function readSite(folder: string): {
     const path = join(entry.parentPath, entry.name);
     const name = relative(folder, path).split(sep).join("/");
     const type = contentTypes[extname(entry.name)];
-    if (type !== undefined) files.set(name, describe(name, type, readFileSync(path)));
+    if (type !== undefined) files.set(name, createFile(name, type, readFileSync(path)));
     else if (extname(entry.name) === ".html") pages.set(name, createPage(readFileSync(path, "utf8")));
   }
   return { files, pages };
@@ -52,8 +52,8 @@ function createPage(html: string): SitePage {
 }
 
 /**
- * Scripts are files of ours, and never stand in a page. Styles may stand in attributes, because that is how what is drawn
- * gets its place, and in elements that bear the nonce; a style can load nothing from elsewhere.
+ * Scripts are allowed only as files from this origin. Inline styles are allowed in attributes, which the charts need, and
+ * in elements with the nonce; styles cannot load anything from other origins.
  */
 function policyFor(nonce: string): string {
   return [
@@ -70,35 +70,35 @@ function policyFor(nonce: string): string {
   ].join("; ");
 }
 
-function describe(name: string, type: string, bytes: Buffer): SiteFile {
+function createFile(name: string, type: string, bytes: Buffer): SiteFile {
   const isText = !/^(?:image\/png|font\/)/.test(type);
-  const made = new Map<"br" | "gzip", Promise<Buffer>>();
+  const compressed = new Map<"br" | "gzip", Promise<Buffer>>();
   return {
     headers: {
       etag: `"${createHash("sha256").update(bytes).digest("base64").slice(0, 22)}"`,
       "content-type": type,
-      // The builder puts a hash of its content into the name of everything in assets/.
+      // File names in assets/ contain a content hash.
       "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "public, no-cache",
       vary: "accept-encoding",
     },
-    async encode(accepted) {
-      const encoding = isText && bytes.length > 512 ? chooseEncoding(accepted) : undefined;
+    async encode(acceptEncoding) {
+      const encoding = isText && bytes.length > 512 ? chooseEncoding(acceptEncoding) : undefined;
       if (!encoding) return { bytes };
-      const making = made.get(encoding) ?? compress(encoding, bytes);
-      made.set(encoding, making);
-      return { bytes: await making, encoding };
+      const bytesPromise = compressed.get(encoding) ?? compress(encoding, bytes);
+      compressed.set(encoding, bytesPromise);
+      return { bytes: await bytesPromise, encoding };
     },
   };
 }
 
-function chooseEncoding(accepted: string): "br" | "gzip" | undefined {
-  const names = accepted.split(",").map((part) => part.trim().toLowerCase());
+function chooseEncoding(acceptEncoding: string): "br" | "gzip" | undefined {
+  const names = acceptEncoding.split(",").map((part) => part.trim().toLowerCase());
   return (["br", "gzip"] as const).find((encoding) =>
     names.some((name) => name === encoding || (name.startsWith(`${encoding};`) && !/;\s*q=0(?:\.0*)?$/.test(name))),
   );
 }
 
-/** Off the thread that answers requests. */
+/** Asynchronous, in the thread pool. */
 function compress(encoding: "br" | "gzip", bytes: Buffer): Promise<Buffer> {
   if (encoding === "gzip") return promisify(gzip)(bytes);
   return promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });

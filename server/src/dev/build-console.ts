@@ -5,14 +5,14 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Whether somebody has built it; whoever changes the console builds it anew or uses `npm run console:dev`. */
+/** Checks only that a build exists. After changes, rebuild the console or use `npm run console:dev`. */
 export function isConsoleBuilt(): boolean {
   return existsSync(`${root}console/dist/index.html`);
 }
 
-/** Takes a few seconds, once. Without it everything but the console works, so a failure is told and nothing more. */
-export async function buildConsole(say: (line: string) => void): Promise<void> {
+/** Everything except the console works without a build, so a failure is only printed. */
+export async function buildConsole(print: (line: string) => void): Promise<void> {
   await promisify(execFile)("npm", ["run", "--silent", "console:build"], { cwd: root }).catch((error: unknown) => {
-    say(`The console could not be built: ${error instanceof Error ? error.message : String(error)}`);
+    print(`Building the console failed: ${error instanceof Error ? error.message : String(error)}`);
   });
 }

@@ -1,4 +1,4 @@
-import { type Config, readConfig } from "../config.ts";
+import { type Config, readConfig } from "../config/config.ts";
 import { choosePort } from "./choose-port.ts";
 import type { DevOptions } from "./read-options.ts";
 
@@ -13,21 +13,21 @@ export interface Addresses {
   workerOpsUrl: string;
 }
 
-/** An option goes before a setting of the environment, and that before the usual port; only the last may be another. */
+/** A command-line option overrides the environment, which overrides the default. Only a default port may be replaced. */
 export async function chooseAddresses(options: DevOptions, environment: NodeJS.ProcessEnv): Promise<Addresses> {
   const config = readConfig(["host", "port", "opsHost", "opsPort"], environment);
-  // Play money, and keys on the screen: nobody outside this machine is let in unless HOST says so.
+  // Keys are printed on the screen, so listen on localhost only unless HOST is set.
   const host = environment["HOST"] ? config.host : "127.0.0.1";
   const port = await choosePort({
     host,
-    wanted: options.port ?? named(config, "port", environment["PORT"]),
-    usual: 8080,
+    requested: options.port ?? named(config, "port", environment["PORT"]),
+    preferred: 8080,
     option: "--port",
   });
   const opsPort = await choosePort({
     host: config.opsHost,
-    wanted: options.opsPort ?? named(config, "opsPort", environment["PENNYBLACK_OPS_PORT"]),
-    usual: 9090,
+    requested: options.opsPort ?? named(config, "opsPort", environment["PENNYBLACK_OPS_PORT"]),
+    preferred: 9090,
     option: "--ops-port",
   });
   const workerOpsPort = await choosePort({ host: config.opsHost });
@@ -47,7 +47,7 @@ function named(config: Pick<Config, "port" | "opsPort">, name: "port" | "opsPort
   return text?.trim() ? config[name] : undefined;
 }
 
-/** A server that listens everywhere is reached on this machine's own address. */
+/** A wildcard address is replaced by localhost. */
 function toUrl(host: string, port: number): string {
   const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;

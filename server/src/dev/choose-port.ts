@@ -1,28 +1,28 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
-import { CannotStart } from "./cannot-start.ts";
+import { StartupError } from "./startup-error.ts";
 
-export interface PortWish {
+export interface PortOptions {
   host: string;
-  /** What was asked for by name; it is this one or none. 0 is any. */
-  wanted?: number | undefined;
-  usual?: number;
-  /** The option to name if the wanted one is taken. */
+  /** An explicitly requested port, which must be free. 0 for any free port. */
+  requested?: number | undefined;
+  preferred?: number;
+  /** The option to mention in the error message. */
   option?: string;
 }
 
-export async function choosePort({ host, wanted, usual, option }: PortWish): Promise<number> {
-  if (wanted) {
-    if (await isFree(host, wanted)) return wanted;
-    throw new CannotStart(`Port ${wanted} is taken. Free it, or choose another: npm run dev -- ${option} 0`);
+export async function choosePort({ host, requested, preferred, option }: PortOptions): Promise<number> {
+  if (requested) {
+    if (await isFree(host, requested)) return requested;
+    throw new StartupError(`Port ${requested} is in use. Free it, or let dev choose one: npm run dev -- ${option} 0`);
   }
-  if (wanted === undefined && usual && (await isFree(host, usual))) return usual;
-  // Below 32768, where systems take the ports of outgoing connections from: one of those could come in between.
+  if (requested === undefined && preferred && (await isFree(host, preferred))) return preferred;
+  // Below 32768: an ephemeral port could be taken by an outgoing connection before the server binds it.
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = randomInt(20_000, 32_768);
     if (await isFree(host, port)) return port;
   }
-  throw new CannotStart(`No port is free on ${host}. Name one: npm run dev -- --port 8080`);
+  throw new StartupError(`No free port found on ${host}. Choose one: npm run dev -- --port 8080`);
 }
 
 function isFree(host: string, port: number): Promise<boolean> {

@@ -1,11 +1,11 @@
-/** Dev has said that already, in its own words. */
-const saidBefore = /^(?:Server listening at |listening$|working$|stopping$|stopped$)/;
+/** Dev prints its own messages for these. */
+const redundantMessages = /^(?:Server listening at |listening$|worker started$|stopping$|stopped$)/;
 
-/** A line of the server's or the worker's log, as a person wants to see it; nothing if that person knows it. */
+/** Formats a JSON log line of the server or worker for the terminal. Undefined if the line is redundant. */
 export function describeLine(name: string, line: string): string | undefined {
   const entry = parseEntry(line);
   if (!entry) return `${name}: ${line}`;
-  if (saidBefore.test(String(entry["msg"]))) return undefined;
+  if (redundantMessages.test(String(entry["msg"]))) return undefined;
   const { time, level, msg, service: _service, reqId: _request, ...rest } = entry;
   const clock = typeof time === "string" ? time.slice(11, 19) : "";
   const details = Object.entries(rest).map(

@@ -1,16 +1,16 @@
-import { ConfigFaults, readEnvironment } from "../config.ts";
+import { ConfigFaults, readEnvironment } from "../config/config.ts";
 import { formatUsd } from "../lib/money.ts";
-import { CannotStart } from "./cannot-start.ts";
 import { type DevOptions, help, readOptions } from "./read-options.ts";
 import { whileAlive } from "./start-child.ts";
 import { type Everything, startEverything } from "./start-everything.ts";
+import { StartupError } from "./startup-error.ts";
 import { welcome } from "./welcome.ts";
 
-// `npm run dev`: a whole Pennyblack on a machine that has only Node and npm. It starts a PostgreSQL, unless
-// DATABASE_URL names one, makes roles, tables and a wallet, starts a server and a worker, and on Ctrl-C takes
-// everything down in the opposite order.
+// `npm run dev` runs a complete Pennyblack on a machine that has only Node and npm. It starts PostgreSQL, unless
+// DATABASE_URL is set, creates roles, tables and a wallet, starts a server and a worker, and stops everything in reverse
+// order on Ctrl-C.
 
-/** Someone wanted to stop while we were starting. */
+/** Stopped during startup. */
 class StoppedEarly extends Error {}
 
 const environment = readEnvironment();
@@ -19,7 +19,7 @@ const stopping = new AbortController();
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  listenForTheEnd();
+  installStopHandlers();
   try {
     const options = readOptions(args);
     if (options === "help") {
@@ -27,12 +27,12 @@ async function main(args: string[]): Promise<number> {
       return 0;
     }
     await runUntilStopped(options);
-    say("Stopped.");
+    print("Stopped.");
     return 0;
   } catch (error) {
-    if (error instanceof CannotStart) return complain(error.message, error.exitCode);
+    if (error instanceof StartupError) return printError(error.message, error.exitCode);
     if (error instanceof ConfigFaults)
-      return complain(`${error.message}\nCorrect or unset what is named and start again.`, 1);
+      return printError(`${error.message}\nCorrect or unset these settings and try again.`, 1);
     throw error;
   }
 }
@@ -40,10 +40,10 @@ async function main(args: string[]): Promise<number> {
 async function runUntilStopped(options: DevOptions): Promise<void> {
   const opened = new AsyncDisposableStack();
   try {
-    const everything = await startEverything(options, { environment, opened, stopping: stopping.signal, step, say });
+    const everything = await startEverything(options, { environment, opened, stopping: stopping.signal, step, print });
     if (stopping.signal.aborted) return;
     announce(everything, options);
-    await whileAlive(stopRequest(), everything.parts);
+    await whileAlive(stopRequest(), everything.processes);
   } catch (error) {
     if (!(error instanceof StoppedEarly)) throw error;
   } finally {
@@ -51,43 +51,35 @@ async function runUntilStopped(options: DevOptions): Promise<void> {
   }
 }
 
-function announce(everything: Everything, options: DevOptions): void {
-  const { addresses, account, upstreams, operatorToken, isThrowaway } = everything;
+function announce(everything: Everything, { json, balance }: DevOptions): void {
+  // Since the start of the Node process.
+  const seconds = (performance.now() / 1_000).toFixed(1);
+  if (!json) {
+    process.stdout.write(welcome(everything, { seconds, balance: formatUsd(balance) }));
+    return;
+  }
+  const { addresses, account, operatorToken } = everything;
   const { url, opsUrl } = addresses;
   const { liveKey, testKey, managementKey, walletId, signInLink } = account;
-  // Since Node itself began, which is as close as we get to when the person pressed Enter.
-  const seconds = (performance.now() / 1_000).toFixed(1);
-  process.stdout.write(
-    options.json
-      ? `${JSON.stringify({ url, opsUrl, liveKey, testKey, managementKey, walletId, operatorToken, signInLink })}\n`
-      : welcome({
-          url,
-          opsUrl,
-          account,
-          upstreams,
-          operatorToken,
-          isThrowaway,
-          seconds,
-          balance: formatUsd(options.balance),
-        }),
-  );
-  if (options.json) say(`Ready after ${seconds} s.`);
+  const ready = { url, opsUrl, liveKey, testKey, managementKey, walletId, operatorToken, signInLink };
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+  print(`Ready in ${seconds} s.`);
 }
 
 async function step<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   if (stopping.signal.aborted) throw new StoppedEarly();
-  const beganMs = performance.now();
+  const startedMs = performance.now();
   const result = await work();
-  say(`${((performance.now() - beganMs) / 1_000).toFixed(1).padStart(5)} s  ${name}`);
+  print(`${((performance.now() - startedMs) / 1_000).toFixed(1).padStart(5)} s  ${name}`);
   return result;
 }
 
-function listenForTheEnd(): void {
-  // Twice is as good as once: npm passes on the Ctrl-C that the terminal has sent us already.
+function installStopHandlers(): void {
+  // Repeated signals are harmless: npm forwards the Ctrl-C that the terminal also sends to us.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
-  // Whoever read our words has gone. That is no reason to leave things running.
+  // The reader of a pipe is gone: stop instead of leaving processes behind.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stopping.abort());
-  // npm, or the shell between, may be killed without a signal reaching us.
+  // npm or its shell may be killed without a signal reaching us.
   if (!environment["npm_lifecycle_event"]) return;
   const parent = process.ppid;
   setInterval(() => {
@@ -102,11 +94,11 @@ function stopRequest(): Promise<void> {
   });
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-function complain(text: string, exitCode: number): number {
-  say(text);
+function printError(text: string, exitCode: number): number {
+  print(text);
   return exitCode;
 }

@@ -1,17 +1,17 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-// What `npm run admin` reads, so that it works on the dev server that runs in another terminal.
+// `npm run admin` reads this file, so that it works with the dev server in another terminal.
 
-/** Below the working folder, which npm makes the repository's. */
+/** Relative to the working directory, which npm sets to the repository root. */
 const environmentFile = resolve(".pennyblack/dev.env");
 
-/** Returns what removes it again, unless a dev server that started later has written its own. */
+/** Returns a function that removes the file, unless a later dev server has replaced it. */
 export function writeEnvironmentFile(environment: Readonly<Record<string, string>>): () => void {
   const lines = Object.entries(environment).map(([name, value]) => `${name}=${quote(value)}`);
-  const text = `# The dev server ${process.pid}. Removed when it stops.\n${lines.join("\n")}\n`;
+  const text = `# Written by dev server ${process.pid}. Removed when it stops.\n${lines.join("\n")}\n`;
   mkdirSync(dirname(environmentFile), { recursive: true, mode: 0o700 });
-  // Removed first: writing to a file that is there would keep its mode.
+  // Remove it first: writing to an existing file would keep its mode.
   rmSync(environmentFile, { force: true });
   writeFileSync(environmentFile, text, { mode: 0o600 });
   return () => {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Addresses } from "./choose-addresses.ts";
 import type { DatabaseUrls } from "./prepare-database.ts";
 
-/** What the server, the worker and the admin command need. What the person who started dev has set is kept. */
+/** Settings of the server, the worker and the admin command. PENNYBLACK_ variables of the caller take precedence. */
 export function makeEnvironment(
   given: NodeJS.ProcessEnv,
   { addresses, urls }: { addresses: Addresses; urls: DatabaseUrls },

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { findAccount, findPrograms, locatePackage } from "./postgres-programs.ts";
 
-test("a package that cannot be changed, or reached by the account PostgreSQL runs as, is copied and made to run", (t) => {
+test("a package that is read-only or inaccessible to PostgreSQL's account is copied and runs", (t) => {
   const account = findAccount();
   const closed = mkdtempSync(join(tmpdir(), "pb-test-closed-"));
   const temporaryFolder = mkdtempSync(join(tmpdir(), "pb-test-open-"));
@@ -16,7 +16,7 @@ test("a package that cannot be changed, or reached by the account PostgreSQL run
     for (const folder of [closed, temporaryFolder]) rmSync(folder, { recursive: true });
   });
   if (account) chownSync(temporaryFolder, account.uid, account.gid);
-  // As npm unpacks it: without symbolic links, whatever an earlier start has made.
+  // Without symbolic links, as npm unpacks it.
   const isFile = (path: string): boolean => !lstatSync(path).isSymbolicLink();
   cpSync(locatePackage(), packaged, { recursive: true, filter: isFile });
   chmodSync(join(packaged, "lib"), 0o500);

@@ -2,29 +2,29 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
-import { CannotStart } from "./cannot-start.ts";
+import { StartupError } from "./startup-error.ts";
 
 export interface Account {
   uid: number;
   gid: number;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as another account that is there already. */
+/** PostgreSQL refuses to run as root, so root uses an existing unprivileged account. */
 export function findAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
     const [uid, gid] = ["-u", "-g"].map((flag) => spawnSync("id", [flag, name], { encoding: "utf8" }));
     if (uid?.status === 0 && gid?.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
   }
-  throw new CannotStart(
-    "PostgreSQL does not run as root, and there is no other account. Run npm run dev as another user.",
+  throw new StartupError(
+    "PostgreSQL does not run as root, and no unprivileged account was found. Run npm run dev as another user.",
   );
 }
 
 /**
- * The folder with PostgreSQL's programs from npm, made to run. npm packages hold no symbolic links, and the script
- * that would make them does not run when install scripts are off. Where the package cannot be changed, or cannot be
- * reached by the other account (a checkout in root's home), a copy in the temporary folder serves.
+ * Returns a folder with runnable PostgreSQL programs from npm. npm packages have no symbolic links, and the install
+ * script that creates them may be disabled. If the package is read-only, or inaccessible to the other account (a
+ * checkout in root's home), a copy in the temporary folder is used.
  */
 export function findPrograms(
   temporaryFolder: string,
@@ -35,8 +35,8 @@ export function findPrograms(
   const copy = join(temporaryFolder, "native");
   cpSync(packaged, copy, { recursive: true, verbatimSymlinks: true });
   if (linkLibraries(copy) && runs(copy, account)) return copy;
-  throw new CannotStart(
-    "The PostgreSQL that npm installed does not run on this machine. Start one yourself, then: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev",
+  throw new StartupError(
+    "The PostgreSQL from npm does not run on this machine. Use your own: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev",
   );
 }
 
@@ -48,13 +48,13 @@ export function locatePackage(): string {
     return join(dirname(require.resolve(name)), "..", "native");
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    throw new CannotStart(
-      `npm has not installed ${name}. Run npm install, or use a PostgreSQL of yours: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
+    throw new StartupError(
+      `The package ${name} is not installed. Run npm install, or use your own PostgreSQL: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
     );
   }
 }
 
-/** False if a link is missing and cannot be made. */
+/** Returns false if a link is missing and cannot be created. */
 function linkLibraries(folder: string): boolean {
   const list = join(folder, "pg-symlinks.json");
   if (!existsSync(list)) return true;
@@ -65,7 +65,7 @@ function linkLibraries(folder: string): boolean {
     try {
       symlinkSync(basename(source), path);
     } catch (error) {
-      // Someone else made it just now, or the folder is not ours to change.
+      // Created concurrently, or the folder is read-only.
       if (!existsSync(path)) return error instanceof Error && "code" in error && error.code === "EEXIST";
     }
   }

@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CannotStart } from "./cannot-start.ts";
 import { choosePort } from "./choose-port.ts";
 import { type Account, findAccount, findPrograms } from "./postgres-programs.ts";
+import { StartupError } from "./startup-error.ts";
 
-// A process of its own, so that PostgreSQL and its data go away however `npm run dev` ends, kill -9 included: when the
-// channel to it closes, PostgreSQL is stopped and the folder removed. It has no other way to stop.
+// A separate process that removes PostgreSQL and its data however `npm run dev` ends, kill -9 included: when the IPC
+// channel closes, it stops PostgreSQL and deletes the folder.
 
 export type Report = { url: string } | { failure: string };
 
@@ -18,7 +18,7 @@ let isStopping = false;
 
 process.once("disconnect", () => stop(0));
 process.on("SIGTERM", () => stop(0));
-// For the terminal's Ctrl-C: `npm run dev` decides the order in which things stop.
+// Ignore Ctrl-C from the terminal: `npm run dev` stops its processes in order.
 process.on("SIGINT", () => {});
 
 try {
@@ -45,14 +45,14 @@ async function startPostgres(): Promise<string> {
     "--encoding=UTF8",
     "--no-sync",
   ]);
-  // The data is thrown away at the end, so nothing has to survive a power cut.
+  // The data is deleted at the end, so durability does not matter.
   const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "full_page_writes=off"];
   const flags = settings.flatMap((setting) => ["-c", setting]);
   await runUntil("ready", account, join(programs, "bin/postgres"), ["-D", dataFolder, "-p", String(port), ...flags]);
   return `postgres://postgres:${password}@127.0.0.1:${port}/pennyblack`;
 }
 
-/** Runs a program until it is done, or until it says that it accepts connections; then its end is our end. */
+/** Runs a program until it exits or accepts connections. After "ready", its exit ends this process too. */
 function runUntil(
   goal: "exit" | "ready",
   account: Account | undefined,
@@ -61,21 +61,21 @@ function runUntil(
 ): Promise<void> {
   const child = spawn(program, args, { ...account, cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
   running = child;
-  let said = "";
+  let stderr = "";
   return new Promise((resolve, reject) => {
     let isReady = false;
     const fail = (why: string): void => {
       if (isReady && !isStopping) process.stderr.write(`PostgreSQL: ${why}\n`);
       if (isReady) stop(1);
       reject(
-        new CannotStart(
-          `PostgreSQL cannot start: ${why}\nUse one of yours: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
+        new StartupError(
+          `PostgreSQL failed to start: ${why}\nTo use your own: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
         ),
       );
     };
     child.stderr.on("data", (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-4_000);
-      if (goal !== "ready" || !said.includes("ready to accept connections")) return;
+      stderr = (stderr + chunk.toString()).slice(-4_000);
+      if (goal !== "ready" || !stderr.includes("ready to accept connections")) return;
       isReady = true;
       resolve();
     });
@@ -83,7 +83,7 @@ function runUntil(
     child.once("exit", (code) => {
       running = undefined;
       if (goal === "exit" && code === 0) resolve();
-      else fail(said.trim() || `it ended with code ${code}`);
+      else fail(stderr.trim() || `exit code ${code}`);
     });
   });
 }
@@ -93,7 +93,7 @@ function stop(exitCode: number): void {
   isStopping = true;
   if (!running) return leave(exitCode);
   running.once("exit", () => leave(exitCode));
-  // SIGINT is PostgreSQL's fast shutdown: it waits for no client.
+  // SIGINT is PostgreSQL's fast shutdown: it disconnects clients.
   running.kill("SIGINT");
 }
 

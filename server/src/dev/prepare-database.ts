@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
 import { admitRoles, createRoles, type RolePasswords, roles, withRole } from "../db/roles.ts";
-import { CannotStart } from "./cannot-start.ts";
+import { StartupError } from "./startup-error.ts";
 
 export interface DatabaseUrls {
   owner: string;
@@ -15,32 +15,31 @@ export interface DatabaseUrls {
 type RoleName = keyof typeof roles;
 const roleNames = Object.keys(roles) as RoleName[];
 
-/** Makes the database and the roles where they are missing and migrates. Nothing that is there already is changed. */
+/** Creates the database and roles if they are missing, and migrates. Existing roles are not changed. */
 export async function prepareDatabase(adminUrl: string): Promise<DatabaseUrls> {
   const passwords = derivePasswords(adminUrl);
   const urls = Object.fromEntries(roleNames.map((name) => [name, withRole(adminUrl, name, passwords[name])]));
   const { owner = "", ledger = "", tenant = "", operator = "", people = "" } = urls;
   const client = await connectAsAdmin(adminUrl);
   try {
-    await again(() => makeMissingRoles(client, passwords));
-    await again(() => admitRoles(client, databaseOf(adminUrl)));
+    await retry(() => makeMissingRoles(client, passwords));
+    await retry(() => admitRoles(client, databaseOf(adminUrl)));
     for (const name of roleNames) await checkLogin(client, name, { url: urls[name] ?? "", password: passwords[name] });
   } finally {
     await client.end();
   }
-  const complaints: string[] = [];
-  await migrate(owner, (line) => complaints.push(line)).catch((error: unknown) => {
-    throw new CannotStart(
-      `The database cannot be migrated: ${error instanceof Error ? error.message : String(error)}\nUse an empty one: change the name in DATABASE_URL.`,
+  await migrate(owner, () => undefined).catch((error: unknown) => {
+    throw new StartupError(
+      `Migration failed: ${error instanceof Error ? error.message : String(error)}\nTo use an empty database, change the name in DATABASE_URL.`,
     );
   });
   return { owner, ledger, tenant, operator, people };
 }
 
 /**
- * The roles belong to the whole cluster, where another dev server may be running. So their passwords follow from the
- * admin's: each dev server on the cluster arrives at the same ones. Without an admin password the cluster trusts
- * whoever comes, and passwords would only break that.
+ * Roles belong to the whole cluster, which several dev servers may share, so their passwords are derived from the admin's
+ * password and are the same for all of them. Without an admin password the cluster uses trust authentication, and the
+ * roles get no passwords either.
  */
 function derivePasswords(adminUrl: string): RolePasswords {
   const { password } = new URL(adminUrl);
@@ -72,12 +71,12 @@ async function makeMissingRoles(client: pg.Client, passwords: RolePasswords): Pr
   );
   const { version = 0, existing = [] } = rows[0] ?? {};
   if (version < 150_000)
-    throw new CannotStart("This PostgreSQL is older than 15. Use a newer one, or unset DATABASE_URL.");
+    throw new StartupError("PostgreSQL 15 or later is required. Use a newer server, or unset DATABASE_URL.");
   const missing = roleNames.filter((name) => !existing.includes(roles[name]));
   await createRoles(client, Object.fromEntries(missing.map((name) => [name, passwords[name]])));
 }
 
-/** A role that is there with another password belongs to someone: it is left as it is. One without any can be given ours. */
+/** A role with a different password belongs to another installation and is not changed. One without a password gets ours. */
 async function checkLogin(
   admin: pg.Client,
   name: RoleName,
@@ -92,10 +91,10 @@ async function checkLogin(
     await admin.query(`alter role ${roles[name]} password ${pg.escapeLiteral(login.password)}`);
     if (await canConnect(login.url)) return;
   }
-  throw new CannotStart(
+  throw new StartupError(
     login.password
-      ? `The role ${roles[name]} is there already and has another password, so another Pennyblack uses this PostgreSQL. Use another PostgreSQL, or unset DATABASE_URL and one is started for you.`
-      : `PostgreSQL does not let ${roles[name]} in without a password. Write the admin's password into DATABASE_URL: postgres://user:password@host/database`,
+      ? `The role ${roles[name]} already exists with a different password: another Pennyblack uses this PostgreSQL server. Use another server, or unset DATABASE_URL to start one automatically.`
+      : `PostgreSQL requires a password for ${roles[name]}. Add the admin's password to DATABASE_URL: postgres://user:password@host/database`,
   );
 }
 
@@ -115,8 +114,8 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Another dev server that starts at the same moment makes the same roles: then one of the two comes second. */
-async function again(work: () => Promise<void>): Promise<void> {
+/** Retries when another dev server creates the same roles concurrently. */
+async function retry(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
@@ -128,14 +127,14 @@ async function again(work: () => Promise<void>): Promise<void> {
 
 function databaseOf(url: string): string {
   const name = decodeURIComponent(new URL(url).pathname.slice(1));
-  if (!name) throw new CannotStart("DATABASE_URL names no database. Write postgres://user@host/pennyblack");
+  if (!name) throw new StartupError("DATABASE_URL has no database name. Use postgres://user@host/pennyblack");
   return name;
 }
 
-function cannotConnect(error: unknown): CannotStart {
+function cannotConnect(error: unknown): StartupError {
   const message = error instanceof Error ? error.message || codeOf(error) : String(error);
-  return new CannotStart(
-    `PostgreSQL cannot be reached: ${message}. Check DATABASE_URL, or unset it and a PostgreSQL is started for you.`,
+  return new StartupError(
+    `Cannot connect to PostgreSQL: ${message}. Check DATABASE_URL, or unset it to start PostgreSQL automatically.`,
   );
 }
 

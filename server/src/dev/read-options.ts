@@ -1,34 +1,37 @@
 import { parseArgs } from "node:util";
 import { type Micros, parseUsd } from "../lib/money.ts";
-import { CannotStart } from "./cannot-start.ts";
+import { StartupError } from "./startup-error.ts";
 
 export interface DevOptions {
-  /** Undefined: the usual one if it is free. 0: any that is free. */
+  /** Undefined: the default if it is free. 0: any free port. */
   port: number | undefined;
   opsPort: number | undefined;
   balance: Micros;
-  /** A real upstream: Debian's searx over Debian's documentation. */
+  /** Run Debian's searx over Debian's documentation as a real upstream. */
   withSearx: boolean;
   json: boolean;
 }
 
-export const help = `npm run dev [-- options]
+export const help = `Usage: npm run dev [-- options]
 
-  --port N         where the API listens (8080, or any free port if that is taken; 0: any free port)
-  --ops-port N     where health and metrics listen (9090, likewise)
-  --balance 5.00   play money in the wallet
-  --with-searx     a real upstream for the live key: Debian's searx over Debian's documentation (Debian 12 only)
-  --json           one line of JSON on stdout when ready, everything else on stderr
+Options:
+  --port N         Port of the API (default 8080, or any free port if it is in use; 0 for any free port)
+  --ops-port N     Port of health checks and metrics (default 9090, same rules)
+  --balance 5.00   Play money in the wallet
+  --with-searx     Run searx over Debian's documentation as the upstream of the live key (Debian 12 only)
+  --json           Print one line of JSON to stdout when ready, and everything else to stderr
+  -h, --help       Show this help
 
-DATABASE_URL     a superuser of a PostgreSQL to use instead of one that is started for you
-REDIS_URL        a Redis for the limits; without it they are counted in the server
-PENNYBLACK_...   any setting of the server, such as PENNYBLACK_SEARXNG_URL`;
+Environment:
+  DATABASE_URL     Superuser connection to a PostgreSQL server (default: start one)
+  REDIS_URL        Redis for rate limits (default: count in the server process)
+  PENNYBLACK_...   Any setting of the server, such as PENNYBLACK_SEARXNG_URL`;
 
 export function readOptions(args: string[]): DevOptions | "help" {
   const values = parse(args);
   if (values.help) return "help";
   const balance = parseUsd(values.balance);
-  if (balance === undefined) throw new CannotStart("--balance must be an amount in USD such as 5.00.", 2);
+  if (balance === undefined) throw new StartupError("--balance must be an amount in USD such as 5.00.", 2);
   return {
     port: readPort("--port", values.port),
     opsPort: readPort("--ops-port", values["ops-port"]),
@@ -53,12 +56,13 @@ function parse(args: string[]) {
     }).values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new CannotStart(`${error.message.split(". ")[0]}. See: npm run dev -- --help`, 2);
+    throw new StartupError(`${error.message.split(". ")[0]}. See: npm run dev -- --help`, 2);
   }
 }
 
 function readPort(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new CannotStart(`${name} must be a port, 0 to 65535.`, 2);
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new StartupError(`${name} must be a port number from 0 to 65535.`, 2);
   return Number(text);
 }

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { CannotStart } from "./cannot-start.ts";
+import { StartupError } from "./startup-error.ts";
 
 export interface Child {
   process: ChildProcess;
-  /** Says why, if the process ends without having been asked to. */
+  /** Resolves with a message if the process exits without `stop`. */
   died: Promise<string>;
-  /** Asks it to end, and makes it end if it does not. */
+  /** Sends SIGTERM, then SIGKILL after a timeout. */
   stop: () => Promise<void>;
 }
 
@@ -18,9 +18,9 @@ export interface ChildOptions {
   onLine: (line: string) => void;
 }
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
-/** Another Node process in a group of its own, so that Ctrl-C in the terminal reaches dev alone, which stops it in turn. */
+/** Starts a Node process in its own process group, so that Ctrl-C reaches only dev, which stops its children in order. */
 export function startChild({ name, script, environment, onLine }: ChildOptions): Child {
   const preload = new URL("./stop-with-parent.ts", import.meta.url).href;
   const child = spawn(process.execPath, ["--import", preload, script], {
@@ -28,30 +28,32 @@ export function startChild({ name, script, environment, onLine }: ChildOptions):
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  const lastWords: string[] = [];
-  let isAsked = false;
+  const stderrTail: string[] = [];
+  let isStopping = false;
   if (child.stdout) createInterface(child.stdout).on("line", onLine);
   if (child.stderr) {
     createInterface(child.stderr).on("line", (line) => {
       onLine(line);
-      lastWords.push(line);
-      if (lastWords.length > 20) lastWords.shift();
+      stderrTail.push(line);
+      if (stderrTail.length > 20) stderrTail.shift();
     });
   }
   const ended = once(child, "close");
   const died = ended.then(() => {
-    // Nobody waits for the words of a process that was told to end.
-    if (isAsked) return new Promise<never>(() => {});
-    return [`The ${name} ended (${child.signalCode ?? `exit code ${child.exitCode}`}).`, ...lastWords].join("\n");
+    if (isStopping) return new Promise<never>(() => {});
+    return [
+      `The ${name} exited unexpectedly (${child.signalCode ?? `exit code ${child.exitCode}`}).`,
+      ...stderrTail,
+    ].join("\n");
   });
 
   return {
     process: child,
     died,
     async stop() {
-      isAsked = true;
+      isStopping = true;
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const timer = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+      const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
       child.kill("SIGTERM");
       await ended;
       clearTimeout(timer);
@@ -59,13 +61,13 @@ export function startChild({ name, script, environment, onLine }: ChildOptions):
   };
 }
 
-/** Settles as the work does, or fails as soon as one of the processes it depends on dies. */
+/** Settles like `work`, or rejects as soon as one of the processes dies. */
 export async function whileAlive<Result>(
   work: Promise<Result>,
   children: readonly Pick<Child, "died">[],
 ): Promise<Result> {
   const deaths = children.map(async (child) => {
-    throw new CannotStart(await child.died);
+    throw new StartupError(await child.died);
   });
   return await Promise.race([work, ...deaths]);
 }

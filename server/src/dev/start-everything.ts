@@ -1,11 +1,10 @@
 import { type Account, createAccount } from "../admin/create-account.ts";
-import { readConfig, serverSettings, workerSettings } from "../config.ts";
+import { readConfig, serverSettings, workerSettings } from "../config/config.ts";
 import { makeSignInLink } from "../console/console.ts";
 import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import { buildConsole, isConsoleBuilt } from "./build-console.ts";
-import { CannotStart } from "./cannot-start.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
 import { writeEnvironmentFile } from "./environment-file.ts";
@@ -16,50 +15,52 @@ import { buildIndex } from "./searx/build-index.ts";
 import { type Searx, startSearx } from "./searx/start-searx.ts";
 import { type Child, startChild, whileAlive } from "./start-child.ts";
 import { startPostgres } from "./start-postgres.ts";
+import { StartupError } from "./startup-error.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
 export interface StartContext {
   environment: NodeJS.ProcessEnv;
-  /** Whatever is opened is put here, to be closed in the opposite order. */
+  /** Disposed in reverse order at the end. */
   opened: AsyncDisposableStack;
   stopping: AbortSignal;
-  /** Runs a part of the start and tells how long it took. */
+  /** Runs one step of the startup and prints its duration. */
   step: <Result>(name: string, work: () => Promise<Result>) => Promise<Result>;
-  say: (line: string) => void;
+  print: (line: string) => void;
 }
 
 export interface DevAccount extends Account {
   testKey: string;
-  /** Signs the account's owner in to the console, once. */
+  /** Single-use sign-in link to the console. */
   signInLink: string;
 }
 
-/** Whom the account of `npm run dev` belongs to. Nobody reads mail there. */
+/** Owner of the dev account. No mail is delivered to this address. */
 export const devOwner = "you@pennyblack.test";
 
 export interface Everything {
   addresses: Addresses;
   account: DevAccount;
+  /** Names, in the order they are tried. */
   upstreams: string[];
   operatorToken: string | undefined;
-  /** The data was made for this start and goes with it. */
+  /** The data is deleted when dev stops. */
   isThrowaway: boolean;
-  /** What must stay alive. */
-  parts: Pick<Child, "died">[];
+  /** Dev stops if one of these dies. */
+  processes: Pick<Child, "died">[];
 }
 
 export async function startEverything(options: DevOptions, context: StartContext): Promise<Everything> {
   const { opened, step } = context;
   const { devDatabaseUrl } = readConfig(["devDatabaseUrl"], context.environment);
   const addresses = await chooseAddresses(options, context.environment);
-  if (!isConsoleBuilt()) await step("console", () => buildConsole(context.say));
+  if (!isConsoleBuilt()) await step("console", () => buildConsole(context.print));
   const searx = options.withSearx ? await startOwnSearx(context) : undefined;
   const environment = searx ? { ...context.environment, PENNYBLACK_SEARXNG_URL: searx.url } : context.environment;
   const postgres = devDatabaseUrl ? undefined : await step("PostgreSQL from npm", startPostgres);
   if (postgres) opened.defer(postgres.stop);
   const urls = await step("roles and tables", () => prepareDatabase(devDatabaseUrl ?? postgres?.url ?? ""));
   const made = makeEnvironment(environment, { addresses, urls });
-  // Before the processes would complain one after the other, each in its own words.
+  // Validate all settings once, before each process reports its own errors.
   const { upstreams, operators } = readConfig([...serverSettings, ...workerSettings], { ...environment, ...made });
   const account = await step("wallet and keys", () => createDevAccount(urls.owner, made, options.balance));
   opened.defer(writeEnvironmentFile(made));
@@ -70,16 +71,16 @@ export async function startEverything(options: DevOptions, context: StartContext
     upstreams: upstreams.map(({ name }) => name),
     operatorToken: operators[0]?.token,
     isThrowaway: postgres !== undefined,
-    parts: [...children, ...(postgres ? [postgres] : []), ...(searx ? [searx] : [])],
+    processes: [...children, ...(postgres ? [postgres] : []), ...(searx ? [searx] : [])],
   };
 }
 
-/** Started before the database, because it may be missing here, and then nothing else need be started. */
-async function startOwnSearx({ environment, opened, stopping, step, say }: StartContext): Promise<Searx> {
+/** Started first: if it is not available here, nothing else needs to start. */
+async function startOwnSearx({ environment, opened, stopping, step, print }: StartContext): Promise<Searx> {
   if (environment["PENNYBLACK_SEARXNG_URL"]?.trim()) {
-    throw new CannotStart("--with-searx and PENNYBLACK_SEARXNG_URL name two upstreams. Choose one.", 2);
+    throw new StartupError("Use either --with-searx or PENNYBLACK_SEARXNG_URL, not both.", 2);
   }
-  const index = await step("index of Debian's documentation", () => buildIndex({ onProgress: say, stopping }));
+  const index = await step("index of Debian's documentation", () => buildIndex({ onProgress: print, stopping }));
   const searx = await step("searx", () => startSearx({ index, stopping }));
   opened.defer(searx.stop);
   return searx;
@@ -94,7 +95,7 @@ async function createDevAccount(ownerUrl: string, made: Record<string, string>, 
     const account = await createAccount(pool, { name, balance, pepper, owner: devOwner }, "dev");
     const test = await createKey(pool, pepper, { walletId: account.walletId, mode: "test", name: "test" });
     const { publicUrl } = readConfig(["publicUrl"], made);
-    const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, lifeMinutes: 24 * 60 });
+    const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, ttlMinutes: 24 * 60 });
     return { ...account, testKey: test.key, signInLink: signInLink ?? "" };
   } finally {
     await pool.end();
@@ -113,8 +114,8 @@ async function startProcesses(
       script: new URL(script, import.meta.url).pathname,
       environment: { ...environment, ...extra },
       onLine(line) {
-        const words = describeLine(name, line);
-        if (words) context.say(words);
+        const text = describeLine(name, line);
+        if (text) context.print(text);
       },
     });
     context.opened.defer(child.stop);

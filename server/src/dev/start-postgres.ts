@@ -1,36 +1,39 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { CannotStart } from "./cannot-start.ts";
-import type { Report } from "./keep-postgres.ts";
+import type { Report } from "./postgres-supervisor.ts";
+import { StartupError } from "./startup-error.ts";
 
 export interface Postgres {
-  /** Of its superuser. */
+  /** Connects as the superuser. */
   url: string;
   died: Promise<string>;
   stop: () => Promise<void>;
 }
 
-/** A PostgreSQL from npm, in a temporary folder, for as long as this process lives. */
+/** Runs PostgreSQL from npm in a temporary folder until this process ends. */
 export async function startPostgres(): Promise<Postgres> {
-  const script = new URL("./keep-postgres.ts", import.meta.url).pathname;
-  const keeper = spawn(process.execPath, [script], { detached: true, stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  const ended = once(keeper, "exit");
+  const script = new URL("./postgres-supervisor.ts", import.meta.url).pathname;
+  const supervisor = spawn(process.execPath, [script], {
+    detached: true,
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const ended = once(supervisor, "exit");
   const report = await Promise.race([
-    once(keeper, "message").then(([message]) => message as Report),
-    ended.then((): Report => ({ failure: "PostgreSQL cannot start: its keeper ended without a word." })),
+    once(supervisor, "message").then(([message]) => message as Report),
+    ended.then((): Report => ({ failure: "PostgreSQL failed to start: its supervisor exited." })),
   ]);
   if ("failure" in report) {
     await ended;
-    throw new CannotStart(report.failure);
+    throw new StartupError(report.failure);
   }
-  let isAsked = false;
+  let isStopping = false;
   return {
     url: report.url,
-    died: ended.then(() => (isAsked ? new Promise<never>(() => {}) : "PostgreSQL ended. Its log may say why.")),
+    died: ended.then(() => (isStopping ? new Promise<never>(() => {}) : "PostgreSQL exited unexpectedly.")),
     async stop() {
-      isAsked = true;
-      if (keeper.exitCode === null && keeper.signalCode === null) {
-        if (keeper.connected) keeper.disconnect();
+      isStopping = true;
+      if (supervisor.exitCode === null && supervisor.signalCode === null) {
+        if (supervisor.connected) supervisor.disconnect();
         await ended;
       }
     },

@@ -1,5 +1,5 @@
-/** Why `npm run dev` cannot go on: a sentence for a person, with a next step. */
-export class CannotStart extends Error {
+/** An error that ends `npm run dev`. The message includes a next step. */
+export class StartupError extends Error {
   readonly exitCode: number;
 
   constructor(message: string, exitCode = 1) {

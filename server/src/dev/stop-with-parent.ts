@@ -1,10 +1,10 @@
 import { isMainThread, Worker } from "node:worker_threads";
 
-// Loaded into every process that `npm run dev` starts: when dev is gone without a word (kill -9), so are they. They
-// are asked first. But their database may be gone as well, and process.exit() waits for good on a log that nobody
-// reads any more, so a second thread, which nothing can hold up, has the last word.
+// Preloaded into every process that `npm run dev` starts. If dev is killed (kill -9), the process gets SIGTERM. Its
+// database may be gone too, and process.exit() can block on a log pipe without a reader, so a second thread sends
+// SIGKILL after a timeout.
 
-const patienceMs = 3_000;
+const timeoutMs = 3_000;
 
 if (isMainThread) {
   new Worker(new URL(import.meta.url), { execArgv: [] }).unref();
@@ -13,6 +13,6 @@ if (isMainThread) {
 } else {
   const parent = process.ppid;
   setInterval(() => {
-    if (process.ppid !== parent) setTimeout(() => process.kill(process.pid, "SIGKILL"), patienceMs);
+    if (process.ppid !== parent) setTimeout(() => process.kill(process.pid, "SIGKILL"), timeoutMs);
   }, 500);
 }

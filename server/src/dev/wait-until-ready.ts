@@ -1,25 +1,25 @@
 import { get } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { CannotStart } from "./cannot-start.ts";
+import { StartupError } from "./startup-error.ts";
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
-/** Asks an address such as /readyz until the answer is yes. */
+/** Polls a URL such as /readyz until it returns 200. */
 export async function waitUntilReady(url: string, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   while (!signal.aborted) {
-    if ((await askStatus(url)) === 200) return;
+    if ((await fetchStatus(url)) === 200) return;
     if (performance.now() > deadline) {
-      throw new CannotStart(
-        `${url} said no for ${patienceMs / 1_000} s. PENNYBLACK_LOG_LEVEL=debug npm run dev says more.`,
+      throw new StartupError(
+        `${url} was not ready after ${timeoutMs / 1_000} s. For details: PENNYBLACK_LOG_LEVEL=debug npm run dev`,
       );
     }
     await wait(25);
   }
 }
 
-/** 0 while nothing listens there yet. */
-function askStatus(url: string): Promise<number> {
+/** Returns 0 while nothing is listening. */
+function fetchStatus(url: string): Promise<number> {
   return new Promise((resolve) => {
     get(url, { agent: false, timeout: 5_000 }, (response) => {
       response.resume();

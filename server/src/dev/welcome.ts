@@ -1,50 +1,32 @@
-import { type DevAccount, devOwner } from "./start-everything.ts";
+import { devOwner, type Everything } from "./start-everything.ts";
 
-export interface Welcome {
-  url: string;
-  opsUrl: string;
-  account: DevAccount;
-  balance: string;
-  /** Who is asked, in order. */
-  upstreams: readonly string[];
-  operatorToken: string | undefined;
-  /** The data was made for this start and goes with it. */
-  isThrowaway: boolean;
-  seconds: string;
-}
-
-export function welcome({
-  url,
-  opsUrl,
-  account,
-  balance,
-  upstreams,
-  operatorToken,
-  isThrowaway,
-  seconds,
-}: Welcome): string {
+export function welcome(
+  { addresses: { url, opsUrl }, account, upstreams, operatorToken, isThrowaway }: Everything,
+  { seconds, balance }: { seconds: string; balance: string },
+): string {
   const upstream =
     upstreams.length > 0
-      ? `The live key searches through ${upstreams.join(", then ")}.`
-      : `No upstream is connected yet, so the live key answers 503 and costs nothing. Connect one:
+      ? `Live searches use ${upstreams.join(", then ")}.`
+      : `No upstream is configured, so live searches return 503 and are not charged. To configure one:
 
   PENNYBLACK_SEARXNG_URL=http://localhost:8888 npm run dev
   PENNYBLACK_BRAVE_KEY=... npm run dev
 
-On Debian 12 there is one to try, npm run dev -- --with-searx; npm run providers -- list shows them all.`;
+On Debian 12, npm run dev -- --with-searx runs one locally. List all upstreams: npm run providers -- list`;
   const operator =
-    operatorToken === undefined ? "" : `\n  operator token  ${operatorToken}   ${opsUrl}/operator/upstreams`;
+    operatorToken === undefined ? "" : `\n  Operator token  ${operatorToken}   ${opsUrl}/operator/upstreams`;
   return `
-Pennyblack is ready, after ${seconds} s.
+Pennyblack is running (started in ${seconds} s).
 
   API             ${url}
-  health, metrics ${opsUrl}/readyz  ${opsUrl}/metrics
-  console         ${account.signInLink}
-                  signs you in once; another: npm run admin -- console sign-in-link --email ${devOwner}
+  Health          ${opsUrl}/readyz
+  Metrics         ${opsUrl}/metrics
+  Console         ${account.signInLink}
+                  This link works once. New link: npm run admin -- console sign-in-link --email ${devOwner}
 
-  test key        ${account.testKey}   free, made-up results
-  live key        ${account.liveKey}   0.01 USD a search; the wallet has ${balance} USD of play money
-  management key  ${account.managementKey}   manages the wallet and its keys${operator}
+  Test key        ${account.testKey}   free, made-up results
+  Live key        ${account.liveKey}   0.01 USD per search, ${balance} USD of play money
+  Management key  ${account.managementKey}   manages the wallet and its keys${operator}
 
 Try it:
 
@@ -53,7 +35,7 @@ Try it:
 
 ${upstream}
 
-In another terminal: npm run admin -- --help
-Ctrl-C stops everything${isThrowaway ? " and throws the data away" : ""}.
+Admin commands: npm run admin -- --help
+Press Ctrl-C to stop${isThrowaway ? " and delete the data" : ""}.
 `;
 }

@@ -31,8 +31,8 @@ const server = createHttpServer({
   trustedProxies: [],
   log: createLog("silent"),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
-  onAnswer: () => {},
-  onNoAnswer: () => {},
+  onResponse: () => {},
+  onNoResponse: () => {},
 });
 
 after(async () => {
@@ -42,7 +42,7 @@ after(async () => {
 
 const get = (url: string, headers = {}) => server.inject({ method: "GET", url, headers });
 
-test("a page is found with and without its ending, and its Markdown beside it", async () => {
+test("serves a page with and without .html, and its Markdown source", async () => {
   for (const url of ["/docs/errors", "/docs/errors.html", "/docs/errors?x=1"]) {
     const { statusCode, headers, body } = await get(url);
     assert.deepEqual(
@@ -50,21 +50,21 @@ test("a page is found with and without its ending, and its Markdown beside it", 
       [200, "text/html; charset=utf-8", files["errors.html"]],
     );
   }
-  const twin = await get("/docs/errors.md");
-  assert.deepEqual([twin.body, twin.headers["content-type"]], ["# Errors", "text/markdown; charset=utf-8"]);
+  const markdown = await get("/docs/errors.md");
+  assert.deepEqual([markdown.body, markdown.headers["content-type"]], ["# Errors", "text/markdown; charset=utf-8"]);
   assert.equal((await get("/docs/")).body, "home");
   assert.equal((await get("/docs/problems/")).body, "problems");
 });
 
-test("a folder without its slash leads to the one with it", async () => {
+test("redirects a folder without a trailing slash", async () => {
   for (const url of ["/docs", "/docs/problems"]) {
     const { statusCode, headers } = await get(url);
     assert.deepEqual([statusCode, headers.location], [308, `${url}/`]);
   }
 });
 
-test("only what was built is served, however it is asked for", async () => {
-  const ways = [
+test("serves only files of the build, whatever the path", async () => {
+  const paths = [
     "nothing",
     "../secret.md",
     "%2e%2e/secret.md",
@@ -73,16 +73,16 @@ test("only what was built is served, however it is asked for", async () => {
     "notes.exe",
     "%00",
   ];
-  for (const way of ways) {
-    const { statusCode, body } = await get(`/docs/${way}`);
-    assert.equal(statusCode, 404, way);
-    assert.notEqual(body, "secret", way);
+  for (const path of paths) {
+    const { statusCode, body } = await get(`/docs/${path}`);
+    assert.equal(statusCode, 404, path);
+    assert.notEqual(body, "secret", path);
   }
   assert.equal((await get("/docs/nothing")).body, "not here");
   assert.equal((await server.inject({ method: "POST", url: "/docs/errors" })).statusCode, 405);
 });
 
-test("a page runs the scripts that it was built with and no others", async () => {
+test("the content security policy allows only the scripts of the page", async () => {
   const policy = String((await get("/docs/errors")).headers["content-security-policy"]);
   const hash = createHash("sha256").update(inline).digest("base64");
   assert.ok(policy.includes(`script-src 'self' 'sha256-${hash}';`), policy);
@@ -90,10 +90,10 @@ test("a page runs the scripts that it was built with and no others", async () =>
   assert.match(policy, /default-src 'none'.*frame-ancestors 'none'/);
 });
 
-test("what has a hash in its name is kept for a year, the rest is asked about each time", async () => {
+test("caches hashed assets for a year and revalidates everything else", async () => {
   assert.equal((await get("/docs/assets/app.js")).headers["cache-control"], "public, max-age=31536000, immutable");
   const first = await get("/docs/errors");
   assert.equal(first.headers["cache-control"], "public, no-cache");
-  const again = await get("/docs/errors", { "if-none-match": String(first.headers.etag) });
-  assert.deepEqual([again.statusCode, again.body], [304, ""]);
+  const second = await get("/docs/errors", { "if-none-match": String(first.headers.etag) });
+  assert.deepEqual([second.statusCode, second.body], [304, ""]);
 });

@@ -1,26 +1,26 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Route } from "../http/route.ts";
-import { readSite, type SiteFile } from "./read-site.ts";
+import { readSite, type SiteFile } from "./site-files.ts";
 
-// The docs as `npm run docs:build` left them, under /docs. A request names an entry of a map that was filled from the
-// folder; no path of a request ever reaches the file system.
+// Serves the output of `npm run docs:build` under /docs. Requests are looked up in a map of the folder's files; no path of a
+// request ever reaches the file system.
 
 type Page = Pick<Route, "summary" | "description" | "answer" | "problems">;
 
-const page: Page = { summary: "The docs", description: "For people.", answer: "text/html", problems: ["not_found"] };
+const page: Page = { summary: "Docs", description: "HTML pages.", answer: "text/html", problems: ["not_found"] };
 
-/** Nothing is read before the first request asks for it. */
+/** Reads the files on the first request. */
 export function docsRoutes(folder: string): Route[] {
   let files: ReadonlyMap<string, SiteFile> | undefined;
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     files ??= readSite(folder);
-    return answer(files, request, reply);
+    return respond(files, request, reply);
   };
-  // Fastify takes "/docs/" for "/docs/*" with an empty name, which the server refuses as it does an empty id.
+  // Fastify matches "/docs/" as "/docs/*" with an empty parameter, which the server rejects.
   return ["/docs", "/docs/", "/docs/*"].map((path) => ({ method: "GET", path, ...page, handle }));
 }
 
-function answer(files: ReadonlyMap<string, SiteFile>, request: FastifyRequest, reply: FastifyReply): unknown {
+function respond(files: ReadonlyMap<string, SiteFile>, request: FastifyRequest, reply: FastifyReply): unknown {
   const path = request.url.split("?", 1)[0] ?? "";
   const name = path.slice("/docs/".length);
   const isFolder = path === "/docs" || files.has(`${name}/index.html`);
@@ -36,6 +36,6 @@ function answer(files: ReadonlyMap<string, SiteFile>, request: FastifyRequest, r
 
 function send({ bytes, headers }: SiteFile, request: FastifyRequest, reply: FastifyReply): unknown {
   reply.headers(headers);
-  const isKnown = reply.statusCode === 200 && request.raw.headers["if-none-match"] === headers.etag;
-  return isKnown ? reply.code(304).send() : reply.send(bytes);
+  const isUnchanged = reply.statusCode === 200 && request.raw.headers["if-none-match"] === headers.etag;
+  return isUnchanged ? reply.code(304).send() : reply.send(bytes);
 }

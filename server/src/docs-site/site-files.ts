@@ -17,7 +17,7 @@ const contentTypes: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
-/** Every file of a built site by its path in the folder, with all that an answer says of it. */
+/** Every file of a built site by its path in the folder, with its response headers. */
 export function readSite(folder: string): ReadonlyMap<string, SiteFile> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return new Map(
@@ -36,7 +36,7 @@ function describe(name: string, type: string, bytes: Buffer): SiteFile {
     headers: {
       etag: `"${digest(bytes).slice(0, 22)}"`,
       "content-type": type,
-      // The builder puts a hash of its content into the name of everything in assets/.
+      // File names in assets/ contain a hash of the content.
       "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "public, no-cache",
       ...(type.startsWith("text/html") && { "content-security-policy": policyOf(bytes.toString("utf8")) }),
     },
@@ -44,8 +44,8 @@ function describe(name: string, type: string, bytes: Buffer): SiteFile {
 }
 
 /**
- * Scripts of ours and the few inline ones that this page was built with, by their hashes. Styles may stand in
- * attributes, because that is how code is coloured; a style can load nothing from elsewhere.
+ * Allows our own scripts and, by hash, the inline scripts the page was built with. Style attributes are allowed, because
+ * syntax highlighting uses them; styles cannot load anything from other origins.
  */
 function policyOf(html: string): string {
   const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(

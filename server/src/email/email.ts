@@ -2,25 +2,28 @@ import { createTransport } from "nodemailer";
 import type { Pool } from "../db/pool.ts";
 import { formatUsd, priceMicros } from "../lib/money.ts";
 import { readAlerts } from "../wallet/wallet.ts";
-import { writeMail } from "./write-mail.ts";
+import { writeAlertEmail } from "./write-email.ts";
 
-export interface MailerOptions {
+export { sealEmail, sendSignInEmails } from "./sign-in-emails.ts";
+export { signInLink } from "./sign-in-links.ts";
+
+export interface EmailSenderOptions {
   smtpUrl: string;
   from: string;
 }
 
-interface Letter {
+interface OutgoingEmail {
   id: string;
   to: string;
   subject: string;
   text: string;
 }
 
-export interface Mailer {
-  send(letter: Letter): Promise<void>;
+export interface EmailSender {
+  send(email: OutgoingEmail): Promise<void>;
 }
 
-export function createMailer({ smtpUrl, from }: MailerOptions): Mailer {
+export function createEmailSender({ smtpUrl, from }: EmailSenderOptions): EmailSender {
   const transport = createTransport({
     url: smtpUrl,
     connectionTimeout: 10_000,
@@ -33,11 +36,11 @@ export function createMailer({ smtpUrl, from }: MailerOptions): Mailer {
     async send({ id, to, subject, text }) {
       await transport.sendMail({
         from,
-        // As an address, never as a list that could name several.
+        // An object, because a string could be parsed as a list of addresses.
         to: { name: "", address: to },
         subject,
         text,
-        // The same in every attempt, so that a mailbox can drop a second copy.
+        // The same in every attempt, so that a mailbox can drop duplicates.
         messageId: `<${id}@pennyblack>`,
         headers: { "Auto-Submitted": "auto-generated" },
       });
@@ -45,24 +48,27 @@ export function createMailer({ smtpUrl, from }: MailerOptions): Mailer {
   };
 }
 
-export interface SendMailParts {
-  /** As the owner. */
+export interface SendEmailDependencies {
+  /** Database owner. */
   pool: Pool;
-  mailer: Mailer;
+  mailer: EmailSender;
   topUpUrl: string;
   onFailure: (failure: { eventId: string; attempt: number; err: unknown }) => void;
 }
 
-/** Sends mail that is due; what fails is due again later. Says how many it tried. */
-export async function sendMail({ pool, mailer, topUpUrl, onFailure }: SendMailParts, most: number): Promise<number> {
-  const { rows } = await pool.query<DueMail>("select * from pb.claim_mail($1)", [most]);
+/** Sends emails that are due and returns the number of attempts. Failures are retried later. */
+export async function sendAlertEmails(
+  { pool, mailer, topUpUrl, onFailure }: SendEmailDependencies,
+  limit: number,
+): Promise<number> {
+  const { rows } = await pool.query<DueEmail>("select * from pb.claim_alert_emails($1)", [limit]);
   for (const { id, wallet_id: walletId, type, data, attempt } of rows) {
     try {
       const wallet = await readAlerts(pool, walletId);
       const context = { walletName: wallet?.name ?? "", topUpUrl, price: formatUsd(priceMicros) };
-      const mail = writeMail({ type, data }, context);
-      if (wallet?.email && mail) await mailer.send({ id, to: wallet.email, ...mail });
-      await pool.query("update pb.events set mail_due_at = null where id = $1", [id]);
+      const message = writeAlertEmail({ type, data }, context);
+      if (wallet?.email && message) await mailer.send({ id, to: wallet.email, ...message });
+      await pool.query("update pb.events set email_due_at = null where id = $1", [id]);
     } catch (err) {
       onFailure({ eventId: id, attempt, err });
     }
@@ -70,7 +76,7 @@ export async function sendMail({ pool, mailer, topUpUrl, onFailure }: SendMailPa
   return rows.length;
 }
 
-interface DueMail {
+interface DueEmail {
   id: string;
   wallet_id: string;
   type: string;

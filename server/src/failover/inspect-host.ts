@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** The name under which the replica connects, and by which the primary waits for it. */
+/** application_name of the replica's connection, used in synchronous_standby_names. */
 export const replicaName = "pennyblack_replica";
 
 export type View =
@@ -9,23 +9,23 @@ export type View =
   | {
       role: "primary";
       timeline: number;
-      /** Commits wait for the replica. */
-      isWaiting: boolean;
-      /** What the replica has on its disk, if it is connected and follows. */
-      replica: { hasFlushed: bigint; lagBytes: bigint } | undefined;
+      /** Whether commits wait for the replica. */
+      isSynchronous: boolean;
+      /** Undefined unless a replica is streaming. */
+      replica: { flushedLsn: bigint; lagBytes: bigint } | undefined;
     };
 
 export interface Host {
-  /** Without what is secret in its address. */
+  /** Host and port, without credentials. */
   name: string;
-  look(): Promise<View>;
+  inspect(): Promise<View>;
   run(statement: string, timeoutMs: number): Promise<unknown[]>;
   close(): Promise<void>;
 }
 
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 
-/** One host of the pair, over a connection that is kept. Needs a superuser. */
+/** One host of the pair, over a persistent connection. Needs a superuser. */
 export function openHost(url: string): Host {
   const { hostname, port } = new URL(url);
   let client: pg.Client | undefined;
@@ -35,10 +35,10 @@ export function openHost(url: string): Host {
     const made = new pg.Client({
       connectionString: url,
       application_name: "pennyblack failover",
-      connectionTimeoutMillis: patienceMs,
+      connectionTimeoutMillis: timeoutMs,
       keepAlive: true,
     });
-    // Whoever asks next is told.
+    // The next call reconnects and reports the error.
     made.on("error", drop);
     await made.connect();
     client = made;
@@ -55,7 +55,7 @@ export function openHost(url: string): Host {
       const query = { text: statement, query_timeout: timeoutMs };
       return (await (await connected()).query<Record<string, unknown>>(query)).rows;
     } catch (error) {
-      // It may still be at it; a connection of which that is not known is of no use.
+      // The statement may still be running, so the connection cannot be reused.
       drop();
       throw error;
     }
@@ -64,16 +64,16 @@ export function openHost(url: string): Host {
   return {
     name: `${hostname}:${port || "5432"}`,
     run,
-    look: () =>
-      run(lookStatement, patienceMs).then(
-        ([row]) => toView(row as LookRow),
+    inspect: () =>
+      run(inspectStatement, timeoutMs).then(
+        ([row]) => toView(row as InspectRow),
         (error: unknown) => ({ role: "down", why: error instanceof Error ? error.message : String(error) }),
       ),
     close: async () => drop(),
   };
 }
 
-interface LookRow {
+interface InspectRow {
   timeline: string | null;
   waiting: boolean;
   has_flushed: string | null;
@@ -81,8 +81,8 @@ interface LookRow {
   receiving: boolean;
 }
 
-// LSNs as plain numbers of bytes. A replica has neither timeline nor replicas; a primary receives nothing.
-const lookStatement = `
+// LSNs as byte counts. A replica has no timeline and no replicas; a primary has no WAL receiver.
+const inspectStatement = `
   with self as (
     select case when not pg_is_in_recovery() then pg_current_wal_flush_lsn() end as lsn
   )
@@ -96,13 +96,13 @@ const lookStatement = `
   from self left join pg_stat_replication r on r.application_name = '${replicaName}' and r.state = 'streaming'
   order by r.flush_lsn desc nulls last limit 1`;
 
-function toView(row: LookRow): View {
+function toView(row: InspectRow): View {
   if (row.timeline === null) return { role: "replica", isStreaming: row.receiving };
   return {
     role: "primary",
     timeline: Number.parseInt(row.timeline, 16),
-    isWaiting: row.waiting,
+    isSynchronous: row.waiting,
     replica:
-      row.has_flushed === null ? undefined : { hasFlushed: BigInt(row.has_flushed), lagBytes: BigInt(row.lag ?? 0) },
+      row.has_flushed === null ? undefined : { flushedLsn: BigInt(row.has_flushed), lagBytes: BigInt(row.lag ?? 0) },
   };
 }

@@ -1,22 +1,22 @@
-import { ConfigFaults, readConfig } from "../config.ts";
+import { ConfigFaults, readConfig } from "../config/config.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 import { createLog } from "../telemetry/log.ts";
-import { openHost, type View } from "./look-at-host.ts";
+import { openHost, type View } from "./inspect-host.ts";
 import { watchPair } from "./watch-pair.ts";
 
-// `npm run failover`: watches a primary and its replica and promotes. docs/runbooks/failover.md says how to use it.
-// `npm run failover -- status` looks once and says what it sees.
+// `npm run failover` watches a primary and its replica and promotes the replica if the primary fails. `npm run failover
+// -- status` prints their state once. See docs/runbooks/failover.md.
 
 const settings = readSettings();
 const log = createLog(settings.logLevel);
 const hosts = spreadHosts(settings.adminDatabaseUrl ?? "").map(openHost);
 
-if (process.argv[2] === "status") await showStatus();
+if (process.argv[2] === "status") await printStatus();
 else await watch();
 await Promise.all(hosts.map((host) => host.close()));
 
-async function showStatus(): Promise<void> {
-  for (const host of hosts) process.stdout.write(`${host.name}  ${describe(await host.look())}\n`);
+async function printStatus(): Promise<void> {
+  for (const host of hosts) process.stdout.write(`${host.name}  ${describe(await host.inspect())}\n`);
 }
 
 async function watch(): Promise<void> {
@@ -28,7 +28,7 @@ async function watch(): Promise<void> {
       hosts,
       deadAfterMs: settings.failoverDeadMs,
       aloneAfterMs: settings.failoverAloneMs,
-      onNews: ({ what, ...details }) => log.warn(details, what),
+      onEvent: ({ what, ...details }) => log.warn(details, what),
     },
     stop.signal,
   );
@@ -40,10 +40,10 @@ function describe(view: View): string {
     case "down":
       return `down: ${view.why}`;
     case "replica":
-      return `replica, ${view.isStreaming ? "follows" : "does not follow"}`;
+      return `replica, ${view.isStreaming ? "streaming" : "not streaming"}`;
     case "primary": {
-      const replica = view.replica ? `its replica lags ${view.replica.lagBytes} bytes` : "it has no replica";
-      return `primary on timeline ${view.timeline}, ${view.isWaiting ? "commits wait for the replica" : "commits wait for nobody"}, ${replica}`;
+      const replica = view.replica ? `replica lag ${view.replica.lagBytes} bytes` : "no replica";
+      return `primary on timeline ${view.timeline}, synchronous commit ${view.isSynchronous ? "on" : "off"}, ${replica}`;
     }
   }
 }

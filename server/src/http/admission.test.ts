@@ -2,79 +2,78 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { createAdmission, startAdmission } from "./admission.ts";
 
-const limits = { most: 100, least: 10, lateMs: 20, patienceMs: 200 };
+const limits = { max: 100, min: 10, maxDelayMs: 20, overloadedAfterMs: 200 };
 
-function setUp(underWay: number) {
-  const counts = { underWay };
-  const admission = createAdmission(limits, () => counts.underWay, 0);
+function setUp(inFlight: number) {
+  const counts = { inFlight };
+  const admission = createAdmission(limits, () => counts.inFlight, 0);
   let nowMs = 0;
   return {
     counts,
     isFull: admission.isFull,
-    /** The timer rings so often, so far apart. */
-    ring: (times: number, everyMs: number): void => {
+    tick: (times: number, intervalMs: number): void => {
       for (let time = 0; time < times; time += 1) {
-        nowMs += everyMs;
-        admission.ring(nowMs);
+        nowMs += intervalMs;
+        admission.tick(nowMs);
       }
     },
   };
 }
 
-test("as many are let in as memory allows, and no more", () => {
+test("admits requests up to the maximum", () => {
   const { counts, isFull } = setUp(99);
   assert.equal(isFull(), false);
-  counts.underWay = 100;
+  counts.inFlight = 100;
   assert.equal(isFull(), true);
 });
 
-test("a burst is no overload: the loop may be late for a while", () => {
-  const { isFull, ring } = setUp(99);
-  ring(10, 10);
-  ring(4, 50);
+test("ignores late ticks during a short burst", () => {
+  const { isFull, tick } = setUp(99);
+  tick(10, 10);
+  tick(4, 50);
   assert.equal(isFull(), false);
-  ring(1, 10);
-  ring(4, 50);
-  assert.equal(isFull(), false, "in time once is in time");
+  tick(1, 10);
+  tick(4, 50);
+  assert.equal(isFull(), false, "a single tick on time resets the overload");
 });
 
-test("a loop that is always late lets in fewer than are under way, turn by turn, and never less than a few", () => {
-  const { counts, isFull, ring } = setUp(90);
-  ring(5, 50);
+test("shrinks the limit with every late tick, down to the minimum", () => {
+  const { counts, isFull, tick } = setUp(90);
+  tick(5, 50);
   assert.equal(isFull(), true);
-  counts.underWay = 60;
+  counts.inFlight = 60;
   assert.equal(isFull(), false);
-  ring(1, 50);
+  tick(1, 50);
   assert.equal(isFull(), true);
-  counts.underWay = 9;
-  ring(100, 50);
-  assert.equal(isFull(), false, "so few are always let in");
-  counts.underWay = 10;
+  counts.inFlight = 9;
+  tick(100, 50);
+  assert.equal(isFull(), false, "the minimum is always admitted");
+  counts.inFlight = 10;
   assert.equal(isFull(), true);
 });
 
-test("when the loop is in time again more are let in, little by little, up to as many as before", () => {
-  const { counts, isFull, ring } = setUp(10);
-  ring(100, 50);
-  counts.underWay = 50;
-  ring(39, 10);
+test("grows the limit back gradually when ticks are on time", () => {
+  const { counts, isFull, tick } = setUp(10);
+  tick(100, 50);
+  counts.inFlight = 50;
+  tick(39, 10);
   assert.equal(isFull(), true);
-  ring(2, 10);
+  tick(2, 10);
   assert.equal(isFull(), false);
-  ring(1_000, 10);
-  counts.underWay = 99;
+  tick(1_000, 10);
+  counts.inFlight = 99;
   assert.equal(isFull(), false);
 });
 
-test("in a process it rings by itself, until it is stopped", (context) => {
+test("the timer ticks until it is stopped", (context) => {
   let nowMs = 0;
   mock.timers.enable({ apis: ["setInterval"] });
   mock.method(performance, "now", () => nowMs);
   context.after(() => mock.reset());
   const admission = startAdmission(limits, () => 90);
-  const pass = (times: number, everyMs: number): void => {
+  const pass = (times: number, intervalMs: number): void => {
     for (let time = 0; time < times; time += 1) {
-      nowMs += everyMs;
+      nowMs += intervalMs;
       mock.timers.tick(10);
     }
   };

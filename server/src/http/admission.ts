@@ -1,51 +1,50 @@
-// How many requests may be under way in this process at once. Memory sets a bound that never moves. CPU sets one that
-// does: a timer that should ring every few milliseconds rings late when the event loop is busy. One late ring is a burst
-// or a collection of garbage, and passes. When none has come in time for a while, work arrives faster than it is done;
-// then fewer are let in, turn by turn, until rings are in time again, and after that slowly more. So what was let in is
-// finished, and the rest learn at once that they have to come back.
+// Limits the number of requests in flight in this process. Memory sets a fixed maximum. For CPU, a timer measures event
+// loop delay: a single late tick is a burst or a garbage collection and is ignored. If every tick has been late for a
+// while, requests arrive faster than they are served, and the limit shrinks with every late tick; it grows back slowly
+// when ticks are on time. Admitted requests finish, and the rest are rejected immediately.
 
 export interface Admission {
   isFull: () => boolean;
-  /** Said when the timer rings. */
-  ring: (nowMs: number) => void;
+  /** Called by the timer. */
+  tick: (nowMs: number) => void;
 }
 
 export interface AdmissionLimits {
-  most: number;
-  /** So many are always let in. */
-  least: number;
-  /** How late a ring may be. */
-  lateMs: number;
-  /** How long all of them must have been late before fewer are let in. */
-  patienceMs: number;
+  max: number;
+  /** The limit never shrinks below this. */
+  min: number;
+  /** A tick delayed by more than this is late. */
+  maxDelayMs: number;
+  /** The limit shrinks after all ticks have been late for this long. */
+  overloadedAfterMs: number;
 }
 
-const everyMs = 10;
+const intervalMs = 10;
 
-/** Rings by itself until it is stopped. */
-export function startAdmission(limits: AdmissionLimits, countUnderWay: () => number): Admission & { stop(): void } {
-  const admission = createAdmission(limits, countUnderWay, performance.now());
-  const timer = setInterval(() => admission.ring(performance.now()), everyMs);
+/** Starts the timer. */
+export function startAdmission(limits: AdmissionLimits, countInFlight: () => number): Admission & { stop(): void } {
+  const admission = createAdmission(limits, countInFlight, performance.now());
+  const timer = setInterval(() => admission.tick(performance.now()), intervalMs);
   timer.unref();
   return { ...admission, stop: () => clearInterval(timer) };
 }
 
-export function createAdmission(limits: AdmissionLimits, countUnderWay: () => number, nowMs: number): Admission {
-  const { most, least, lateMs, patienceMs } = limits;
-  let rangAt = nowMs;
-  let inTimeAt = nowMs;
-  let limit = most;
+export function createAdmission(limits: AdmissionLimits, countInFlight: () => number, nowMs: number): Admission {
+  const { max, min, maxDelayMs, overloadedAfterMs } = limits;
+  let lastTickAt = nowMs;
+  let lastOnTimeAt = nowMs;
+  let limit = max;
 
   return {
-    isFull: () => countUnderWay() >= limit,
-    ring(now) {
-      const isLate = now - rangAt > everyMs + lateMs;
-      rangAt = now;
+    isFull: () => countInFlight() >= limit,
+    tick(now) {
+      const isLate = now - lastTickAt > intervalMs + maxDelayMs;
+      lastTickAt = now;
       if (!isLate) {
-        inTimeAt = now;
-        limit = Math.min(most, limit + 1);
-      } else if (now - inTimeAt > patienceMs) {
-        limit = Math.max(least, Math.min(limit, countUnderWay()) * 0.85);
+        lastOnTimeAt = now;
+        limit = Math.min(max, limit + 1);
+      } else if (now - lastOnTimeAt > overloadedAfterMs) {
+        limit = Math.max(min, Math.min(limit, countInFlight()) * 0.85);
       }
     },
   };

@@ -1,9 +1,9 @@
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 
 /**
- * The API key of a request: `Authorization: Bearer K` or `x-api-key: K`, each alone or both alike. Reads the raw
- * header lines, because Node keeps the first of two Authorization lines and joins two x-api-key lines.
- * Two different keys are refused: we never guess whose money to spend.
+ * The API key of a request: `Authorization: Bearer K`, `x-api-key: K`, or both with the same key. Two different keys are
+ * rejected, because it would be unclear which wallet to charge. Reads the raw header lines, because Node keeps only the
+ * first of two Authorization lines and joins two x-api-key lines.
  */
 export function readCredential(rawHeaders: readonly string[]): string | undefined {
   let credential: string | undefined;
@@ -21,7 +21,7 @@ export function readCredential(rawHeaders: readonly string[]): string | undefine
 }
 
 function keyInLine(name: string, value: string): string | undefined {
-  // Two cheap tests before the expensive one: this runs for every header line of every request.
+  // Runs for every header line of every request: compare the length before allocating a lower-case copy.
   if (name.length === 9 && name.toLowerCase() === "x-api-key") return value.trim() || undefined;
   if (name.length !== 13 || name.toLowerCase() !== "authorization") return undefined;
   return /^bearer +(\S+) *$/i.exec(value)?.[1];

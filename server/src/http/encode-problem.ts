@@ -1,4 +1,4 @@
-import type { Problem } from "../problems.ts";
+import type { Problem } from "../problems/problems.ts";
 
 export interface EncodedProblem {
   status: number;
@@ -6,7 +6,7 @@ export interface EncodedProblem {
   body: string;
 }
 
-/** RFC 9457. An error never charges anything, and says so. */
+/** RFC 9457. `charged` is always false: no error is ever charged. */
 export function encodeProblem(
   problem: Problem,
   at: { publicUrl: string; requestId: string; path: string },

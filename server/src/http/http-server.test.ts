@@ -1,53 +1,40 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { assertProblem } from "../../test/assert-answer.ts";
-import { openRaw, rawRequest, sendRaw } from "../../test/raw-http.ts";
-import { until } from "../../test/until.ts";
+import { assertProblem } from "../../test/support/assertions/assert-response.ts";
+import { until } from "../../test/support/assertions/until.ts";
+import { openRaw, rawRequest, sendRaw } from "../../test/support/raw-http.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
-import { NoAnswer } from "./no-answer.ts";
+import { NoResponse } from "./no-response.ts";
 import { readBody } from "./read-body.ts";
 import type { Route } from "./route.ts";
 
-// What is true of every connection, with timeouts short enough to wait for.
+// Timeouts are shortened for the tests.
 
-const about = { summary: "", description: "", answer: "text/plain", problems: [] };
-let begun = 0;
-let gaveUp = 0;
-const routes: Route[] = [
-  { ...about, method: "GET", path: "/quick", handle: async () => "quick" },
-  { ...about, method: "GET", path: "/slow", handle: () => wait(700, "slow") },
-  {
-    ...about,
-    method: "GET",
-    path: "/begin",
-    handle: () => {
-      begun += 1;
-      return wait(700, "begun");
-    },
-  },
-  { ...about, method: "POST", path: "/body", handle: async (request) => (await readBody(request.raw)).toString() },
-  {
-    ...about,
-    method: "POST",
-    path: "/late",
-    handle: async (request) => {
-      begun += 1;
-      await until("the caller has gone", () => request.raw.destroyed);
-      return readBody(request.raw).catch((error: unknown) => {
-        gaveUp += 1;
-        throw error;
-      });
-    },
-  },
-  {
-    ...about,
-    method: "GET",
-    path: "/silence",
-    handle: () => Promise.reject(new NoAnswer("any status would be a guess")),
-  },
-  { ...about, method: "GET", path: "/bug", handle: () => Promise.reject(new Error("the inside of the machine")) },
+const route = (method: Route["method"], path: string, handle: Route["handle"]): Route => {
+  return { method, path, handle, summary: "", description: "", answer: "text/plain", problems: [] };
+};
+let started = 0;
+let failed = 0;
+const routes = [
+  route("GET", "/quick", async () => "quick"),
+  route("GET", "/slow", () => wait(700, "slow")),
+  route("GET", "/begin", () => {
+    started += 1;
+    return wait(700, "started");
+  }),
+  route("POST", "/body", async (request) => (await readBody(request.raw)).toString()),
+  route("POST", "/late", async (request) => {
+    started += 1;
+    await until("the caller has disconnected", () => request.raw.destroyed);
+    return readBody(request.raw).catch((error: unknown) => {
+      failed += 1;
+      throw error;
+    });
+  }),
+  route("GET", "/silence", () => Promise.reject(new NoResponse("the outcome is unknown"))),
+  route("GET", "/bug", () => Promise.reject(new Error("the inside of the machine"))),
 ];
 const lines: string[] = [];
 const options: HttpServerOptions = {
@@ -56,31 +43,31 @@ const options: HttpServerOptions = {
   trustedProxies: [],
   log: createLog("debug", { write: (line: string) => void lines.push(line) }),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
-  onAnswer: () => undefined,
-  onNoAnswer: () => undefined,
+  onResponse: () => undefined,
+  onNoResponse: () => undefined,
 };
 
 const app = createHttpServer({
   ...options,
-  timeouts: { headersMs: 200, requestMs: 300, checkEveryMs: 20, silenceMs: 900, keepAliveMs: 3_000 },
+  timeouts: { headersMs: 200, requestMs: 300, checkIntervalMs: 20, inactivityMs: 900, keepAliveMs: 3_000 },
 });
 const url = await app.listen({ host: "127.0.0.1", port: 0 });
 
 after(() => app.close());
 
-/** Sends a byte now and then until the other side has had enough. */
+/** Sends a byte every 20 ms until the server closes the connection. */
 async function drip(connection: Awaited<ReturnType<typeof openRaw>>, byte: string): Promise<void> {
   const closed = connection.closed.then(() => true);
   while (!(await Promise.race([closed, wait(20, false)]))) connection.write(byte);
 }
 
 async function secondsUntil(end: Promise<unknown>): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   await end;
-  return (performance.now() - begun) / 1000;
+  return (performance.now() - startedAt) / 1000;
 }
 
-test("headers that come too slowly are answered 408 in our shape and closed", async () => {
+test("answers 408 with a problem and closes the connection if headers arrive too slowly", async () => {
   const connection = await openRaw(url);
   connection.write("GET /quick HTTP/1.1\r\nHost: x\r\nX-Slow: ");
   const seconds = secondsUntil(drip(connection, "x"));
@@ -90,7 +77,7 @@ test("headers that come too slowly are answered 408 in our shape and closed", as
   assert.ok((await seconds) < 5);
 });
 
-test("a body that comes too slowly is answered 408 and closed, and is no fault of ours in the log", async () => {
+test("answers 408 and closes the connection if a body arrives too slowly, without logging an internal error", async () => {
   lines.length = 0;
   const connection = await openRaw(url);
   connection.write(rawRequest("POST /body", ["Content-Type: application/json", "Content-Length: 10000"]));
@@ -100,12 +87,12 @@ test("a body that comes too slowly is answered 408 and closed, and is no fault o
   assert.doesNotMatch(lines.join(""), /internal error/);
 });
 
-test("a connection that sends nothing is closed", async () => {
+test("closes a connection that sends nothing", async () => {
   const connection = await openRaw(url);
   assert.ok((await secondsUntil(connection.closed)) < 5);
 });
 
-test("a body cut short by a caller who left is no fault of ours in the log", async () => {
+test("does not log an internal error if the caller disconnects while sending a body", async () => {
   lines.length = 0;
   const connection = await openRaw(url);
   connection.write(rawRequest("POST /body", ["Content-Type: application/json", "Content-Length: 10000"], "{"));
@@ -116,21 +103,21 @@ test("a body cut short by a caller who left is no fault of ours in the log", asy
   assert.doesNotMatch(lines.join(""), /internal error/);
 });
 
-test("the body of a caller who left before anyone asked for it is not waited for", async () => {
-  [begun, gaveUp] = [0, 0];
+test("does not wait for the body of a caller who disconnected before it was read", async () => {
+  [started, failed] = [0, 0];
   const connection = await openRaw(url);
   connection.write(rawRequest("POST /late", ["Content-Type: application/json", "Content-Length: 10000"], "{"));
-  await until("it has begun", () => begun === 1);
+  await until("the handler has started", () => started === 1);
   connection.socket.resetAndDestroy();
-  await until("it is given up", () => gaveUp === 1);
+  await until("reading the body has failed", () => failed === 1);
 });
 
-test("the timeouts are for sending a request, not for waiting on its answer", async () => {
+test("request timeouts do not limit the time to respond", async () => {
   const answer = await sendRaw(url, rawRequest("GET /slow", []));
   assert.deepEqual([answer.status, answer.text], [200, "slow"]);
 });
 
-test("a kept connection outlives the timeouts of a request, and the longest silence within one, and is used again", async () => {
+test("a keep-alive connection outlives the request and inactivity timeouts", async () => {
   const connection = await openRaw(url);
   connection.write(rawRequest("GET /quick", []));
   assert.equal((await connection.answer()).status, 200);
@@ -140,7 +127,7 @@ test("a kept connection outlives the timeouts of a request, and the longest sile
   connection.socket.destroy();
 });
 
-test("in production: 10 s for headers, 15 s for a request, 50 s of silence, 75 s kept", async () => {
+test("default timeouts: 10 s headers, 15 s request, 50 s inactivity, 75 s keep-alive", async () => {
   const { server } = createHttpServer(options);
   assert.deepEqual(
     [server.headersTimeout, server.requestTimeout, server.timeout, server.keepAliveTimeout],
@@ -148,7 +135,7 @@ test("in production: 10 s for headers, 15 s for a request, 50 s of silence, 75 s
   );
 });
 
-test("requests may be sent before the answers have come, and are answered in order", async () => {
+test("answers pipelined requests in order", async () => {
   const connection = await openRaw(url);
   connection.write(rawRequest("GET /slow", []) + rawRequest("GET /quick", []).repeat(7));
   const texts: string[] = [];
@@ -157,48 +144,43 @@ test("requests may be sent before the answers have come, and are answered in ord
   connection.socket.destroy();
 });
 
-test("a connection that has a thousand requests unanswered is closed, is logged once, and sixteen were begun", async () => {
+test("closes a connection with a thousand pipelined requests after starting sixteen, and logs it once", async () => {
   lines.length = 0;
-  begun = 0;
+  started = 0;
   const connection = await openRaw(url);
   connection.write(rawRequest("GET /begin", []).repeat(1_000));
   await connection.closed;
-  assert.equal(begun, 16);
+  assert.equal(started, 16);
   assert.equal(lines.join("").split("too many requests").length - 1, 1);
 });
 
-test("when as many are under way as may be, the next is told at once to come back, and is let in when one has ended", async () => {
+test("rejects a request immediately with 503 at the limit, and admits one when another has ended", async () => {
   const handled: string[] = [];
-  const route: Route = {
-    ...about,
-    method: "GET",
-    path: "/slow",
-    handle: (request) => {
-      handled.push(request.id);
-      return wait(300, "slow");
-    },
-  };
-  const busy = createHttpServer({ ...options, routes: [route], admission: { most: 2 } });
+  const slow = route("GET", "/slow", (request) => {
+    handled.push(request.id);
+    return wait(300, "slow");
+  });
+  const busy = createHttpServer({ ...options, routes: [slow], admission: { max: 2 } });
   const busyUrl = await busy.listen({ host: "127.0.0.1", port: 0 });
-  const ask = () => sendRaw(busyUrl, rawRequest("GET /slow", []));
-  const served = [ask(), ask()];
-  await until("both are under way", () => handled.length === 2);
-  const refused = await ask();
-  assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "2"]);
-  assertProblem(refused, "overloaded", "/slow");
-  assert.equal(handled.length, 2, "nothing was done for it");
+  const send = () => sendRaw(busyUrl, rawRequest("GET /slow", []));
+  const served = [send(), send()];
+  await until("both are in flight", () => handled.length === 2);
+  const rejected = await send();
+  assert.deepEqual([rejected.status, rejected.headers.get("retry-after")], [503, "2"]);
+  assertProblem(rejected, "overloaded", "/slow");
+  assert.equal(handled.length, 2, "its handler was not called");
   for (const answer of await Promise.all(served)) assert.equal(answer.status, 200);
-  assert.equal((await ask()).status, 200);
+  assert.equal((await send()).status, 200);
   await busy.close();
 });
 
-test("where any status would be a guess, the connection is closed without one", async () => {
+test("closes the connection without a response when the outcome is unknown", async () => {
   const connection = await openRaw(url);
   connection.write(rawRequest("GET /silence", []));
   assert.equal(await connection.closed, "");
 });
 
-test("a fault of ours is a 500 that says nothing of it, and a log line that does", async () => {
+test("answers an unexpected error with a 500 without details, and logs the details", async () => {
   lines.length = 0;
   const answer = await sendRaw(url, rawRequest("GET /bug", []));
   assert.equal(answer.status, 500);

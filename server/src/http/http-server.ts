@@ -8,11 +8,11 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import { type AdmissionLimits, startAdmission } from "./admission.ts";
 import { encodeProblem } from "./encode-problem.ts";
-import { NoAnswer } from "./no-answer.ts";
-import { mostBodyBytes } from "./read-body.ts";
+import { NoResponse } from "./no-response.ts";
+import { maxBodyBytes } from "./read-body.ts";
 import type { Route } from "./route.ts";
 
 export interface HttpServerOptions {
@@ -20,54 +20,54 @@ export interface HttpServerOptions {
   publicUrl: string;
   trustedProxies: string[];
   log: FastifyBaseLogger;
-  /** Draining: each answer closes its connection. Refusing: new requests get 503. */
+  /** Draining: every response closes its connection. Refusing: new requests get 503. */
   whenStopping: () => { isDraining: boolean; isRefusing: boolean };
-  /** After each answer, for logs and metrics. Knows nothing of bodies. */
-  onAnswer: (request: FastifyRequest, reply: FastifyReply) => void;
-  /** Instead of that, where the connection was closed without an answer. */
-  onNoAnswer: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void;
-  /** Tests shorten them. */
+  /** Called after each response, for logs and metrics. */
+  onResponse: (request: FastifyRequest, reply: FastifyReply) => void;
+  /** Called instead if the connection was closed without a response. */
+  onNoResponse: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void;
+  /** Shortened in tests. */
   timeouts?: Partial<typeof timeouts>;
   admission?: Partial<AdmissionLimits>;
 }
 
-/** Each request takes memory while it waits for an upstream, and no CPU. */
-const admissionLimits: AdmissionLimits = { most: 4_000, least: 250, lateMs: 100, patienceMs: 500 };
+/** The maximum is set by memory: a request that waits for an upstream uses no CPU. */
+const admissionLimits: AdmissionLimits = { max: 4_000, min: 250, maxDelayMs: 100, overloadedAfterMs: 500 };
 
 const timeouts = {
-  /** A kept connection must outlive the balancer's, or the balancer finds it closed and answers 502. */
+  /** Longer than the load balancer's, or the balancer would reuse a closed connection and return 502. */
   keepAliveMs: 75_000,
   headersMs: 10_000,
   requestMs: 15_000,
-  /** How often the two above are looked at. Node's own choice would let 10 seconds become 40. */
-  checkEveryMs: 2_000,
-  /** The longest silence on a connection. Longer than the longest search: hold, upstream, and a capture sent until known. */
-  silenceMs: 50_000,
+  /** How often Node checks the two above. With its default, 10 seconds could become 40. */
+  checkIntervalMs: 2_000,
+  /** Longer than the longest search: hold, upstream, and a capture that is retried until its outcome is known. */
+  inactivityMs: 50_000,
 };
 
 /**
- * On one connection. Node serves all that come pipelined at once, and one packet holds a thousand; no client that waits
- * for answers comes near this.
+ * Requests in flight per connection. Node serves pipelined requests concurrently, and one packet can hold a thousand; a
+ * client that waits for responses stays far below this.
  */
-const mostUnanswered = 16;
+const maxPipelined = 16;
 
-/** Routes with the shape that every answer has: its id, its headers, its errors. Nothing here knows about money. */
+/** Serves the routes with what all responses have in common: request id, headers and the error format. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl } = options;
   const app = createFastify(options, sendProblem);
-  // A count, and not a set of them: see decision 0009.
+  // A counter, not a set: see decision 0009.
   let unfinished = 0;
   let onAllFinished = (): void => undefined;
   const admission = startAdmission({ ...admissionLimits, ...options.admission }, () => unfinished);
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
-    if (noteUnderWay(request.raw, reply.raw) > mostUnanswered) return closeUnanswered(request, reply);
-    reply.headers(headersOfEveryAnswer(request.id));
+    if (recordInFlight(request.raw, reply.raw) > maxPipelined) return closeConnection(request, reply);
+    reply.headers(commonHeaders(request.id));
     const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
-    else if (isHostMissing) done(brokenRequest("It names no Host."));
-    // Straight out, and not by way of an error: there are many exactly when there is no time for them.
+    else if (isHostMissing) done(invalidHttp("The Host header is missing."));
+    // Sent directly instead of thrown, to keep rejections cheap under overload.
     else if (admission.isFull()) sendProblem(request, reply, overloaded);
     else done();
   });
@@ -76,14 +76,14 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     done(null, payload);
   });
   app.addHook("onResponse", (request, reply, done) => {
-    options.onAnswer(request, reply);
+    options.onResponse(request, reply);
     done();
   });
 
   app.setErrorHandler((error, request, reply) => {
-    // A request that was not read to its end has lost its socket; the answer knows whether anyone is there.
-    if (error instanceof NoAnswer || reply.raw.destroyed) {
-      options.onNoAnswer(request, reply, error);
+    // The request's own socket is gone if its body was not fully read, so check the response.
+    if (error instanceof NoResponse || reply.raw.destroyed) {
+      options.onNoResponse(request, reply, error);
       reply.hijack();
       reply.raw.destroy();
       return;
@@ -99,12 +99,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       url: route.path,
       handler: (request, reply) => {
         // To Fastify, "/v1/keys/" is "/v1/keys/:id" with an empty id.
-        if (Object.values(request.params as object).includes("")) throw explainNotFound(options.routes, request);
-        return watch(route.handle(request, reply));
+        if (Object.values(request.params as object).includes("")) throw notFoundProblem(options.routes, request);
+        return track(route.handle(request, reply));
       },
     });
   }
-  // No connection waits for a caller who has gone, but what became of the money still has to be written down.
+  // A request outlives its connection if the caller disconnects, but its hold still has to be captured or released.
   app.addHook("onClose", async () => {
     admission.stop();
     if (unfinished === 0) return;
@@ -113,22 +113,22 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     });
   });
 
-  function watch<Answer>(work: Promise<Answer>): Promise<Answer> {
+  function track<Result>(work: Promise<Result>): Promise<Result> {
     unfinished += 1;
-    work.then(noteFinished, noteFinished);
+    work.then(recordFinished, recordFinished);
     return work;
   }
 
-  function noteFinished(): void {
+  function recordFinished(): void {
     unfinished -= 1;
     if (unfinished === 0) onAllFinished();
   }
-  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, explainNotFound(options.routes, request)));
+  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFoundProblem(options.routes, request)));
 
   function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
     const path = request.url.split("?", 1)[0] ?? "/";
     const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId: request.id, path });
-    if (!reply.hasHeader("request-id")) reply.headers(headersOfEveryAnswer(request.id));
+    if (!reply.hasHeader("request-id")) reply.headers(commonHeaders(request.id));
     reply.code(status).headers(headers).send(body);
     problemSent.set(request, problem);
   }
@@ -139,44 +139,44 @@ const overloaded = new Problem("overloaded");
 
 type SendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => void;
 
-/** Fastify with its own opinions switched off: on bodies, on ids, on errors, on methods. */
+/** Fastify without its own handling of bodies, request ids, errors and HEAD requests. */
 function createFastify(options: HttpServerOptions, sendProblem: SendProblem): FastifyInstance {
-  const { keepAliveMs, headersMs, requestMs, checkEveryMs, silenceMs } = { ...timeouts, ...options.timeouts };
+  const { keepAliveMs, headersMs, requestMs, checkIntervalMs, inactivityMs } = { ...timeouts, ...options.timeouts };
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
     genReqId: () => randomUUIDv7(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
-    bodyLimit: mostBodyBytes,
+    bodyLimit: maxBodyBytes,
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestMs,
-    connectionTimeout: silenceMs,
-    // A stopping server finishes what it is given; main.ts decides when to refuse.
+    connectionTimeout: inactivityMs,
+    // A stopping server still serves requests; main.ts decides when to reject them.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     http: {
       maxHeaderSize: 16_384,
       headersTimeout: headersMs,
-      connectionsCheckingInterval: checkEveryMs,
+      connectionsCheckingInterval: checkIntervalMs,
       joinDuplicateHeaders: false,
-      // Refused by us instead, in our shape.
+      // Checked above, to return a problem.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, toProblem(error)),
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.publicUrl),
+    clientErrorHandler: (error, socket) => rejectMalformedRequest(error, socket, options.publicUrl),
   });
 
-  leaveBodiesUnread(app);
+  disableBodyParsing(app);
   return app;
 }
 
 /**
- * Fastify would parse before any of our code runs, and a bad body or content type would win over a missing key. readBody
- * looks at the header as it came.
+ * Fastify would parse the body before authentication, so that a bad body or content type would take precedence over a
+ * missing key. Routes call readBody instead, which reads the original header.
  */
-export function leaveBodiesUnread(app: FastifyInstance): void {
+export function disableBodyParsing(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", (request, _reply, done) => {
@@ -184,37 +184,37 @@ export function leaveBodiesUnread(app: FastifyInstance): void {
     if (!isOurs) request.headers = { "content-type": "application/octet-stream" };
     done();
   });
-  // Node would answer 417 without a body to an expectation it does not know, which a server may as well ignore.
+  // Node would answer an unknown Expect header with 417 and no body; a server may ignore it.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 }
 
-/** The requests of a connection that have begun and are not answered. An array, and not a set: see decision 0009. */
-const underWay = new WeakMap<Socket, IncomingMessage[]>();
+/** The requests in flight on each connection. An array, not a set: see decision 0009. */
+const inFlight = new WeakMap<Socket, IncomingMessage[]>();
 
-/** How many there are now. */
-function noteUnderWay(request: IncomingMessage, response: ServerResponse): number {
+/** Returns the number of requests in flight on the connection, including this one. */
+function recordInFlight(request: IncomingMessage, response: ServerResponse): number {
   const { socket } = request;
-  const requests = underWay.get(socket) ?? [];
-  if (requests.push(request) === 1) underWay.set(socket, requests);
+  const requests = inFlight.get(socket) ?? [];
+  if (requests.push(request) === 1) inFlight.set(socket, requests);
   response.once("close", () => requests.splice(requests.indexOf(request), 1));
   return requests.length;
 }
 
-/** Said once in the log, however many requests the last packet held. */
-function closeUnanswered(request: FastifyRequest, reply: FastifyReply): void {
+/** Logs once per connection, however many requests the last packet held. */
+function closeConnection(request: FastifyRequest, reply: FastifyReply): void {
   reply.hijack();
-  if (!request.raw.socket.destroyed) request.log.info("closed: too many requests without an answer on one connection");
+  if (!request.raw.socket.destroyed) request.log.info("connection closed: too many requests in flight");
   request.raw.socket.destroy();
 }
 
 const problemSent = new WeakMap<FastifyRequest, Problem>();
 
-/** Which refusal a request got, if it got one. */
+/** The problem a request was answered with, if any. */
 export function problemOf(request: FastifyRequest): Problem | undefined {
   return problemSent.get(request);
 }
 
-function headersOfEveryAnswer(requestId: string): Record<string, string> {
+function commonHeaders(requestId: string): Record<string, string> {
   return {
     "request-id": requestId,
     "cache-control": "no-store",
@@ -234,8 +234,8 @@ function toProblem(error: unknown): Problem {
   return new Problem("internal_error", { cause: error });
 }
 
-/** 405 where the path is known for another method, else 404. */
-function explainNotFound(routes: readonly Route[], request: FastifyRequest): Problem {
+/** 405 if another method is allowed on the path, otherwise 404. */
+function notFoundProblem(routes: readonly Route[], request: FastifyRequest): Problem {
   const path = request.url.split("?", 1)[0] ?? "";
   const allowed = routes.filter((route) => matchesPath(route.path, path)).map((route) => route.method);
   if (allowed.length === 0) return new Problem("not_found");
@@ -244,45 +244,45 @@ function explainNotFound(routes: readonly Route[], request: FastifyRequest): Pro
 
 function matchesPath(pattern: string, path: string): boolean {
   if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1));
-  const wanted = pattern.split("/");
-  const given = path.split("/");
+  const expected = pattern.split("/");
+  const actual = path.split("/");
   return (
-    wanted.length === given.length &&
-    wanted.every((part, index) => (part.startsWith(":") ? given[index] !== "" : part === given[index]))
+    expected.length === actual.length &&
+    expected.every((segment, index) => (segment.startsWith(":") ? actual[index] !== "" : segment === actual[index]))
   );
 }
 
-/** A body too large to be worth reading to its end: the connection is given up instead. */
+/** True if the rest of the body is too large to be worth reading, so that the connection has to be closed. */
 function isBodyUnread(request: IncomingMessage): boolean {
   if (request.complete || request.readableDidRead) return false;
-  return "transfer-encoding" in request.headers || Number(request.headers["content-length"] ?? 0) > mostBodyBytes;
+  return "transfer-encoding" in request.headers || Number(request.headers["content-length"] ?? 0) > maxBodyBytes;
 }
 
-/** What is not HTTP, or comes too slowly, never reaches a route. It gets an answer in our shape all the same. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, publicUrl: string): void {
-  // A request that has arrived whole is being served: this would be read as its answer, and it may yet be charged.
-  const isAwaited = underWay.get(socket)?.some((request) => request.complete);
-  if (isAwaited || error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+/** Malformed and slow requests never reach a route. They get a problem response as well. */
+function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket, publicUrl: string): void {
+  // The client would take this response for that of a complete request in flight, which may still be charged.
+  const isResponsePending = inFlight.get(socket)?.some((request) => request.complete);
+  if (isResponsePending || error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const requestId = randomUUIDv7();
-  const problem = explainBrokenRequest(error.code);
+  const problem = malformedRequestProblem(error.code);
   const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId, path: "/" });
-  const lines = Object.entries({ ...headersOfEveryAnswer(requestId), ...headers, connection: "close" });
+  const lines = Object.entries({ ...commonHeaders(requestId), ...headers, connection: "close" });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
-function explainBrokenRequest(code: string | undefined): Problem {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return brokenRequest("It did not arrive in time.", 408);
-  if (code === "HPE_HEADER_OVERFLOW") return brokenRequest("Its headers are larger than 16 KiB.", 431);
-  return brokenRequest("It breaks HTTP's grammar.");
+function malformedRequestProblem(code: string | undefined): Problem {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return invalidHttp("The request was not received in time.", 408);
+  if (code === "HPE_HEADER_OVERFLOW") return invalidHttp("The headers are larger than 16 KiB.", 431);
+  return invalidHttp("The request is not valid HTTP.");
 }
 
-function brokenRequest(fault: string, status = 400): Problem {
+function invalidHttp(fault: string, status = 400): Problem {
   return new Problem("invalid_request", {
     status,
-    detail: `This is not a valid HTTP request. ${fault} Nothing was charged.`,
+    detail: `${fault} You were not charged. Correct the request and send it again.`,
     members: { errors: [{ pointer: "#", code: "invalid_http", detail: fault }] },
   });
 }

@@ -1,6 +1,6 @@
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 
-/** The caller's Idempotency-Key, raw or as a quoted string: both name the same key. */
+/** The caller's Idempotency-Key. Quotes around it are optional and not part of the key. */
 export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
@@ -11,7 +11,7 @@ export function readIdempotencyKey(header: string | undefined): string | undefin
 
 export function invalidHeader(name: string, rule: string): Problem {
   return new Problem("invalid_request", {
-    detail: `The header ${name} is not valid: ${rule}. Nothing was charged.`,
+    detail: `The ${name} header is invalid: ${rule}. You were not charged.`,
     members: { errors: [{ pointer: "#", code: "invalid_header", detail: `${name}: ${rule}` }] },
   });
 }

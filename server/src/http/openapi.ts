@@ -1,9 +1,9 @@
-import { type ProblemCode, problemRow } from "../problems.ts";
+import { exampleProblem, type ProblemCode, problemRow } from "../problems/problems.ts";
 import type { Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
 
-/** The OpenAPI 3.1 document of a list of routes. Made from what the server runs, so it cannot promise anything else. */
+/** Generates the OpenAPI 3.1 document from the routes the server runs. */
 export function describeRoutes(routes: readonly Route[], about: { version: string; serverUrl: string }): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -15,7 +15,7 @@ export function describeRoutes(routes: readonly Route[], about: { version: strin
     info: {
       title: "Pennyblack",
       version: about.version,
-      summary: "Prepaid web search: one cent a search, charged only when it works.",
+      summary: "Prepaid web search: one cent per search, charged only if it succeeds.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: about.serverUrl }],
@@ -25,7 +25,7 @@ export function describeRoutes(routes: readonly Route[], about: { version: strin
         bearer: { type: "http", scheme: "bearer", description: "An API key: `Authorization: Bearer pb_live_...`" },
         apiKey: { type: "apiKey", in: "header", name: "x-api-key" },
       },
-      headers: answerHeaders,
+      headers: Object.fromEntries(Object.entries(answerHeaders).map(describeHeader)),
       schemas: { Problem: problemSchema },
     },
   };
@@ -56,7 +56,7 @@ function describeParameters(route: Route): Json[] {
     name,
     in: "path",
     required: true,
-    schema: { type: "string" },
+    schema: text,
   }));
   const inQuery = Object.entries(route.query ?? {}).map(([name, schema]) => ({
     name,
@@ -69,7 +69,7 @@ function describeParameters(route: Route): Json[] {
     in: "header",
     required: false,
     description,
-    schema: { type: "string" },
+    schema: text,
   }));
   return [...inPath, ...inQuery, ...inHeader];
 }
@@ -80,6 +80,10 @@ function describeAnswer({ answer }: Route): Json {
     Object.keys(answerHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   );
   return { description: "Success.", headers, content };
+}
+
+function describeHeader([name, description]: [string, string]): [string, Json] {
+  return [name, { description, schema: name === "Request-Id" ? { ...text, format: "uuid" } : text }];
 }
 
 /** One response per status, with an example for each code that uses it. */
@@ -102,7 +106,7 @@ function describeProblems(codes: readonly ProblemCode[]): Json {
 }
 
 export function exampleOf(code: ProblemCode): Json {
-  const { title, status, detail, retryable, members } = problemRow(code);
+  const { title, status, detail, retryable, members } = exampleProblem(code);
   return {
     type: `https://pennyblack.example/problems/${code}`,
     title,
@@ -119,27 +123,23 @@ export function exampleOf(code: ProblemCode): Json {
 
 const text = { type: "string" };
 
-const answerHeaders: Record<string, Json> = {
-  "Request-Id": { description: "Names this request, its hold and its charge.", schema: { ...text, format: "uuid" } },
-  "Wallet-Charge": { description: "What this answer cost: `0.01;currency=usd`, or 0.00.", schema: text },
-  "Wallet-Balance": { description: "The balance after it, for keys with the scope wallet:read.", schema: text },
-  "RateLimit-Policy": { description: 'The key\'s limit: `"key";q=1000;w=1`.', schema: text },
-  RateLimit: { description: 'What is left of it: `"key";r=997;t=1`.', schema: text },
-  "Server-Timing": { description: "How long auth, hold, upstream and capture took.", schema: text },
-  "Search-Upstreams": { description: "How many upstreams were asked.", schema: text },
-  "Rank-Lens": { description: "The rules it was ranked by, `name@version`; they are under /v1/lenses.", schema: text },
-  "Rank-Explain": {
-    description:
-      "On request: for each result its place at the upstream, its tier, the reason and its score. 4 kB at most.",
-    schema: text,
-  },
-  "Preference-Applied": { description: "`wait=2` when that preference set the deadline.", schema: text },
-  "Idempotent-Replayed": { description: "`true` when this answer was paid for before.", schema: text },
+const answerHeaders: Record<string, string> = {
+  "Request-Id": "Identifies this request, its hold and its charge.",
+  "Wallet-Charge": "The amount charged for this request: `0.01;currency=usd` or `0.00;currency=usd`.",
+  "Wallet-Balance": "The wallet balance after this request. Only for keys with the `wallet:read` scope.",
+  "RateLimit-Policy": 'The rate limit of the key: `"key";q=1000;w=1` is 1,000 requests per second.',
+  RateLimit: 'The remaining requests and the seconds until reset: `"key";r=997;t=1`.',
+  "Server-Timing": "Duration of the steps auth, hold, upstream and capture, in milliseconds.",
+  "Search-Upstreams": "Number of upstreams queried.",
+  "Rank-Lens": "The lens that ranked the results, as `name@version`. See `/v1/lenses`.",
+  "Rank-Explain": "If requested: each result's position at the upstream, tier, reason and score. At most 4 kB.",
+  "Preference-Applied": "`wait=2` if the `Prefer` header set the timeout.",
+  "Idempotent-Replayed": "`true` if this is the stored answer of an earlier request. It is not charged again.",
 };
 
 const problemSchema: Json = {
   type: "object",
-  description: "RFC 9457 problem details. An error never charges anything.",
+  description: "RFC 9457 problem details. Errors are never charged.",
   required: ["type", "title", "status", "detail", "instance", "code", "request_id", "retryable", "charged"],
   properties: {
     type: { ...text, format: "uri" },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createSecretKey, randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { createOperators } from "./operators.ts";
+import { createOperators } from "./operator-auth.ts";
 
 const alice = { name: "alice", token: "a".repeat(40) };
 const bob = { name: "bob", token: "b".repeat(40) };
@@ -17,7 +17,7 @@ const session = cookieOf(open().openSession(alice));
 const nameOf = (operators: ReturnType<typeof open>, headers: Record<string, string>, method = "GET") =>
   operators.find({ method, headers })?.name;
 
-test("a token opens, in a header or for a cookie, and nothing else does", () => {
+test("accepts a token or a session cookie, and nothing else", () => {
   assert.equal(nameOf(open(), { authorization: `Bearer ${bob.token}` }), "bob");
   assert.equal(nameOf(open(), { cookie: `a=b; ${session}; c=d` }), "alice");
   const [, value = ""] = session.split("=");
@@ -31,12 +31,13 @@ test("a token opens, in a header or for a cookie, and nothing else does", () => 
     [name, until, `${signature.slice(0, -1)}${signature.endsWith("A") ? "B" : "A"}`].join("~"),
     [name, "1e99", signature].join("~"),
   ];
-  for (const each of forged) assert.equal(nameOf(open(), { cookie: `pennyblack_operator=${each}` }), undefined, each);
-  // A wrong token is not helped by a good cookie.
+  for (const value of forged)
+    assert.equal(nameOf(open(), { cookie: `pennyblack_operator=${value}` }), undefined, value);
+  // An invalid token is rejected even with a valid cookie.
   assert.equal(nameOf(open(), { authorization: "Bearer wrong", cookie: session }), undefined);
 });
 
-test("a session ends with the operator, with the token, with the secret, and after eight hours", () => {
+test("a session ends when the operator, the token or the secret changes, and after eight hours", () => {
   const cookie = { cookie: session };
   assert.equal(nameOf(open([bob]), cookie), undefined);
   assert.equal(nameOf(open([{ ...alice, token: "c".repeat(40) }, bob]), cookie), undefined);
@@ -47,21 +48,21 @@ test("a session ends with the operator, with the token, with the secret, and aft
   assert.equal(nameOf(open([alice], hours(8.01)), cookie), undefined);
 });
 
-test("a cookie changes something only with our header, and where the browser says who asks, from our own page", () => {
-  const ask = (headers: Record<string, string>) => nameOf(open(), { cookie: session, ...headers }, "POST");
-  assert.equal(ask(own), "alice");
-  assert.equal(ask({ ...own, origin: "http://ops.test:9090", "sec-fetch-site": "same-origin" }), "alice");
-  assert.equal(ask({ host: own.host }), undefined);
-  assert.equal(ask({ ...own, "x-pennyblack-csrf": "0" }), undefined);
-  assert.equal(ask({ ...own, origin: "http://evil.test" }), undefined);
-  assert.equal(ask({ ...own, origin: "null" }), undefined);
-  assert.equal(ask({ ...own, "sec-fetch-site": "cross-site" }), undefined);
-  assert.equal(ask({ ...own, "sec-fetch-site": "same-site" }), undefined);
-  // A token is sent by programs, which no page can make them do.
+test("with a cookie, changes need the CSRF header and our own origin", () => {
+  const post = (headers: Record<string, string>) => nameOf(open(), { cookie: session, ...headers }, "POST");
+  assert.equal(post(own), "alice");
+  assert.equal(post({ ...own, origin: "http://ops.test:9090", "sec-fetch-site": "same-origin" }), "alice");
+  assert.equal(post({ host: own.host }), undefined);
+  assert.equal(post({ ...own, "x-pennyblack-csrf": "0" }), undefined);
+  assert.equal(post({ ...own, origin: "http://evil.test" }), undefined);
+  assert.equal(post({ ...own, origin: "null" }), undefined);
+  assert.equal(post({ ...own, "sec-fetch-site": "cross-site" }), undefined);
+  assert.equal(post({ ...own, "sec-fetch-site": "same-site" }), undefined);
+  // A token needs no CSRF protection: browsers do not send it automatically.
   assert.equal(nameOf(open(), { authorization: `Bearer ${bob.token}` }, "POST"), "bob");
 });
 
-test("the cookie is kept from scripts and from other sites", () => {
+test("the cookie is HttpOnly and SameSite=Strict", () => {
   const attributes = open().openSession(alice).split("; ").slice(1);
   assert.deepEqual(attributes, ["Max-Age=28800", "Path=/", "HttpOnly", "SameSite=Strict"]);
 });

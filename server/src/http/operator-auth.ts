@@ -1,28 +1,28 @@
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-// Who may enter /operator/* on the internal listener: by a token in a header, or, in a browser, by a cookie that was given
-// for a token. The cookie is signed and stored nowhere. It is bound to the name and the token: it ends after eight hours,
-// and with the token at once.
+// Authenticates operators for /operator/* on the internal listener: by a token in a header or, in a browser, by a session
+// cookie obtained with a token. The cookie is signed and not stored on the server. It is bound to the operator's name and
+// token, and expires after eight hours, or immediately when the token is removed.
 
-/** Someone who runs the service. The name is for the log, the token opens /operator/* on the internal listener. */
+/** Someone who runs the service. The name is for the log, the token grants access to /operator/*. */
 export interface Operator {
   name: string;
   token: string;
 }
 
 export interface Operators {
-  /** Who sent the request, if its token or its cookie is good. */
+  /** The operator who sent the request, if its token or cookie is valid. */
   find: (request: { method: string; headers: IncomingHttpHeaders }) => Operator | undefined;
   /** The Set-Cookie of a new session. */
   openSession: (operator: Operator) => string;
-  /** Who has this token. Every token is compared, each in constant time. */
+  /** Compares with every token, each in constant time. */
   findByToken: (token: string) => Operator | undefined;
 }
 
 export interface OperatorsOptions {
   operators: readonly Operator[];
-  /** Signs sessions. Without it, there are none. */
+  /** Signs sessions. Undefined if sessions are disabled. */
   secret?: KeyObject | undefined;
   now?: () => number;
 }
@@ -37,15 +37,15 @@ export function createOperators({ operators, secret, now = Date.now }: Operators
 
   function findByToken(token: string): Operator | undefined {
     const digest = digestOf(token);
-    return known.filter((each) => timingSafeEqual(each.digest, digest))[0]?.operator;
+    return known.filter((candidate) => timingSafeEqual(candidate.digest, digest))[0]?.operator;
   }
 
   function findBySession(cookie: string): Operator | undefined {
     const [name, until = "", signature = ""] = cookie.split("~");
     const found = known.find(({ operator }) => operator.name === name);
     if (!found || !secret || !/^\d{1,12}$/.test(until) || Number(until) * 1_000 <= now()) return undefined;
-    const [given, expected] = [signature, sign(secret, found, until)].map((text) => digestOf(text)) as [Buffer, Buffer];
-    return timingSafeEqual(given, expected) ? found.operator : undefined;
+    const expected = digestOf(sign(secret, found, until));
+    return timingSafeEqual(digestOf(signature), expected) ? found.operator : undefined;
   }
 
   return {
@@ -67,17 +67,17 @@ export function createOperators({ operators, secret, now = Date.now }: Operators
 }
 
 /**
- * A page of elsewhere can make a browser send our cookie, but not our header, unless we allowed it, which we never do.
- * Where the browser says who asks, that must be us, too.
+ * CSRF protection: a page on another site can make a browser send our cookie, but not a custom header. If the browser
+ * sends the origin, it must be our own as well.
  */
 function isFromOwnPage({
   host,
   origin,
   "sec-fetch-site": site,
-  "x-pennyblack-csrf": mark,
+  "x-pennyblack-csrf": csrf,
 }: IncomingHttpHeaders): boolean {
   const isOwnOrigin = origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
-  return mark === "1" && isOwnOrigin && (site === undefined || site === "same-origin");
+  return csrf === "1" && isOwnOrigin && (site === undefined || site === "same-origin");
 }
 
 function sign(secret: KeyObject, { operator, digest }: { operator: Operator; digest: Buffer }, until: string): string {

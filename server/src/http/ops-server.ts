@@ -7,37 +7,37 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { Type } from "typebox";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import { encodeProblem } from "./encode-problem.ts";
-import { leaveBodiesUnread } from "./http-server.ts";
-import { closeSession, createOperators, type Operator, type Operators } from "./operators.ts";
+import { disableBodyParsing } from "./http-server.ts";
+import { closeSession, createOperators, type Operator, type Operators } from "./operator-auth.ts";
 import { jsonReader } from "./read-json.ts";
 import type { Route } from "./route.ts";
 
 export interface OpsServerOptions {
   log: FastifyBaseLogger;
-  /** Why this process should get no traffic, or nothing if it should. */
+  /** Why this process should get no traffic; undefined if it is ready. */
   whyNotReady: () => Promise<string | undefined>;
   renderMetrics: () => Promise<string>;
-  /** Who may enter /operator/. Without any, nobody. */
+  /** Operators who can access /operator/. Empty disables it. */
   operators?: readonly Operator[];
   operatorRoutes?: readonly OperatorRoute[];
-  /** Signs the sessions of operators who sign in with a browser. */
+  /** Signs the sessions of operators who use a browser. */
   secret?: KeyObject;
-  /** What a browser may see before anyone has signed in: the pages themselves, which know nothing. */
+  /** Static pages, served without authentication because they contain no data. */
   pages?: readonly Pick<Route, "method" | "path" | "handle">[];
-  /** Where the pages of problems are. */
+  /** Base URL of the problem pages and the docs. */
   publicUrl?: string;
 }
 
-/** What stands under /operator/. */
+/** A route below /operator/. */
 export interface OperatorRoute {
   method: "GET" | "POST";
   path: string;
   handle: (request: FastifyRequest, operator: string) => unknown;
 }
 
-/** The internal listener: health and metrics for the operator's network, and a room for operators with a token. */
+/** The internal listener: health and metrics for the operator's network, and /operator/ for operators with a token. */
 export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const { log, whyNotReady, renderMetrics, operators = [], operatorRoutes = [] } = options;
   const ops = Fastify({
@@ -54,8 +54,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   });
   ops.get("/metrics", async (_request, reply) => reply.type("text/plain; version=0.0.4").send(await renderMetrics()));
 
-  // Bodies are read by the routes, after the token. A header that Fastify cannot read would be a fault of ours.
-  leaveBodiesUnread(ops);
+  // Routes read the body after authentication. Fastify would report a content type it cannot parse as an internal error.
+  disableBodyParsing(ops);
   ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
 
   const known = createOperators({ operators, secret: options.secret });
@@ -65,15 +65,15 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
       method,
       url: `/operator/${path}`,
       handler: async (request, reply) => {
-        reply.headers(headersOfEveryAnswer);
+        reply.headers(commonHeaders);
         const operator = known.find(request);
         if (!operator) throw notAnOperator();
-        request.log.info({ operator: operator.name, method, path }, "an operator came");
+        request.log.info({ operator: operator.name, method, path }, "operator request");
         return reply.send(await handle(request, operator.name));
       },
     });
   }
-  // Runbooks are named by their path; the docs are on the public listener.
+  // Alerts link to runbooks by path, and the public listener serves the docs.
   if (options.publicUrl !== undefined) {
     ops.get("/docs/*", async (request, reply) => reply.redirect(`${options.publicUrl}${request.url}`));
   }
@@ -81,14 +81,14 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     ops.route({
       method,
       url: path,
-      handler: (request, reply) => handle(request, reply.headers(headersOfEveryAnswer)),
+      handler: (request, reply) => handle(request, reply.headers(commonHeaders)),
     });
   }
   return ops;
 }
 
-/** Until the answer says otherwise. */
-const headersOfEveryAnswer = {
+/** Routes can override them. */
+const commonHeaders = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -100,30 +100,30 @@ const readToken = jsonReader(
   Type.Object({ token: Type.String({ maxLength: 1_000 }) }, { additionalProperties: false }),
 );
 
-/** A browser changes a token for a cookie, so that the token itself stays out of pages and their storage. */
+/** A browser exchanges a token for a cookie, so that the token is never stored in a page. */
 function addSessionRoutes(ops: FastifyInstance, known: Operators): void {
   const url = "/operator/session";
   ops.get(url, async (request, reply) => {
-    reply.headers(headersOfEveryAnswer);
+    reply.headers(commonHeaders);
     return { operator: known.find(request)?.name ?? null };
   });
   ops.post(url, async (request, reply) => {
-    reply.headers(headersOfEveryAnswer);
+    reply.headers(commonHeaders);
     const { token } = await readToken(request.raw);
     const operator = known.findByToken(token);
     if (!operator) throw notAnOperator();
-    request.log.info({ operator: operator.name }, "an operator signed in");
+    request.log.info({ operator: operator.name }, "operator signed in");
     return reply.code(204).header("set-cookie", known.openSession(operator)).send();
   });
   ops.delete(url, async (_request, reply) =>
-    reply.headers(headersOfEveryAnswer).code(204).header("set-cookie", closeSession).send(),
+    reply.headers(commonHeaders).code(204).header("set-cookie", closeSession).send(),
   );
 }
 
 function notAnOperator(): Problem {
   return new Problem("authentication_required", {
     detail:
-      "An operator's token is required. Send `Authorization: Bearer <token>` with one of PENNYBLACK_OPERATORS. The cookie of a session changes something only with `x-pennyblack-csrf: 1`, from a page of this listener.",
+      "An operator token is required. Send `Authorization: Bearer <token>` with a token from PENNYBLACK_OPERATORS. With a session cookie, changes also need `x-pennyblack-csrf: 1` and must come from a page of this listener.",
     headers: { "www-authenticate": 'Bearer realm="operator"' },
   });
 }

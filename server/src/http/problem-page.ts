@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ProblemCode, problemRow } from "../problems.ts";
+import { type ProblemCode, problemRow } from "../problems/problems.ts";
 import { exampleOf } from "./openapi.ts";
 
 const style = `
@@ -15,7 +15,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 24px; margi
 
 export const problemPagePolicy = `default-src 'none'; frame-ancestors 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`;
 
-/** What a person reads who follows the `type` of an error. */
+/** The page behind the `type` URL of a problem. */
 export function problemPage(code: ProblemCode): string {
   const { status, title, retryable, page } = problemRow(code);
   return `<!doctype html>
@@ -25,8 +25,8 @@ export function problemPage(code: ProblemCode): string {
 <h1>${escape(title)}</h1>
 <p class="code">${status} ${code}</p>
 <p>${escape(page).replaceAll(/`([^`]+)`/g, "<code>$1</code>")}</p>
-<dl><dt>Charged</dt><dd>Nothing. An error never costs anything.</dd>
-<dt>Retry</dt><dd>${retryable ? "Yes, the same request can succeed later." : "No, the same request fails again."}</dd></dl>
+<dl><dt>Charged</dt><dd>No. Errors are never charged.</dd>
+<dt>Retry</dt><dd>${retryable ? "Yes. The same request can succeed later." : "No. The same request will fail again."}</dd></dl>
 <pre>${escape(JSON.stringify(exampleOf(code), null, 2))}</pre>
 </body>
 </html>

@@ -1,28 +1,28 @@
 import { Type } from "typebox";
-import { isProblemCode, Problem } from "../problems.ts";
+import { isProblemCode, Problem } from "../problems/problems.ts";
 import { llmsText } from "./llms-text.ts";
 import { problemPage, problemPagePolicy } from "./problem-page.ts";
 import type { Route } from "./route.ts";
 
-const aDayMs = 24 * 3_600 * 1_000;
+const dayMs = 24 * 3_600 * 1_000;
 
-export interface PublicRouteParts {
+export interface PublicRouteOptions {
   publicUrl: string;
-  /** Where a vulnerability is reported: a mailto: or https: address of the operator. */
+  /** Where to report a vulnerability: a mailto: or https: URL. */
   securityContact: string | undefined;
-  /** Whether this server has pages under /docs. */
+  /** Whether this server serves /docs. */
   hasDocs: boolean;
   readOpenapi: () => Buffer;
 }
 
-/** What anyone may read: the API's description and the page of each problem. */
-export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi }: PublicRouteParts): Route[] {
+/** Routes without authentication: the API description and the problem pages. */
+export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi }: PublicRouteOptions): Route[] {
   return [
     {
       method: "GET",
       path: "/openapi.json",
-      summary: "This API's OpenAPI 3.1 document",
-      description: "Made from the routes and schemas that the server runs.",
+      summary: "OpenAPI document",
+      description: "The OpenAPI 3.1 description of this API, generated from the routes and schemas the server runs.",
       answer: Type.Object({}, { additionalProperties: true }),
       problems: [],
       handle: async (_request, reply) => {
@@ -33,8 +33,9 @@ export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi 
     {
       method: "GET",
       path: "/problems/:code",
-      summary: "What a problem means and what to do about it",
-      description: "The page that the `type` of every error leads to.",
+      summary: "Problem page",
+      description:
+        "Explains a problem code and what to do about it. The `type` of every error is the URL of such a page.",
       answer: "text/html",
       problems: ["not_found"],
       handle: async (request, reply) => {
@@ -47,8 +48,8 @@ export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi 
     {
       method: "GET",
       path: "/llms.txt",
-      summary: "This API for language models",
-      description: "The same facts in a page of plain text.",
+      summary: "API summary for language models",
+      description: "This API on one page of plain text.",
       answer: "text/plain",
       problems: [],
       handle: async (_request, reply) => {
@@ -59,14 +60,14 @@ export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi 
     {
       method: "GET",
       path: "/.well-known/security.txt",
-      summary: "Where to report a vulnerability",
-      description: "RFC 9116. Not found where the operator has named no contact.",
+      summary: "Security contact",
+      description: "Where to report a vulnerability (RFC 9116). 404 if the operator has not configured a contact.",
       answer: "text/plain",
       problems: ["not_found"],
       handle: async (_request, reply) => {
         if (!securityContact) throw new Problem("not_found");
         reply.type("text/plain; charset=utf-8");
-        const expires = new Date(Date.now() + 180 * aDayMs).toISOString();
+        const expires = new Date(Date.now() + 180 * dayMs).toISOString();
         return `Contact: ${securityContact}\nExpires: ${expires}\nPreferred-Languages: en\n`;
       },
     },

@@ -1,37 +1,37 @@
 import type { IncomingMessage } from "node:http";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 
-export const mostBodyBytes = 16_384;
+export const maxBodyBytes = 16_384;
 
-/** Reads a JSON request's body: at most 16 KiB of it, if the address takes no more, and only of a type we take. */
-export async function readBody(request: IncomingMessage, mostBytes = mostBodyBytes): Promise<Buffer> {
+/** Reads the body of a JSON request, 16 KiB by default. Rejects other media types. */
+export async function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<Buffer> {
   if (!isPlainJson(request.headers["content-type"], request.headers["content-encoding"])) {
     throw new Problem("unsupported_media_type", { headers: { accept: "application/json" } });
   }
-  if (Number(request.headers["content-length"] ?? 0) > mostBytes) throw tooLarge(mostBytes);
-  return collect(request, mostBytes);
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  return collect(request, maxBytes);
 }
 
-/** By its events: for a body in one piece, iterating over the request costs several times as much. */
-function collect(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
+/** Uses events: for a body in one chunk, iterating over the request costs several times as much. */
+function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const breakOff = (): void => {
-      if (!request.readableEnded) reject(new Error("the request was not sent to its end"));
+    const rejectIfIncomplete = (): void => {
+      if (!request.readableEnded) reject(new Error("the connection closed before the request was complete"));
     };
-    // Whoever has gone already closes nothing any more.
-    if (request.destroyed) breakOff();
+    // No "close" event follows if the caller has already disconnected.
+    if (request.destroyed) rejectIfIncomplete();
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size > mostBytes) {
+      if (size > maxBytes) {
         request.pause();
-        reject(tooLarge(mostBytes));
+        reject(tooLarge(maxBytes));
       } else chunks.push(chunk);
     });
     request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("error", reject);
-    request.once("close", breakOff);
+    request.once("close", rejectIfIncomplete);
   });
 }
 
@@ -41,11 +41,10 @@ function isPlainJson(contentType: string | undefined, contentEncoding: string | 
   return /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(contentType ?? "");
 }
 
-function tooLarge(mostBytes: number): Problem {
+function tooLarge(maxBytes: number): Problem {
   return new Problem("payload_too_large", {
-    ...(mostBytes > mostBodyBytes && { detail: `The body is larger than ${mostBytes} bytes. Nothing was changed.` }),
-    members: { max_bytes: mostBytes },
-    // What is still on its way is not read, so the connection cannot carry another request.
+    members: { max_bytes: maxBytes },
+    // The rest of the body is not read, so the connection cannot be reused.
     headers: { connection: "close" },
   });
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { Type } from "typebox";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import { jsonReader } from "./read-json.ts";
 
 const words = Type.Array(Type.String(), { uniqueItems: true });
@@ -22,14 +22,14 @@ async function faultsOf(body: string): Promise<unknown> {
   );
 }
 
-test("a text that no database can hold is refused with its place", async () => {
+test("rejects a NUL character with its JSON Pointer", async () => {
   assert.deepEqual(await faultsOf('{"words":["a","b"]}'), []);
   assert.deepEqual(await faultsOf('{"words":["a","b\\u0000c"]}'), [
-    { pointer: "#/words/1", code: "invalid", detail: "must not hold a zero character" },
+    { pointer: "#/words/1", code: "invalid", detail: "must not contain a NUL character" },
   ]);
 });
 
-test("a body nested without end is refused, and exhausts no stack", async () => {
+test("rejects a deeply nested body without exhausting the stack", async () => {
   const faults = (await faultsOf(`{"words":${"[".repeat(8_000)}${"]".repeat(8_000)}}`)) as { detail: string }[];
   assert.deepEqual(
     faults.map(({ detail }) => detail),

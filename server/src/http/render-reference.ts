@@ -1,4 +1,4 @@
-// The API reference as a page of Markdown, made from openapi.json alone: what is not described there is not promised.
+// Renders the API reference as Markdown from openapi.json.
 
 interface Schema {
   type?: string | string[];
@@ -42,7 +42,7 @@ export interface OpenapiDocument {
   components: { headers: Record<string, { description: string }> };
 }
 
-/** The first that fits a path is its chapter. */
+/** A path belongs to the first chapter it matches. */
 const chapters: [title: string, paths: RegExp][] = [
   ["Search", /^\/v1\/search$/],
   ["Wallet", /^\/v1\/wallet(?!\/(?:auto-)?top-up)/],
@@ -51,7 +51,7 @@ const chapters: [title: string, paths: RegExp][] = [
   ["Keys", /^\/v1\/key/],
   ["Webhooks", /^\/v1\/webhooks/],
   ["Ranking rules", /^\/v1\/lenses/],
-  ["Everything else", /^/],
+  ["Other", /^/],
 ];
 
 export function renderReference({ paths, components }: OpenapiDocument): string {
@@ -61,16 +61,16 @@ export function renderReference({ paths, components }: OpenapiDocument): string 
   return [
     "<!-- Generated from the routes of the server by `npm run generate`. -->",
     "# API reference",
-    "The same facts as `/openapi.json`, for people. Bodies are JSON, money is a decimal string in USD, times are ISO 8601 in UTC. Send the key as `Authorization: Bearer <API_KEY>` or as `x-api-key`.",
-    "Every refusal charges nothing and has the shape that [Errors and retries](errors.md) describes.",
-    "## Headers of an answer",
+    "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, times are ISO 8601 in UTC.",
+    "Errors are never charged. [Errors and retries](errors.md) describes their format. The same reference for machines is at `/openapi.json`.",
+    "## Response headers",
     table(
-      ["Header", "Says"],
+      ["Header", "Description"],
       Object.entries(components.headers).map(([name, { description }]) => [code(name), description]),
     ),
     ...chapters.flatMap(([title]) => {
-      const own = operations.filter(({ path }) => chapterOf(path) === title);
-      return own.length === 0 ? [] : [`## ${title}`, ...own.flatMap(renderOperation)];
+      const chapter = operations.filter(({ path }) => chapterOf(path) === title);
+      return chapter.length === 0 ? [] : [`## ${title}`, ...chapter.flatMap(renderOperation)];
     }),
     "",
   ].join("\n\n");
@@ -89,54 +89,54 @@ function renderOperation({ path, method, operation }: { path: string; method: st
     `### ${summary}`,
     code(`${method} ${path}`),
     description,
-    `Key: ${keyOf(operation)}.`,
-    ...(parameters.length === 0 ? [] : [table(["Parameter", "In", "Is"], parameters.map(describeParameter))]),
-    ...(body ? ["Body:", fieldTable(body)] : []),
+    `Authentication: ${authenticationOf(operation)}.`,
+    ...(parameters.length === 0 ? [] : [table(["Parameter", "In", "Description"], parameters.map(describeParameter))]),
+    ...(body ? ["Request body:", fieldTable(body)] : []),
     ...describeAnswer(status, mediaType, content?.schema),
-    ...refusals(responses),
+    ...describeErrors(responses),
   ];
 }
 
-function keyOf(operation: Operation): string {
-  if (!operation.security) return "none needed";
+function authenticationOf(operation: Operation): string {
+  if (!operation.security) return "none";
   const scope = operation["x-required-scope"];
-  return scope === undefined ? "any" : `one with the scope ${code(scope)}`;
+  return scope === undefined ? "any API key" : `API key with the ${code(scope)} scope`;
 }
 
-function describeParameter({ name, in: place, description, schema }: Parameter): string[] {
-  return [code(name), place, description ?? describe(schema)];
+function describeParameter({ name, in: location, description, schema }: Parameter): string[] {
+  return [code(name), location, description ?? describe(schema)];
 }
 
 function describeAnswer(status: string, mediaType: string, schema: Schema | undefined): string[] {
-  if (schema === undefined || fieldsOf(schema).length === 0) return [`Answer: ${status}, ${code(mediaType)}.`];
-  return [`Answer: ${status}.`, fieldTable(schema)];
+  if (schema === undefined || fieldsOf(schema).length === 0) return [`Returns ${status}, ${code(mediaType)}.`];
+  return [`Returns ${status}:`, fieldTable(schema)];
 }
 
-function refusals(responses: Operation["responses"]): string[] {
+function describeErrors(responses: Operation["responses"]): string[] {
   const codes = Object.values(responses).flatMap(({ content }) =>
     Object.keys(content?.["application/problem+json"]?.examples ?? {}),
   );
   return codes.length === 0
     ? []
-    : [`Refusals: ${codes.map((name) => `[${code(name)}](problems/${name}.md)`).join(", ")}.`];
+    : [`Errors: ${codes.map((name) => `[${code(name)}](problems/${name}.md)`).join(", ")}.`];
 }
 
 function fieldTable(schema: Schema): string {
-  return table(["Field", "Is"], fieldsOf(schema));
+  return table(["Field", "Description"], fieldsOf(schema));
 }
 
-/** One row for each field, those of objects within it after it, with their way there. */
-function fieldsOf(schema: Schema, way = ""): string[][] {
+/** One row per field. Fields of nested objects follow with their path. */
+function fieldsOf(schema: Schema, parent = ""): string[][] {
   const { properties = {}, required = [] } = unwrap(schema);
   return Object.entries(properties).flatMap(([name, field]) => {
     const inner = unwrap(field);
-    const row = [code(way + name), describe(field, required.includes(name) ? [] : ["optional"])];
+    const row = [code(parent + name), describe(field, required.includes(name) ? [] : ["optional"])];
     const isList = inner.type === "array";
-    return [row, ...fieldsOf(isList ? (inner.items ?? {}) : inner, `${way}${name}${isList ? "[]" : ""}.`)];
+    return [row, ...fieldsOf(isList ? (inner.items ?? {}) : inner, `${parent}${name}${isList ? "[]" : ""}.`)];
   });
 }
 
-/** What a field is when it is not null. */
+/** The schema of a nullable field when it is not null. */
 function unwrap(schema: Schema): Schema {
   const real = schema.anyOf?.filter(({ type }) => type !== "null");
   return real?.length === 1 && real[0] ? unwrap(real[0]) : schema;
@@ -152,8 +152,8 @@ function describe(schema: Schema, more: string[] = []): string {
     ...(real.minimum !== undefined && real.maximum !== undefined ? [`${real.minimum} to ${real.maximum}`] : []),
     ...(real.default === undefined ? [] : [`default ${code(String(real.default))}`]),
   ];
-  const words = schema.description ?? real.description;
-  return words === undefined ? facts.join(", ") : `${facts.join(", ")}. ${words}`;
+  const description = schema.description ?? real.description;
+  return description === undefined ? facts.join(", ") : `${facts.join(", ")}. ${description}`;
 }
 
 function kindOf({ type, const: constant, anyOf, items }: Schema): string {
@@ -167,12 +167,12 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-function table(head: string[], rows: string[][]): string {
-  const lines = [head, head.map(() => "---"), ...rows.map((row) => row.map(cell))];
+function table(header: string[], rows: string[][]): string {
+  const lines = [header, header.map(() => "---"), ...rows.map((row) => row.map(cell))];
   return lines.map((line) => `| ${line.join(" | ")} |`).join("\n");
 }
 
-/** A bar would end the cell; braces and angle brackets outside code would be read as a template. */
+/** A bar would end the cell. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }

@@ -1,28 +1,28 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
-import type { ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../problems/problems.ts";
 
-/** One address of the API: what serves it, and all that openapi.json says of it. */
+/** One route of the API: its handler, and its description for openapi.json. */
 export interface Route {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
-  /** The scope a key needs, or "any" if every key will do; a route without one is public. */
+  /** The scope a key needs, or "any" for every key. A route without a scope is public. */
   scope?: string;
   summary: string;
   description: string;
   requestHeaders?: Record<string, string>;
   query?: Record<string, TSchema>;
   requestBody?: TSchema;
-  /** The body of a 200, or its media type if that is not JSON. */
+  /** The schema of a successful response, or its media type if that is not JSON. */
   answer: TSchema | string;
-  /** The status of that answer, if it is not 200. */
+  /** The status of a successful response, if it is not 200. */
   answerStatus?: 201;
-  /** Every refusal this address can give. */
+  /** Every problem this route can return. */
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
-/** What every address that reads a JSON body can refuse with. */
+/** Problems of every route that reads a JSON body. */
 export const bodyProblems: readonly ProblemCode[] = [
   "malformed_json",
   "invalid_request",
@@ -30,7 +30,7 @@ export const bodyProblems: readonly ProblemCode[] = [
   "unsupported_media_type",
 ];
 
-/** What every address behind a management key can refuse with. */
+/** Problems of every route behind a management key. */
 export const managementProblems: readonly ProblemCode[] = [
   "conflicting_credentials",
   "authentication_required",

@@ -1,6 +1,6 @@
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 
-/** What a route says when a read of the books fails: `read().catch(unavailable)`. */
+/** For routes whose database read failed: `read().catch(unavailable)`. */
 export function unavailable(cause: unknown): never {
   throw new Problem("ledger_unavailable", { cause });
 }

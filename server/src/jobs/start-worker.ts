@@ -3,7 +3,7 @@ import { createPool } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 
 export interface TaskContext {
-  /** Runs a task again later. There is at most one waiting of each. */
+  /** Schedules a task. At most one run of each task is queued. */
   schedule: (task: string, inMs: number) => Promise<void>;
   /** Aborted when the worker has to stop. */
   signal: AbortSignal;
@@ -15,31 +15,31 @@ export interface WorkerOptions {
   databaseUrl: string;
   tasks: Tasks;
   crontab: string;
-  /** Tasks that run when a worker starts, and after how long. */
-  first: Readonly<Record<string, number>>;
+  /** Tasks to run after the worker starts, with their delays in ms. */
+  startupTasks: Readonly<Record<string, number>>;
   log: Log;
   /** After each run of a task. */
   onTask: (task: string, isOk: boolean) => void;
 }
 
 export interface Worker {
-  /** Resolves when the worker ended by itself, which it should not. */
+  /** Resolves if the job runner ends without `stop`, which is an error. */
   ended: Promise<void>;
-  /** Finishes the jobs that run and takes no more. */
+  /** Finishes running jobs and takes no new ones. */
   stop(): Promise<void>;
 }
 
-/** Jobs live in the same PostgreSQL. Any number of workers may run; each job is taken by one. */
+/** Jobs are stored in the same PostgreSQL. Any number of workers can run; each job is taken by one. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  // One for each kind of job, so that none waits behind another.
+  // One slot per task, so that no task waits behind another.
   const concurrency = Object.keys(options.tasks).length;
   const pgPool = createPool({
     url: options.databaseUrl,
     name: "pennyblack jobs",
     connections: concurrency + 2,
     statementTimeoutMs: 60_000,
-    hasPlainTypes: true,
-    onIdleError: (err) => options.log.warn({ err }, "an idle database connection failed"),
+    usesDriverTypes: true,
+    onIdleError: (err) => options.log.warn({ err }, "idle database connection failed"),
   });
   const runner = await run({
     pgPool,
@@ -55,8 +55,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     crontab: options.crontab,
   });
   const utils = await makeWorkerUtils({ pgPool });
-  for (const [name, inMs] of Object.entries(options.first)) {
-    // Keeping an earlier appointment, so that a worker that restarts over and over does not put its jobs off.
+  for (const [name, inMs] of Object.entries(options.startupTasks)) {
+    // Keep an earlier run_at, so that a worker in a restart loop does not postpone its jobs forever.
     await utils.withPgClient((client) => client.query(addJob, [name, inMs, "preserve_run_at"]));
   }
   await utils.release();
@@ -86,13 +86,13 @@ function toGraphileTask(task: Tasks[string], onEnd: (isOk: boolean) => void): Ta
   };
 }
 
-// By the database's clock, which also decides when the time has come: a worker whose own is behind would never pause.
+// Uses the database's clock, which also decides when a job is due. A worker whose clock is behind would never pause.
 const addJob = `
   select from graphile_worker.add_job(
     $1, '{}'::json, job_key => $1, run_at => now() + $2 * interval '1 millisecond', job_key_mode => $3
   )`;
 
-/** Its lines on every job that went well are many: a level lower than it thinks. */
+/** graphile-worker logs every successful job at "info"; that becomes "debug" here. */
 function writeLine(log: Log, level: string, message: string, err: unknown): void {
   if (level === "error") log.error({ err }, message);
   else if (level === "warning") log.warn({ err }, message);

@@ -3,170 +3,174 @@ import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 import type { Tasks } from "./start-worker.ts";
 
-/** What the jobs do, handed in by main.ts: a job knows when and how often, not how. */
-export interface TaskParts {
+/** The work of each task, injected by main.ts. This file decides only when and how often it runs. */
+export interface TaskDependencies {
   log: Log;
   metrics: Pick<WorkerMetrics, "countSwept" | "countUsageCorrections">;
-  /** Each ends, deletes or makes at most as many as it is told and says how many it did. */
-  expireHolds: (most: number) => Promise<{ holds: number; micros: Micros }>;
-  expireForgottenHolds: (most: number) => Promise<{ holds: number; micros: Micros }>;
-  forgetAnswers: (most: number) => Promise<number>;
-  forgetRuns: (most: number) => Promise<number>;
-  forgetEvents: (most: number) => Promise<number>;
-  forgetSignIns: (most: number) => Promise<number>;
+  /** Each of these handles at most `limit` rows and returns how many it handled. */
+  expireHolds: (limit: number) => Promise<{ holds: number; micros: Micros }>;
+  expireMissedHolds: (limit: number) => Promise<{ holds: number; micros: Micros }>;
+  deleteExpiredAnswers: (limit: number) => Promise<number>;
+  deleteExpiredRuns: (limit: number) => Promise<number>;
+  deleteOldEvents: (limit: number) => Promise<number>;
+  deleteExpiredSignIns: (limit: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
   partitionDaysAhead: () => Promise<number>;
   rollUpUsage: (signal: AbortSignal) => Promise<number>;
   recountUsage: (signal: AbortSignal) => Promise<number>;
-  /** Sends events to those who asked for them, until none is due. */
+  /** Sends deliveries until none is due. */
   sendWebhooks: (signal: AbortSignal) => Promise<void>;
-  /** Mail that is due, at most as many. Says how many it tried. */
-  sendMail: (most: number) => Promise<number>;
-  /** How often the books say something else than the searches, with a few examples. */
+  /** Sends at most `limit` due emails. Returns how many it attempted. */
+  sendAlertEmails: (limit: number) => Promise<number>;
+  /** Reconciles and returns the number of differences, with a few examples. */
   findDifferences: () => Promise<{ count: number; examples: string[] }>;
-  /** Archives and drops days that are over, where the operator wants that. */
+  /** Archives and drops old days. Undefined if retention is not configured. */
   dropOldDays?: ((signal: AbortSignal) => Promise<{ day: string }[]>) | undefined;
-  /** Nothing where no payment processor is configured. */
+  /** Undefined if no payment processor is configured. */
   payments?: PaymentTasks | undefined;
 }
 
 export interface PaymentTasks {
-  /** Compares with the processor, both ways. */
+  /** Compares the ledger with the processor, in both directions. */
   comparePayments: () => Promise<{
     creditedNow: number;
     reversedNow: number;
-    notPaidThere: string[];
+    unpaid: string[];
     openNotices: number;
   }>;
-  /** Charges the saved cards of wallets that are low. */
+  /** Charges saved cards for automatic top-ups. */
   chargeCards: () => Promise<{ paid: number; declined: number; undecided: number }>;
 }
 
 const batchSize = 1_000;
-const chargeEveryMs = 5_000;
-const sweepEveryMs = 5_000;
-const webhooksEveryMs = 1_000;
-const mailEveryMs = 2_000;
+const chargeIntervalMs = 5_000;
+const sweepIntervalMs = 5_000;
+const webhookIntervalMs = 1_000;
+const emailIntervalMs = 2_000;
 const partitionDays = 14;
-const fewestPartitionDays = 7;
+const minPartitionDays = 7;
 
 /**
- * A job that is killed keeps its lock for hours, and so would a queue of its own. So there are no queues: two runs of
- * one job at once are harmless by their SQL, and the job's key keeps at most one waiting.
+ * A killed job keeps its lock for hours, and would block a named queue as long. So there are no named queues: concurrent
+ * runs of a task are safe by their SQL, and the job key keeps at most one run queued.
  */
 export const crontab = [
-  // These reschedule themselves every few seconds; the lines revive them. The sweep keeps its own appointment, which is
-  // never far: a line is dated by the worker's clock, and one that is ahead would put the next sweep off until then.
+  // These reschedule themselves every few seconds; cron restarts them if they stop. The sweep keeps its earlier run_at:
+  // cron uses the worker's clock, and a clock that is ahead would postpone the next sweep.
   "* * * * * sweep ?jobKey=sweep&jobKeyMode=preserve_run_at",
   "* * * * * webhooks ?jobKey=webhooks",
-  "* * * * * mail ?jobKey=mail",
+  "* * * * * emails ?jobKey=emails",
   "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
   "17 * * * * reconcile ?jobKey=reconcile",
   "23 3 * * * partitions ?jobKey=partitions",
   "53 3 * * * retention ?jobKey=retention",
-  "*/10 * * * * forget ?jobKey=forget",
+  "*/10 * * * * prune ?jobKey=prune",
   "* * * * * roll_up_usage ?jobKey=roll_up_usage",
   "41 4 * * * recount_usage ?jobKey=recount_usage",
   "*/5 * * * * compare_payments ?jobKey=compare_payments",
-  // Like the sweep.
+  // Also reschedules itself.
   "* * * * * charge_cards ?jobKey=charge_cards",
 ].join("\n");
 
-export function createTasks(parts: TaskParts): Tasks {
-  const { log, metrics } = parts;
+export function createTasks(dependencies: TaskDependencies): Tasks {
+  const { log, metrics } = dependencies;
   return {
     async sweep({ schedule, signal }) {
-      const ended = await untilNone(counted(metrics, parts.expireHolds), signal);
-      if (ended > 0) log.info({ holds: ended }, "expired holds whose life was over");
-      await schedule("sweep", sweepEveryMs);
+      const ended = await drain(withSweepMetrics(metrics, dependencies.expireHolds), signal);
+      if (ended > 0) log.info({ holds: ended }, "expired overdue holds");
+      await schedule("sweep", sweepIntervalMs);
     },
 
     async sweep_thoroughly({ schedule, signal }) {
-      const ended = await untilNone(counted(metrics, parts.expireForgottenHolds), signal);
-      if (ended > 0) log.warn({ holds: ended }, "expired holds that the sweeper had passed by");
-      // The hours they were held in are counted already.
+      const ended = await drain(withSweepMetrics(metrics, dependencies.expireMissedHolds), signal);
+      if (ended > 0) log.warn({ holds: ended }, "expired holds missed by the sweeper");
+      // Usage of their hours has been rolled up already.
       if (ended > 0) await schedule("recount_usage", 0);
     },
 
     async roll_up_usage({ signal }) {
-      const searches = await parts.rollUpUsage(signal);
-      if (searches > 0) log.debug({ searches }, "counted usage");
+      const searches = await dependencies.rollUpUsage(signal);
+      if (searches > 0) log.debug({ searches }, "rolled up usage");
     },
 
     async recount_usage({ signal }) {
-      const rows = await parts.recountUsage(signal);
+      const rows = await dependencies.recountUsage(signal);
       metrics.countUsageCorrections(rows);
-      if (rows > 0) log.warn({ rows }, "put usage right: searches appeared after their hour was counted");
+      if (rows > 0) log.warn({ rows }, "corrected usage of searches committed after their roll-up");
     },
 
     async reconcile() {
-      const { count, examples } = await parts.findDifferences();
-      if (count === 0) log.info("the books are right");
-      else log.error({ count, examples }, "the books do not add up");
+      const { count, examples } = await dependencies.findDifferences();
+      if (count === 0) log.info("reconciliation clean");
+      else log.error({ count, examples }, "reconciliation found differences");
     },
 
     async partitions() {
-      const made = await parts.makePartitions(partitionDays);
-      const days = await parts.partitionDaysAhead();
-      if (made > 0) log.info({ made, days }, "made partitions");
-      if (days < fewestPartitionDays) log.warn({ days }, "partitions are running out");
+      const made = await dependencies.makePartitions(partitionDays);
+      const days = await dependencies.partitionDaysAhead();
+      if (made > 0) log.info({ made, days }, "created partitions");
+      if (days < minPartitionDays) log.warn({ days }, "partitions are running out");
     },
 
-    retention: alone(async ({ signal }) => {
-      const closed = (await parts.dropOldDays?.(signal)) ?? [];
-      for (const each of closed) log.info(each, "archived a day and dropped it");
+    retention: skipIfRunning(async ({ signal }) => {
+      const closed = (await dependencies.dropOldDays?.(signal)) ?? [];
+      for (const day of closed) log.info(day, "archived and dropped old day");
     }),
 
-    async forget({ signal }) {
-      const answers = await untilNone(parts.forgetAnswers, signal);
-      const runs = await untilNone(parts.forgetRuns, signal);
-      const events = await untilNone(parts.forgetEvents, signal);
-      const signIns = await untilNone(parts.forgetSignIns, signal);
+    async prune({ signal }) {
+      const answers = await drain(dependencies.deleteExpiredAnswers, signal);
+      const runs = await drain(dependencies.deleteExpiredRuns, signal);
+      const events = await drain(dependencies.deleteOldEvents, signal);
+      const signIns = await drain(dependencies.deleteExpiredSignIns, signal);
       const total = answers + runs + events + signIns;
-      if (total > 0) log.info({ answers, runs, events, signIns }, "forgot what is no longer promised");
+      if (total > 0) log.info({ answers, runs, events, signIns }, "pruned expired rows");
     },
 
-    compare_payments: alone(async () => {
-      const found = await parts.payments?.comparePayments();
+    compare_payments: skipIfRunning(async () => {
+      const found = await dependencies.payments?.comparePayments();
       if (!found) return;
-      const { notPaidThere, openNotices, ...news } = found;
-      if (news.creditedNow + news.reversedNow > 0) log.warn(news, "the processor knew what we had not heard");
-      if (notPaidThere.length > 0) log.error({ payments: notPaidThere.slice(0, 20) }, "credited here, not paid there");
-      if (openNotices > 0) log.error({ openNotices }, "payments wait for a person: npm run admin -- payments list");
+      const { unpaid, openNotices, ...applied } = found;
+      if (applied.creditedNow + applied.reversedNow > 0) log.warn(applied, "applied payments missed by webhooks");
+      if (unpaid.length > 0)
+        log.error({ payments: unpaid.slice(0, 20) }, "credited payments not paid at the processor");
+      if (openNotices > 0) log.error({ openNotices }, "open payment notices, run: npm run admin -- payments list");
     }),
 
-    charge_cards: alone(async ({ schedule }) => {
-      if (!parts.payments) return;
-      const report = await parts.payments.chargeCards();
+    charge_cards: skipIfRunning(async ({ schedule }) => {
+      if (!dependencies.payments) return;
+      const report = await dependencies.payments.chargeCards();
       if (report.paid + report.declined + report.undecided > 0) log.info(report, "charged saved cards");
-      await schedule("charge_cards", chargeEveryMs);
+      await schedule("charge_cards", chargeIntervalMs);
     }),
 
-    webhooks: alone(async ({ schedule, signal }) => {
-      await parts.sendWebhooks(signal);
-      await schedule("webhooks", webhooksEveryMs);
+    webhooks: skipIfRunning(async ({ schedule, signal }) => {
+      await dependencies.sendWebhooks(signal);
+      await schedule("webhooks", webhookIntervalMs);
     }),
 
-    mail: alone(async ({ schedule, signal }) => {
-      await untilNone(() => parts.sendMail(10), signal);
-      await schedule("mail", mailEveryMs);
+    emails: skipIfRunning(async ({ schedule, signal }) => {
+      await drain(() => dependencies.sendAlertEmails(10), signal);
+      await schedule("emails", emailIntervalMs);
     }),
   };
 }
 
-function counted(metrics: TaskParts["metrics"], expire: TaskParts["expireHolds"]): (most: number) => Promise<number> {
-  return async (most) => {
-    const swept = await expire(most);
+function withSweepMetrics(
+  metrics: TaskDependencies["metrics"],
+  expire: TaskDependencies["expireHolds"],
+): (limit: number) => Promise<number> {
+  return async (limit) => {
+    const swept = await expire(limit);
     metrics.countSwept(swept);
     return swept.holds;
   };
 }
 
 /**
- * What waits for strangers can take longer than the minute after which it is revived. Run twice at once, and three
- * times a minute later, it would take the places of all other jobs.
+ * A task that waits for an external service can outlast the minute after which cron restarts it. Without this, its runs
+ * would pile up and take the slots of all other tasks.
  */
-function alone(task: Tasks[string]): Tasks[string] {
+function skipIfRunning(task: Tasks[string]): Tasks[string] {
   let isRunning = false;
   return async (context) => {
     if (isRunning) return;
@@ -180,7 +184,7 @@ function alone(task: Tasks[string]): Tasks[string] {
 }
 
 /** In batches, so that no statement holds many locks for long. */
-async function untilNone(work: (most: number) => Promise<number>, signal: AbortSignal): Promise<number> {
+async function drain(work: (limit: number) => Promise<number>, signal: AbortSignal): Promise<number> {
   let total = 0;
   while (!signal.aborted) {
     const done = await work(batchSize);

@@ -1,92 +1,92 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
-import { type RememberedKey, rememberKeys } from "./remember-keys.ts";
+import { type CachedKey, createKeyCache } from "./key-cache.ts";
 
-const good = { keyId: "a", isPassing: false };
+const good = { keyId: "a", hasExpiry: false };
 let changed: string[] = [];
-let isAway = false;
-let asked = 0;
-let memory: ReturnType<typeof rememberKeys<RememberedKey>>;
+let isDown = false;
+let lookUps = 0;
+let cache: ReturnType<typeof createKeyCache<CachedKey>>;
 let now = 0;
 
 beforeEach(() => {
-  [changed, isAway, asked, now] = [[], false, 0, 0];
+  [changed, isDown, lookUps, now] = [[], false, 0, 0];
   mock.timers.enable({ apis: ["setTimeout"] });
   mock.method(performance, "now", () => now);
-  memory = rememberKeys(async () => {
-    if (isAway) throw new Error("the database is away");
+  cache = createKeyCache(async () => {
+    if (isDown) throw new Error("the database is down");
     return changed;
   });
 });
 
 afterEach(() => {
-  memory.close();
+  cache.close();
   mock.reset();
 });
 
-test("a key that nobody changes is looked up once", async () => {
+test("looks up an unchanged key once", async () => {
   await find(good);
   await pass(30_000);
   await find(good);
-  assert.equal(asked, 1);
+  assert.equal(lookUps, 1);
 });
 
-test("a change is seen at the next question, also if the look-up was under way meanwhile", async () => {
-  const late = Promise.withResolvers<RememberedKey>();
-  const first = memory.find("name", () => late.promise);
+test("looks up a key again after a change, even if the change happened during the look-up", async () => {
+  const late = Promise.withResolvers<CachedKey>();
+  const first = cache.find("name", () => late.promise);
   changed = ["a"];
   await pass(500);
   late.resolve(good);
   await first;
   await pass(500);
   await find(good);
-  assert.equal(asked, 1, "the answer from before the change was thrown away");
+  assert.equal(lookUps, 1, "the result from before the change was discarded");
 });
 
-test("while the database does not say what changed, a key is remembered for a second", async () => {
+test("caches a key for one second while polls fail", async () => {
   await pass(500);
   await find(good);
-  isAway = true;
+  isDown = true;
   await pass(900);
   await find(good);
-  assert.equal(asked, 1);
+  assert.equal(lookUps, 1);
   await pass(600);
   await find(good);
-  assert.equal(asked, 2);
+  assert.equal(lookUps, 2);
 });
 
-test("after a silence longer than changes are told, nothing is remembered", async () => {
+test("clears the cache if polls fail for longer than changes are retained", async () => {
   await pass(500);
   await find(good);
-  isAway = true;
+  isDown = true;
   await pass(12_000);
-  isAway = false;
+  isDown = false;
   await pass(500);
   await find(good);
-  assert.equal(asked, 2);
+  assert.equal(lookUps, 2);
 });
 
-test("what ends by itself, what was not found and what could not be asked is looked up again", async () => {
+test("looks up expiring keys, unknown keys and failed look-ups again", async () => {
   await pass(500);
-  await find({ keyId: "b", isPassing: true }, "passing");
+  await find({ keyId: "b", hasExpiry: true }, "expiring");
   await find(undefined, "unknown");
   await pass(1_250);
-  await find({ keyId: "b", isPassing: true }, "passing");
+  await find({ keyId: "b", hasExpiry: true }, "expiring");
   await find(undefined, "unknown");
-  assert.equal(asked, 4);
-  await assert.rejects(memory.find("broken", () => Promise.reject(new Error("away"))));
+  assert.equal(lookUps, 4);
+  await assert.rejects(cache.find("broken", () => Promise.reject(new Error("down"))));
   await find(good, "broken");
-  assert.equal(asked, 5);
+  assert.equal(lookUps, 5);
 });
 
-function find(key: RememberedKey | undefined, name = "name"): Promise<RememberedKey | undefined> {
-  return memory.find(name, async () => {
-    asked += 1;
+function find(key: CachedKey | undefined, name = "name"): Promise<CachedKey | undefined> {
+  return cache.find(name, async () => {
+    lookUps += 1;
     return key;
   });
 }
 
-/** In steps of a question, each answered before the next. */
+/** In steps of the poll interval; each poll finishes before the next. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 250) {
     now += Math.min(left, 250);

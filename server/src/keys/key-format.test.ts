@@ -7,7 +7,7 @@ import { findKeys } from "./leaked-keys.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-test("a key is its mode, 30 random characters of base62 and a checksum of six", () => {
+test("a key consists of its mode, 30 random base62 characters and a checksum of six", () => {
   for (const mode of ["live", "test", "mgmt"] as const) {
     const key = mintKey(mode);
     assert.match(key, new RegExp(`^pb_${mode}_[0-9A-Za-z]{36}$`));
@@ -16,37 +16,37 @@ test("a key is its mode, 30 random characters of base62 and a checksum of six", 
   }
 });
 
-test("no two keys are alike, and each character is as likely as any other", () => {
+test("keys are unique, and their characters uniformly distributed", () => {
   const keys = Array.from({ length: 2_000 }, () => mintKey("live"));
   assert.equal(new Set(keys).size, keys.length);
   const counts = new Map<string, number>();
   for (const key of keys)
     for (const character of key.slice(8, 38)) counts.set(character, (counts.get(character) ?? 0) + 1);
   assert.equal(counts.size, alphabet.length);
-  // 968 of each are expected; eight standard deviations to either side.
+  // 968 of each are expected, within eight standard deviations.
   for (const [character, count] of counts) assert.ok(Math.abs(count - 60_000 / 62) < 8 * 31, `${character}: ${count}`);
 });
 
 test("the checksum catches every typo of one character", () => {
   const key = mintKey("live");
-  for (let place = 0; place < key.length; place += 1) {
+  for (let index = 0; index < key.length; index += 1) {
     for (const character of `${alphabet}_- é`) {
-      const typo = key.slice(0, place) + character + key.slice(place + 1);
+      const typo = key.slice(0, index) + character + key.slice(index + 1);
       if (typo !== key) assert.equal(readKeyMode(typo), undefined, typo);
     }
   }
 });
 
-test("the checksum catches every transposition, missing and doubled character", () => {
+test("the checksum catches every transposed, missing and doubled character", () => {
   for (let round = 0; round < 50; round += 1) {
     const key = mintKey("live");
-    for (let place = 0; place < key.length; place += 1) {
-      const [here = "", next = ""] = key.slice(place, place + 2);
-      const swapped = key.slice(0, place) + next + here + key.slice(place + 2);
+    for (let index = 0; index < key.length; index += 1) {
+      const [here = "", next = ""] = key.slice(index, index + 2);
+      const swapped = key.slice(0, index) + next + here + key.slice(index + 2);
       for (const typo of [
         swapped,
-        key.slice(0, place) + key.slice(place + 1),
-        key.slice(0, place) + here + key.slice(place),
+        key.slice(0, index) + key.slice(index + 1),
+        key.slice(0, index) + here + key.slice(index),
       ]) {
         if (typo !== key) assert.equal(readKeyMode(typo), undefined, typo);
       }
@@ -54,11 +54,11 @@ test("the checksum catches every transposition, missing and doubled character", 
   }
 });
 
-test("a key of one mode cannot be passed off as another's", () => {
+test("changing the mode of a key invalidates it", () => {
   for (const mode of ["test", "mgmt"]) assert.equal(readKeyMode(mintKey("live").replace("live", mode)), undefined);
 });
 
-test("what only looks like a key is none", () => {
+test("rejects text that is not exactly a key", () => {
   const key = mintKey("live");
   for (const text of [
     "",
@@ -74,7 +74,7 @@ test("what only looks like a key is none", () => {
   }
 });
 
-test("the digest of a key differs per pepper, and is stable for one", () => {
+test("the digest of a key depends on the pepper but not on its version", () => {
   const key = mintKey("live");
   const [first, second] = [randomBytes(32), randomBytes(32)].map((bytes, index) => ({ version: index + 1, bytes }));
   assert.ok(first && second);
@@ -84,7 +84,7 @@ test("the digest of a key differs per pepper, and is stable for one", () => {
   assert.equal(digestKey(key, first).length, 32);
 });
 
-test("SECURITY.md tells secret scanners the pattern and the checksum as they are", () => {
+test("SECURITY.md documents the pattern and an example with a valid checksum", () => {
   const page = readFileSync(new URL("../../../SECURITY.md", import.meta.url), "utf8");
   assert.ok(page.includes(`\n\`\`\`\n${keyPattern.source}\n\`\`\`\n`));
   const [example = ""] = page.match(new RegExp(keyPattern, "g")) ?? [];
@@ -95,7 +95,7 @@ test("SECURITY.md tells secret scanners the pattern and the checksum as they are
   }
 });
 
-test("what is shown of a key in a list leaves the rest of it unguessable", () => {
+test("the visible start of a key has twelve characters", () => {
   const key = mintKey("test");
   assert.equal(startOfKey(key), key.slice(0, 12));
 });

@@ -2,10 +2,10 @@ import { createHmac, type KeyObject, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 //   pb_live_ 0123456789abcdefghijABCDEFGHIJ 3kTMd2
-//   mode     30 random base62 characters    CRC-32 of all before it, base62
+//   mode     30 random base62 characters    CRC-32 of everything before it, in base62
 //
-// The checksum lets a secret scanner recognise a leaked key without asking us, and lets us refuse a typo without
-// asking the database. The secret has 178 bits of entropy, so a fast keyed hash is enough to store it safely.
+// With the checksum, a secret scanner can recognize a leaked key offline, and the server can reject a typo without a
+// database query. The key has 178 bits of entropy, so a fast keyed hash is enough to store it safely.
 
 export type KeyMode = "live" | "test" | "mgmt";
 
@@ -15,7 +15,7 @@ export interface Pepper {
 }
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** As SECURITY.md gives it to secret scanners. */
+/** Published in SECURITY.md for secret scanners. */
 export const keyPattern = /pb_(live|test|mgmt)_[0-9A-Za-z]{36}/;
 const pattern = /^pb_(live|test|mgmt)_[0-9A-Za-z]{36}$/;
 const checksumLength = 6;
@@ -25,7 +25,7 @@ export function mintKey(mode: KeyMode): string {
   return unsigned + checksum(unsigned);
 }
 
-/** The key's mode, or undefined if this cannot be a key of ours. */
+/** The key's mode, or undefined if the format or checksum is wrong. */
 export function readKeyMode(key: string): KeyMode | undefined {
   const match = pattern.exec(key);
   if (!match) return undefined;
@@ -33,12 +33,12 @@ export function readKeyMode(key: string): KeyMode | undefined {
   return key.slice(-checksumLength) === checksum(unsigned) ? (match[1] as KeyMode) : undefined;
 }
 
-/** What is stored instead of the key. */
+/** The digest that is stored instead of the key. */
 export function digestKey(key: string, pepper: { bytes: Buffer | KeyObject }): Buffer {
   return createHmac("sha256", pepper.bytes).update(key).digest();
 }
 
-/** Enough to recognise a key in a list. */
+/** The first characters, to recognize a key in a list. */
 export function startOfKey(key: string): string {
   return key.slice(0, "pb_live_".length + 4);
 }
@@ -46,14 +46,14 @@ export function startOfKey(key: string): string {
 function checksum(text: string): string {
   let rest = crc32(text);
   let digits = "";
-  for (let place = 0; place < checksumLength; place += 1) {
+  for (let index = 0; index < checksumLength; index += 1) {
     digits = alphabet.charAt(rest % alphabet.length) + digits;
     rest = Math.floor(rest / alphabet.length);
   }
   return digits;
 }
 
-/** Bytes of 248 and more are thrown away: 256 is no multiple of 62, and the first characters would be likelier. */
+/** Discards bytes of 248 and above: 256 is not a multiple of 62, which would favor the first characters. */
 function randomText(length: number): string {
   let text = "";
   while (text.length < length) {

@@ -2,14 +2,14 @@ import pg from "pg";
 import { Type } from "typebox";
 import { isDefinite } from "../db/lane.ts";
 import type { Pool } from "../db/pool.ts";
-import { cutPage } from "../http/cut-page.ts";
+import { paginate } from "../http/paginate.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
-import { managementProblems, type Route } from "../http/route.ts";
+import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import { Problem, type ProblemCode } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import {
-  budgetWithoutSpending,
+  budgetNeedsLiveKey,
   invalid,
   keyChangesSchema,
   networkRule,
@@ -19,7 +19,7 @@ import {
   rotationSchema,
 } from "./key-body.ts";
 import type { Pepper } from "./key-format.ts";
-import type { Enter } from "./keys.ts";
+import { type Guard, insufficientScope } from "./keys.ts";
 import {
   changeOwnKey,
   createOwnKey,
@@ -28,111 +28,111 @@ import {
   readOwnKeys,
   revokeOwnKey,
   rotateOwnKey,
-} from "./own-keys.ts";
-import { type Scope, scopeToHandOn } from "./scopes.ts";
-import { keySchema, keysSchema, madeKeySchema, showKey } from "./show-key.ts";
+} from "./manage-keys.ts";
+import { findMissingScope, type Scope } from "./scopes.ts";
+import { createdKeySchema, keySchema, keysSchema, serializeKey } from "./serialize-key.ts";
 
-export interface KeyRouteParts {
+export interface KeyRouteDependencies {
   tenant: Pool;
-  enter: Enter;
-  /** New keys are made under it. */
+  guard: Guard;
+  /** For the digests of new keys. */
   pepper: Pepper;
 }
 
-const bodyProblems: ProblemCode[] = [
-  "malformed_json",
-  "invalid_request",
-  "payload_too_large",
-  "unsupported_media_type",
-];
-
-export function keyRoutes(parts: KeyRouteParts): Route[] {
-  return [aboutThisKey(parts), list(parts), show(parts), create(parts), change(parts), rotate(parts), revoke(parts)];
+export function keyRoutes(dependencies: KeyRouteDependencies): Route[] {
+  return [
+    readCurrent(dependencies),
+    list(dependencies),
+    read(dependencies),
+    create(dependencies),
+    change(dependencies),
+    rotate(dependencies),
+    revoke(dependencies),
+  ];
 }
 
-function aboutThisKey({ tenant, enter }: KeyRouteParts): Route {
+function readCurrent({ tenant, guard }: KeyRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/key",
     scope: "any",
-    summary: "Read the key that asks",
-    description: "What the key of this request is and may do, for keys of every mode.",
+    summary: "Get the current key",
+    description: "Returns the key of this request, with its permissions and budget. Works with every key.",
     answer: keySchema,
     problems: [...managementProblems],
     handle: async (request, reply) => {
-      const { walletId, keyId } = await enter(request, reply, "any");
-      return showKey(await readOne(tenant, walletId, keyId));
+      const { walletId, keyId } = await guard(request, reply, "any");
+      return serializeKey(await readOne(tenant, walletId, keyId));
     },
   };
 }
 
-function list({ tenant, enter }: KeyRouteParts): Route {
+function list({ tenant, guard }: KeyRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/keys",
     scope: "keys:write",
-    summary: "List the wallet's keys",
-    description: "Newest first, with those that are revoked or expired.",
+    summary: "List keys",
+    description: "Returns the wallet's keys, newest first, including revoked and expired ones.",
     query: {
-      cursor: Type.String({ description: "From `next_cursor` of the page before." }),
+      cursor: Type.String({ description: "`next_cursor` of the previous page." }),
       limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     },
     answer: keysSchema,
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await enter(request, reply, "keys:write");
+      const { walletId } = await guard(request, reply, "keys:write");
       const { cursor, limit } = readParameters(request.query, ["cursor", "limit"]);
       const before = readCursor(cursor);
-      const most = readLimit(limit, { usual: 50, most: 100 });
-      // One more than asked for tells whether there is a next page.
-      const found = await readOwnKeys(tenant, walletId, { before, most: most + 1 }).catch(unavailable);
-      const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
-      return { keys: rows.map(showKey), next_cursor: nextCursor };
+      const pageSize = readLimit(limit, { default: 50, max: 100 });
+      const found = await readOwnKeys(tenant, walletId, { before, limit: pageSize + 1 }).catch(unavailable);
+      const { rows, nextCursor } = paginate(found, pageSize, (last) => toCursor(last.id));
+      return { keys: rows.map(serializeKey), next_cursor: nextCursor };
     },
   };
 }
 
-function show({ tenant, enter }: KeyRouteParts): Route {
+function read({ tenant, guard }: KeyRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/keys/:id",
     scope: "keys:write",
-    summary: "Read a key",
-    description: "What it may do and has spent. The key itself is never shown again.",
+    summary: "Get a key",
+    description: "Returns a key's permissions, limits and spending. The key itself is never returned again.",
     answer: keySchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await enter(request, reply, "keys:write");
-      return showKey(await readOne(tenant, walletId, readId(request.params)));
+      const { walletId } = await guard(request, reply, "keys:write");
+      return serializeKey(await readOne(tenant, walletId, readId(request.params)));
     },
   };
 }
 
-function create({ tenant, enter, pepper }: KeyRouteParts): Route {
+function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
   const readBody = jsonReader(newKeySchema);
   return {
     method: "POST",
     path: "/v1/keys",
     scope: "keys:write",
-    summary: "Make a key",
+    summary: "Create a key",
     description:
-      "The answer shows the key this once. If it is lost on the way, revoke the key by its id and make another. A key cannot hand on a scope that it does not have; every management key may make keys that search.",
+      "Returns the key itself, only this once. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have, except `search`.",
     requestBody: newKeySchema,
-    answer: madeKeySchema,
+    answer: createdKeySchema,
     problems: ["key_limit_reached", ...bodyProblems, ...managementProblems],
     handle: async (request, reply) => {
-      const manager = await enter(request, reply, "keys:write");
+      const manager = await guard(request, reply, "keys:write");
       const body = await readBody(request.raw);
-      const wanted = readNewKey(body, manager.scopes);
-      refuseToHandOn(manager.scopes, wanted.scopes);
-      const made = await createOwnKey(tenant, manager, { mode: body.mode, pepper, parts: wanted }).catch(explain);
-      refuseUnlessDone(made.outcome);
-      return { ...showKey(await readOne(tenant, manager.walletId, made.id)), key: made.key };
+      const fields = readNewKey(body, manager.scopes);
+      checkGrantedScopes(manager.scopes, fields.scopes);
+      const created = await createOwnKey(tenant, manager, { mode: body.mode, pepper, fields }).catch(toProblem);
+      throwUnlessDone(created.outcome);
+      return { ...serializeKey(await readOne(tenant, manager.walletId, created.id)), key: created.key };
     },
   };
 }
 
-function change({ tenant, enter }: KeyRouteParts): Route {
+function change({ tenant, guard }: KeyRouteDependencies): Route {
   const readBody = jsonReader(keyChangesSchema);
   return {
     method: "PATCH",
@@ -140,60 +140,62 @@ function change({ tenant, enter }: KeyRouteParts): Route {
     scope: "keys:write",
     summary: "Change a key",
     description:
-      "What is left out stays as it is. A budget counts on when its limits change; one without a limit left is removed, and a new one begins at zero. Searches that begin after the answer follow the new budget and expiry; the other limits follow within a second.",
+      "Omitted fields stay unchanged. Changing the limits of a budget does not reset the amount spent; removing all limits removes the budget, and a new one starts at zero. A new budget or expiry applies to every search that starts after the response; other limits apply within a second.",
     requestBody: keyChangesSchema,
     answer: keySchema,
     problems: ["not_found", "key_not_active", ...bodyProblems, ...managementProblems],
     handle: async (request, reply) => {
-      const manager = await enter(request, reply, "keys:write");
+      const manager = await guard(request, reply, "keys:write");
       const id = readId(request.params);
       const changes = readKeyChanges(await readBody(request.raw));
-      refuseUnlessDone(await changeOwnKey(tenant, manager, id, changes).catch(explain));
-      return showKey(await readOne(tenant, manager.walletId, id));
+      throwUnlessDone(await changeOwnKey(tenant, manager, id, changes).catch(toProblem));
+      return serializeKey(await readOne(tenant, manager.walletId, id));
     },
   };
 }
 
-function rotate({ tenant, enter, pepper }: KeyRouteParts): Route {
+function rotate({ tenant, guard, pepper }: KeyRouteDependencies): Route {
   const readBody = jsonReader(rotationSchema);
   return {
     method: "POST",
     path: "/v1/keys/:id/rotate",
     scope: "keys:write",
-    summary: "Replace a key",
+    summary: "Rotate a key",
     description:
-      "Makes a key with the same name, scopes, limits, budget and end, and shows it this once. The old key works for `grace_seconds` more, on the same budget, and then is expired. A key is rotated once; after that, rotate the new one.",
+      "Creates a key with the same name, scopes, limits, budget and expiry, and returns it, only this once. The old key keeps working for `grace_seconds`, shares the budget, and then expires. A key can be rotated once; after that, rotate the new key.",
     requestBody: rotationSchema,
-    answer: madeKeySchema,
+    answer: createdKeySchema,
     problems: ["not_found", "key_not_active", "key_limit_reached", ...bodyProblems, ...managementProblems],
     handle: async (request, reply) => {
-      const manager = await enter(request, reply, "keys:write");
+      const manager = await guard(request, reply, "keys:write");
       const id = readId(request.params);
       const { grace_seconds: graceSeconds } = await readBody(request.raw);
       const old = await readOne(tenant, manager.walletId, id);
-      refuseToHandOn(manager.scopes, old.scopes);
-      const made = await rotateOwnKey(tenant, manager, { id, mode: old.mode, graceSeconds, pepper }).catch(explain);
-      refuseUnlessDone(made.outcome);
-      return { ...showKey(await readOne(tenant, manager.walletId, made.id)), key: made.key };
+      checkGrantedScopes(manager.scopes, old.scopes);
+      const created = await rotateOwnKey(tenant, manager, { id, mode: old.mode, graceSeconds, pepper }).catch(
+        toProblem,
+      );
+      throwUnlessDone(created.outcome);
+      return { ...serializeKey(await readOne(tenant, manager.walletId, created.id)), key: created.key };
     },
   };
 }
 
-function revoke({ tenant, enter }: KeyRouteParts): Route {
+function revoke({ tenant, guard }: KeyRouteDependencies): Route {
   return {
     method: "DELETE",
     path: "/v1/keys/:id",
     scope: "keys:write",
     summary: "Revoke a key",
     description:
-      "For good. No search that begins after the answer is charged to it. May be repeated. A key can revoke itself.",
+      "Permanent and idempotent. No search that starts after the response can spend with the key. A key can revoke itself.",
     answer: keySchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
-      const manager = await enter(request, reply, "keys:write");
+      const manager = await guard(request, reply, "keys:write");
       const id = readId(request.params);
-      refuseUnlessDone(await revokeOwnKey(tenant, manager, id).catch(explain));
-      return showKey(await readOne(tenant, manager.walletId, id));
+      throwUnlessDone(await revokeOwnKey(tenant, manager, id).catch(toProblem));
+      return serializeKey(await readOne(tenant, manager.walletId, id));
     },
   };
 }
@@ -212,39 +214,33 @@ async function readOne(tenant: Pool, walletId: string, id: string): Promise<KeyW
 
 function noSuchKey(): Problem {
   return new Problem("not_found", {
-    detail: "Your wallet has no key with this id. Nothing was changed. GET /v1/keys lists those it has.",
+    detail: "This wallet has no key with this id. No changes were made. List its keys with `GET /v1/keys`.",
   });
 }
 
-function refuseToHandOn(own: readonly Scope[], wanted: readonly Scope[]): void {
-  const missing = scopeToHandOn(own, wanted);
-  if (missing) throw lacksScope(missing);
+function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): void {
+  const missing = findMissingScope(own, granted);
+  if (!missing) return;
+  const detail = `This key cannot grant the \`${missing}\` scope without having it. No changes were made. Use a key that has it.`;
+  throw insufficientScope(missing, detail);
 }
 
-function lacksScope(scope: Scope): Problem {
-  return new Problem("insufficient_scope", {
-    detail: "This key cannot hand on a scope that it does not have. Nothing was changed. Use a key that has it.",
-    members: { required_scope: scope },
-    headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scope}"` },
-  });
-}
-
-function refuseUnlessDone(outcome: KeyOutcome): void {
+function throwUnlessDone(outcome: KeyOutcome): void {
   if (outcome === "done") return;
   if (outcome === "not_found") throw noSuchKey();
-  if (outcome === "budget_without_spending") throw invalidInput([budgetWithoutSpending]);
-  if (outcome === "insufficient_scope") throw lacksScope("keys:write");
+  if (outcome === "budget_without_spending") throw invalidInput([budgetNeedsLiveKey]);
+  if (outcome === "insufficient_scope") throw insufficientScope("keys:write");
   throw new Problem(outcome);
 }
 
-/** A change whose answer was lost may have been made. */
-function explain(cause: unknown): never {
-  const isNoNetwork = cause instanceof pg.DatabaseError && cause.code === "22P02";
-  if (isNoNetwork) throw invalidInput([invalid("allowed_ips", networkRule)]);
+/** After a connection failure, the change may or may not have been committed. */
+function toProblem(cause: unknown): never {
+  const isInvalidNetwork = cause instanceof pg.DatabaseError && cause.code === "22P02";
+  if (isInvalidNetwork) throw invalidInput([invalid("allowed_ips", networkRule)]);
   if (isDefinite(cause)) throw cause;
   throw new Problem("ledger_unavailable", {
     detail:
-      "The database did not answer in time. Nothing was charged, but the change may have been made: look at the keys before you try again.",
+      "The database did not respond in time. You were not charged, but the change may have been made. Check the wallet's keys before you retry.",
     cause,
   });
 }

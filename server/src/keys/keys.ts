@@ -2,11 +2,11 @@ import { createSecretKey, hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
-import { type Queryable, within } from "../db/pool.ts";
-import { Problem } from "../problems.ts";
-import type { Guesses } from "./guesses.ts";
+import { type Queryable, withTimeout } from "../db/pool.ts";
+import { Problem } from "../problems/problems.ts";
+import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
-import { type RememberedKey, rememberKeys } from "./remember-keys.ts";
+import type { KeyGuessLimiter } from "./key-guessing.ts";
 import { defaultScopes, type Scope } from "./scopes.ts";
 
 export type { KeyMode, Pepper } from "./key-format.ts";
@@ -14,7 +14,7 @@ export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
 export { listKeys } from "./list-keys.ts";
 export type { Scope } from "./scopes.ts";
 
-/** Who is asking, and what the key lets them do. */
+/** The caller: its key, its wallet, and the key's permissions. */
 export interface Principal {
   keyId: string;
   walletId: string;
@@ -25,69 +25,71 @@ export interface Principal {
 }
 
 export interface Keys {
-  /** Turns a key into its principal, or refuses with 401 or 403. "any": whatever its scopes. */
+  /** Returns the principal of a key, or throws 401 or 403. The scope "any" accepts every key. */
   authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal>;
   close(): void;
 }
 
-/** Lets a management key in, within its limits, or refuses. What every management route begins with. */
-export type Enter = (request: FastifyRequest, reply: FastifyReply, scope: Scope | "any") => Promise<Principal>;
+/** Authenticates a management request and applies its limits. Every management route calls it first. */
+export type Guard = (request: FastifyRequest, reply: FastifyReply, scope: Scope | "any") => Promise<Principal>;
 
-export interface KeyParts {
-  /** Counts wrong keys; without it, nobody does. */
-  guesses?: Guesses;
+export interface KeysOptions {
+  /** Without it, invalid keys are not counted. */
+  guessLimiter?: KeyGuessLimiter;
   onUse?: (keyId: string) => void;
 }
 
-interface FoundKey extends Principal, RememberedKey {
+interface FoundKey extends Principal, CachedKey {
   allowedIps: BlockList | undefined;
   refusal: "api_key_revoked" | "api_key_expired" | "account_suspended" | undefined;
 }
 
 /**
- * A key's row is remembered while nobody changes it, and look-ups that gather go out together. That decides nothing
- * about money: the hold checks revocation, expiry and suspension again in its own transaction.
+ * Caches keys and batches look-ups. Neither authorizes spending: the hold checks revocation, expiry and suspension again
+ * in its own transaction.
  */
-export function createKeys(db: Queryable, peppers: readonly Pepper[], parts: KeyParts = {}): Keys {
-  const { guesses, onUse } = parts;
-  // As bytes, a pepper would be made a key again for each look-up, which takes longer than the digest itself.
-  const readyPeppers = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
+export function createKeys(db: Queryable, peppers: readonly Pepper[], options: KeysOptions = {}): Keys {
+  const { guessLimiter, onUse } = options;
+  // Creating a KeyObject takes longer than the digest itself, so create each one once.
+  const pepperKeys = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
-    send: (wanted) => readKeys(db, wanted),
+    send: (keys) => readKeys(db, keys),
     ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
-    patienceMs: 2_000,
+    timeoutMs: 2_000,
   });
-  const memory = rememberKeys<FoundKey>(() => readChangedKeys(db));
+  const cache = createKeyCache<FoundKey>(() => readChangedKeys(db));
 
   async function authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal> {
     if (key === undefined) throw new Problem("authentication_required");
-    // A plain hash, so that memory holds no key; it is never stored, and a quarter of the price of an HMAC.
+    // Hashed, so that no key is held in memory. It is never stored, and costs a quarter of an HMAC.
     const name = hash("sha256", key, "base64");
-    const knownBy = { name, digest: () => digestsOf(key)[0]?.toString("base64") ?? "" };
-    await guesses?.refuse(from, knownBy);
+    const identity = { name, digest: () => digestsOf(key)[0]?.toString("base64") ?? "" };
+    await guessLimiter?.check(from, identity);
     const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name);
-    if (!found) throw (await guesses?.countWrong(from)) ?? new Problem("api_key_invalid");
+    if (!found) throw (await guessLimiter?.countInvalid(from)) ?? new Problem("api_key_invalid");
     if (found.refusal) throw new Problem(found.refusal);
-    guesses?.noteGood(knownBy);
-    if (found.allowedIps && !isListed(found.allowedIps, from)) throw new Problem("ip_not_allowed");
-    if (scope !== "any" && !found.scopes.includes(scope)) throw lacksScope(scope);
+    guessLimiter?.recordValid(identity);
+    if (found.allowedIps && !isListed(found.allowedIps, from)) {
+      throw new Problem("ip_not_allowed", { values: { ip: from } });
+    }
+    if (scope !== "any" && !found.scopes.includes(scope)) throw insufficientScope(scope);
     onUse?.(found.keyId);
     return found;
   }
 
   function digestsOf(key: string): Buffer[] {
-    return readyPeppers.map((pepper) => digestKey(key, pepper));
+    return pepperKeys.map((pepper) => digestKey(key, pepper));
   }
 
   function findKey(key: string, name: string): Promise<FoundKey | undefined> {
-    return memory.find(name, () =>
+    return cache.find(name, () =>
       lookUps.submit(digestsOf(key)).catch((cause: unknown): never => {
         throw new Problem("ledger_unavailable", { cause });
       }),
     );
   }
 
-  return { authenticate, close: memory.close };
+  return { authenticate, close: cache.close };
 }
 
 export interface NewKey {
@@ -102,34 +104,34 @@ export interface NewKey {
   budgetId?: string;
 }
 
-/** The only moment the key itself exists here: it is returned, and only its digest is kept. */
-export async function createKey(db: Queryable, pepper: Pepper, wanted: NewKey): Promise<{ id: string; key: string }> {
+/** Returns the key itself once; only its digest is stored. */
+export async function createKey(db: Queryable, pepper: Pepper, newKey: NewKey): Promise<{ id: string; key: string }> {
   const id = randomUUIDv7();
-  const key = mintKey(wanted.mode);
+  const key = mintKey(newKey.mode);
   await db.query(
     `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, expires_at, allowed_ips,
        searches_per_second, searches_in_flight, budget_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       id,
-      wanted.walletId,
-      wanted.mode,
-      wanted.name,
+      newKey.walletId,
+      newKey.mode,
+      newKey.name,
       startOfKey(key),
       pepper.version,
       digestKey(key, pepper),
-      wanted.scopes ?? defaultScopes[wanted.mode],
-      wanted.expiresAt ?? null,
-      wanted.allowedIps ?? null,
-      wanted.searchesPerSecond ?? 1_000,
-      wanted.searchesInFlight ?? 1_000,
-      wanted.budgetId ?? null,
+      newKey.scopes ?? defaultScopes[newKey.mode],
+      newKey.expiresAt ?? null,
+      newKey.allowedIps ?? null,
+      newKey.searchesPerSecond ?? 1_000,
+      newKey.searchesInFlight ?? 1_000,
+      newKey.budgetId ?? null,
     ],
   );
   return { id, key };
 }
 
-/** From the moment this resolves, the key can spend nothing. False if there was nothing to revoke. */
+/** Once this resolves, the key can no longer spend. False if there was nothing to revoke. */
 export async function revokeKey(db: Queryable, key: { walletId: string; keyId: string }): Promise<boolean> {
   const { rows } = await db.query<{ revoked: boolean }>("select pb.revoke_key($1, $2) as revoked", [
     key.walletId,
@@ -150,22 +152,22 @@ interface KeyRow {
   is_revoked: boolean;
   is_expired: boolean;
   is_suspended: boolean;
-  is_passing: boolean;
+  has_expiry: boolean;
 }
 
 async function readChangedKeys(db: Queryable): Promise<string[]> {
   const statement = { name: "changed_keys", text: "select pb.changed_keys() as id" };
-  const { rows } = await db.query<{ id: string }>(within(1_000, statement));
+  const { rows } = await db.query<{ id: string }>(withTimeout(1_000, statement));
   return rows.map(({ id }) => id);
 }
 
-/** For each key wanted, by its digest under any of the peppers. */
-async function readKeys(db: Queryable, wanted: readonly Buffer[][]): Promise<(FoundKey | undefined)[]> {
-  const statement = { name: "look_up_keys", text: "select * from pb.look_up_keys($1)", values: [wanted.flat()] };
-  const { rows } = await db.query<KeyRow>(within(1_000, statement));
+/** Each key is given by its digests, one per pepper. */
+async function readKeys(db: Queryable, keys: readonly Buffer[][]): Promise<(FoundKey | undefined)[]> {
+  const statement = { name: "find_keys", text: "select * from pb.find_keys($1)", values: [keys.flat()] };
+  const { rows } = await db.query<KeyRow>(withTimeout(1_000, statement));
   const found = new Map(rows.map((row) => [row.digest.toString("base64"), toFoundKey(row)]));
-  return wanted.map((digests) => {
-    const digest = digests.find((each) => found.has(each.toString("base64")));
+  return keys.map((digests) => {
+    const digest = digests.find((candidate) => found.has(candidate.toString("base64")));
     return digest && found.get(digest.toString("base64"));
   });
 }
@@ -180,7 +182,7 @@ function toFoundKey(row: KeyRow): FoundKey {
     searchesInFlight: row.searches_in_flight,
     allowedIps: row.allowed_ips ? toBlockList(row.allowed_ips) : undefined,
     refusal: refusalOf(row),
-    isPassing: row.is_passing,
+    hasExpiry: row.has_expiry,
   };
 }
 
@@ -190,8 +192,9 @@ function refusalOf(row: KeyRow): FoundKey["refusal"] {
   return row.is_suspended ? "account_suspended" : undefined;
 }
 
-export function lacksScope(scope: Scope): Problem {
+export function insufficientScope(scope: Scope, detail?: string): Problem {
   return new Problem("insufficient_scope", {
+    ...(detail && { detail }),
     members: { required_scope: scope },
     headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scope}"` },
   });

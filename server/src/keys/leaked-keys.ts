@@ -1,40 +1,39 @@
 import type { Queryable } from "../db/pool.ts";
 import { digestKey, keyPattern, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 
-// Keys that someone found where they should not be. The whole key is needed to know whether it is ours, and is never
-// shown, stored or handed on.
+// Revokes keys found in public. Recognizing a key needs all of it, but it is never printed, stored or passed on.
 
 export interface LeakedKey {
-  /** Its first characters. */
+  /** The first characters of the key. */
   start: string;
-  /** "not_ours": it looks like a key and was never issued here. */
+  /** "not_ours": a well-formed key that was never issued here. */
   outcome: "revoked" | "already_revoked" | "not_ours";
   keyId?: string;
   walletId?: string;
 }
 
-/** Every key in a text of any shape: one a line, a scanner's report, a page of someone's code. */
+/** Finds all well-formed keys in any text, such as a list, a scanner's report or source code. */
 export function findKeys(text: string): string[] {
   const found = text.match(new RegExp(keyPattern, "g")) ?? [];
   return [...new Set(found)].filter((key) => readKeyMode(key) !== undefined);
 }
 
-/** Revokes those that are ours, and tells of each key that was revoked by this call, in whatever way is handed in. */
+/** Revokes the keys that are ours, and calls `notify` for each one that this call revoked. */
 export async function revokeLeakedKeys(
   db: Queryable,
   keys: readonly string[],
-  parts: {
+  options: {
     peppers: readonly Pepper[];
-    /** False if it was revoked already. */
+    /** Returns false if the key was already revoked. */
     revoke: (keyId: string) => Promise<boolean>;
     notify: (key: Required<LeakedKey>) => Promise<void>;
   },
 ): Promise<LeakedKey[]> {
   const results: LeakedKey[] = [];
   for (const key of keys) {
-    const result = await revokeLeakedKey(db, key, parts);
+    const result = await revokeLeakedKey(db, key, options);
     results.push(result);
-    if (isRevokedNow(result)) await parts.notify(result);
+    if (isRevokedNow(result)) await options.notify(result);
   }
   return results;
 }

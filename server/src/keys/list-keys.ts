@@ -6,7 +6,7 @@ export interface KeyView {
   id: string;
   mode: KeyMode;
   name: string;
-  /** Its first characters, to recognise it by. */
+  /** The first characters of the key. */
   start: string;
   state: "active" | "expired" | "revoked";
   scopes: Scope[];
@@ -18,7 +18,7 @@ export interface KeyView {
   revokedAt: Date | null;
   revokedReason: "owner" | "operator" | "leaked" | "account_deleted" | null;
   rotatedFrom: string | null;
-  /** Late by up to a minute. */
+  /** Up to a minute old. */
   lastUsedAt: Date | null;
   createdAt: Date;
 }
@@ -27,7 +27,7 @@ export interface KeyView {
 export async function listKeys(
   db: Queryable,
   walletId: string,
-  wanted: { id?: string; before?: string | undefined; most?: number } = {},
+  options: { id?: string; before?: string | undefined; limit?: number } = {},
 ): Promise<KeyView[]> {
   const { rows } = await db.query<KeyView>(
     `select id, mode, name, start, scopes, allowed_ips::text[] as "allowedIps",
@@ -42,7 +42,7 @@ export async function listKeys(
      from pb.keys
      where wallet_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id < $3)
      order by id desc limit $4`,
-    [walletId, wanted.id ?? null, wanted.before ?? null, wanted.most ?? null],
+    [walletId, options.id ?? null, options.before ?? null, options.limit ?? null],
   );
   return rows;
 }

@@ -5,12 +5,11 @@ import { type KeyBudget, readKeyBudgets } from "../wallet/wallet.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, startOfKey } from "./key-format.ts";
 import { type KeyView, listKeys } from "./list-keys.ts";
 
-// What a management key, or a person in the console, does to the keys of a wallet. The database decides, under the
-// wallet's lock.
+// Key management by a management key or by a person in the console. The database checks permissions and applies each change
+// under the wallet lock.
 
-/** Who acts, and on which wallet. */
 export interface Manager {
-  /** Of a management key, or of a session in its place. */
+  /** The id of the management key, or of the console session. */
   keyId: string;
   walletId: string;
 }
@@ -21,17 +20,17 @@ export type KeyWithBudget = KeyView & { budget: KeyBudget | undefined };
 export function readOwnKeys(
   tenant: Pool,
   walletId: string,
-  wanted: { id?: string; before?: string | undefined; most?: number },
+  options: { id?: string; before?: string | undefined; limit?: number },
 ): Promise<KeyWithBudget[]> {
   return asTenant(tenant, walletId, async (db) => {
-    const keys = await listKeys(db, walletId, wanted);
+    const keys = await listKeys(db, walletId, options);
     const ids = keys.flatMap((key) => key.budgetId ?? []);
     const budgets = ids.length > 0 ? await readKeyBudgets(db, walletId, ids) : [];
     return keys.map((key) => ({ ...key, budget: budgets.find((budget) => budget.id === key.budgetId) }));
   });
 }
 
-/** Why nothing was done, or that it was. */
+/** "done", or the reason why nothing was changed. */
 export type KeyOutcome =
   | "done"
   | "not_found"
@@ -47,8 +46,8 @@ export type KeyOutcome =
   | "insufficient_role"
   | "reauthentication_required";
 
-/** Parts of a key, as pb.create_own_key and pb.change_own_key read them: amounts are micros in a string. */
-export interface KeyParts {
+/** Fields of a key for pb.create_own_key and pb.change_own_key. Amounts are micro-USD in a string. */
+export interface KeyFields {
   name?: string;
   scopes?: readonly string[];
   allowed_ips?: readonly string[] | null;
@@ -58,7 +57,7 @@ export interface KeyParts {
   budget?: { total?: string | null; day?: string | null; month?: string | null } | null;
 }
 
-export interface MadeKey {
+export interface CreatedKey {
   outcome: KeyOutcome;
   id: string;
   key: string;
@@ -67,24 +66,23 @@ export interface MadeKey {
 export async function createOwnKey(
   tenant: Pool,
   by: Manager,
-  wanted: { mode: KeyMode; pepper: Pepper; parts: KeyParts },
-): Promise<MadeKey> {
-  const { pepper } = wanted;
+  { mode, pepper, fields }: { mode: KeyMode; pepper: Pepper; fields: KeyFields },
+): Promise<CreatedKey> {
   const id = randomUUIDv7();
-  const key = mintKey(wanted.mode);
+  const key = mintKey(mode);
   const outcome = await callAsTenant<KeyOutcome>(tenant, by.walletId, "pb.create_own_key($2, $3, $4, $5, $6, $7, $8)", [
     by.keyId,
     id,
-    wanted.mode,
+    mode,
     startOfKey(key),
     pepper.version,
     digestKey(key, pepper),
-    JSON.stringify(wanted.parts),
+    JSON.stringify(fields),
   ]);
   return { outcome, id, key };
 }
 
-export function changeOwnKey(tenant: Pool, by: Manager, id: string, changes: KeyParts): Promise<KeyOutcome> {
+export function changeOwnKey(tenant: Pool, by: Manager, id: string, changes: KeyFields): Promise<KeyOutcome> {
   return callAsTenant(tenant, by.walletId, "pb.change_own_key($2, $3, $4)", [by.keyId, id, JSON.stringify(changes)]);
 }
 
@@ -92,7 +90,7 @@ export async function rotateOwnKey(
   tenant: Pool,
   by: Manager,
   old: { id: string; mode: KeyMode; graceSeconds: number; pepper: Pepper },
-): Promise<MadeKey> {
+): Promise<CreatedKey> {
   const { pepper } = old;
   const id = randomUUIDv7();
   const key = mintKey(old.mode);
@@ -108,7 +106,7 @@ export async function rotateOwnKey(
   return { outcome, id, key };
 }
 
-/** When this says "done", the key can spend nothing from that moment on. May be repeated. */
+/** Once this returns "done", the key can no longer spend. Idempotent. */
 export function revokeOwnKey(tenant: Pool, by: Manager, id: string): Promise<KeyOutcome> {
   return callAsTenant(tenant, by.walletId, "pb.revoke_own_key($2, $3)", [by.keyId, id]);
 }

@@ -2,21 +2,21 @@ import type { KeyMode } from "./key-format.ts";
 
 export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:write" | "webhooks:write";
 
-/** What a key of each mode may have: search keys search, management keys manage. Both may read the wallet. */
+/** The scopes a key of each mode can have. */
 export const scopesOf: Record<KeyMode, readonly Scope[]> = {
   live: ["search", "wallet:read"],
   test: ["search", "wallet:read"],
   mgmt: ["wallet:read", "wallet:write", "keys:write", "webhooks:write"],
 };
 
-/** What it has unless told otherwise. */
+/** The scopes of a new key by default. */
 export const defaultScopes: Record<KeyMode, readonly Scope[]> = {
   live: ["search"],
   test: ["search"],
   mgmt: scopesOf.mgmt,
 };
 
-/** A scope that a key would hand on without having it, if there is one. To let others search needs none. */
-export function scopeToHandOn(own: readonly Scope[], wanted: readonly Scope[]): Scope | undefined {
-  return wanted.find((scope) => scope !== "search" && !own.includes(scope));
+/** A scope that a key would grant without having it. Any management key can grant `search`. */
+export function findMissingScope(own: readonly Scope[], granted: readonly Scope[]): Scope | undefined {
+  return granted.find((scope) => scope !== "search" && !own.includes(scope));
 }

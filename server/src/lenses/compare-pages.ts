@@ -1,18 +1,18 @@
 import { explainRanking, type Lens, type Reason } from "../ranking/ranking.ts";
 
-/** A page of results as an upstream gave it, in its order. */
+/** A page of results in the upstream's order. */
 export interface SavedPage {
   query: string;
   category?: string | undefined;
   results: { url: string; title?: string; snippet?: string }[];
 }
 
-export interface Placed extends Reason {
+export interface RankedResult extends Reason {
   url: string;
 }
 
-/** Where each result of a saved page stands under a lens, and why. */
-export function explainPage(page: SavedPage, lenses: ReadonlyMap<string, Lens>): Placed[] {
+/** Ranks a saved page and explains each position. */
+export function explainPage(page: SavedPage, lenses: ReadonlyMap<string, Lens>): RankedResult[] {
   const lens = lenses.get(page.category ?? "base") ?? lenses.get("base");
   if (!lens) throw new Error("there is no lens named base");
   const results = page.results.map(({ url, title = "", snippet = "" }) => ({ url, title, snippet }));
@@ -22,19 +22,19 @@ export function explainPage(page: SavedPage, lenses: ReadonlyMap<string, Lens>):
 
 export interface Move {
   url: string;
-  before: Placed;
-  after: Placed;
+  before: RankedResult;
+  after: RankedResult;
 }
 
-/** What another set of lenses moves on a page, in its new order. */
+/** Results of a page that move under another set of lenses, in the new order. */
 export function comparePage(
   page: SavedPage,
   before: ReadonlyMap<string, Lens>,
   after: ReadonlyMap<string, Lens>,
 ): Move[] {
-  const placesBefore = new Map(explainPage(page, before).map((placed) => [placed.url, placed]));
-  return explainPage(page, after).flatMap((placed) => {
-    const was = placesBefore.get(placed.url);
-    return was && was.place !== placed.place ? [{ url: placed.url, before: was, after: placed }] : [];
+  const rankedBefore = new Map(explainPage(page, before).map((result) => [result.url, result]));
+  return explainPage(page, after).flatMap((result) => {
+    const was = rankedBefore.get(result.url);
+    return was && was.position !== result.position ? [{ url: result.url, before: was, after: result }] : [];
   });
 }

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Route } from "../http/route.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import { type LensFolder, tagOf } from "./lenses.ts";
 
 const lensesSchema = Type.Object(
@@ -8,25 +8,29 @@ const lensesSchema = Type.Object(
     lenses: Type.Array(
       Type.Object({
         name: Type.String({ description: "`base`, or the category it ranks." }),
-        version: Type.String({ description: "As in the header `Rank-Lens: name@version`." }),
-        digest: Type.String({ description: "Of its text and of the lens it extends: the same digest ranks alike." }),
-        lambda: Type.Number({ description: "The share of authority in the score; the rest is the upstream's order." }),
-        rules: Type.Integer({ description: "How many rules it has, those it inherits included." }),
-        url: Type.String({ format: "uri", description: "Where its text is." }),
+        version: Type.String({ description: "The version in the header `Rank-Lens: name@version`." }),
+        digest: Type.String({
+          description: "Hash of the lens and the lens it extends. Lenses with the same digest rank identically.",
+        }),
+        lambda: Type.Number({
+          description: "Weight of authority in the score, from 0 to 1. The rest is the upstream's rank.",
+        }),
+        rules: Type.Integer({ description: "Number of rules, including inherited ones." }),
+        url: Type.String({ format: "uri", description: "URL of the lens text." }),
       }),
     ),
   },
   { title: "Lenses" },
 );
 
-/** Every ranking has a published reason: the rules themselves, for anyone to read. */
+/** The ranking rules are public. */
 export function lensRoutes(folder: LensFolder, publicUrl: string): Route[] {
   return [
     {
       method: "GET",
       path: "/v1/lenses",
       summary: "List the ranking rules",
-      description: "The lenses in use: one for each category, and `base` for searches without one.",
+      description: "Returns the lenses in use: one per category, and `base` for searches without a category.",
       answer: lensesSchema,
       problems: [],
       handle: async () => ({
@@ -39,12 +43,12 @@ export function lensRoutes(folder: LensFolder, publicUrl: string): Route[] {
       method: "GET",
       path: "/v1/lenses/:name",
       summary: "Read a lens",
-      description: "The text of a lens: one rule a line, each with its reason.",
+      description: "Returns the text of a lens: one rule per line, each with its reason.",
       answer: "text/plain",
       problems: ["not_found"],
       handle: async (request, reply) => {
-        const { name: wanted } = request.params as { name: string };
-        const lens = folder.list().find(({ name }) => name === wanted);
+        const { name: requested } = request.params as { name: string };
+        const lens = folder.list().find(({ name }) => name === requested);
         if (!lens) throw new Problem("not_found");
         reply.type("text/plain; charset=utf-8").header("etag", tagOf(lens.text));
         return lens.text;

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildLenses, type Lens } from "../ranking/ranking.ts";
 
-/** The lenses of a folder, which an operator may edit while the server runs. */
+/** A folder of lenses, which an operator can edit while the server runs. */
 export interface LensFolder {
-  /** As last read without a fault. */
+  /** The last version that loaded without faults. */
   current: () => ReadonlyMap<string, Lens>;
   list: () => LensSource[];
-  /** Reads the folder anew. With a fault anywhere it changes nothing, and says what is wrong. */
+  /** Reloads the folder. Returns the faults; if there are any, the previous lenses stay in use. */
   reload: () => string[];
 }
 
@@ -18,11 +18,10 @@ export interface LensSource {
   digest: string;
   lambda: number;
   ruleCount: number;
-  /** The file itself, for anyone to read. */
   text: string;
 }
 
-/** Throws, with every fault and its line, if the folder cannot be used: a server must not start without its lenses. */
+/** Throws LensFaults if the folder is unusable: a server must not start without lenses. */
 export function openLenses(folder: string): LensFolder {
   let read = readLenses(folder);
   if (!read.ok) throw new LensFaults(folder, read.faults);
@@ -68,11 +67,11 @@ function readFiles(folder: string): { file: string; text: string }[] | string {
     const names = readdirSync(folder).filter((file) => file.endsWith(".lens"));
     return names.toSorted().map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
   } catch (error) {
-    return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    return `cannot read the folder: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
-/** For ETag: what was sent is what it names. */
+/** ETag of a lens text. */
 export function tagOf(text: string): string {
   return `"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
 }

@@ -1,25 +1,24 @@
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { Type } from "typebox";
 import { Check } from "typebox/value";
-import { UsageError } from "../admin/command.ts";
+import { parseOptions, print, printError, UsageError } from "../admin/command.ts";
 import { formatTable } from "../admin/format-table.ts";
-import { readConfig } from "../config.ts";
-import { comparePage, explainPage, type Placed, type SavedPage } from "./compare-pages.ts";
+import { readConfig } from "../config/config.ts";
+import { comparePage, explainPage, type RankedResult, type SavedPage } from "./compare-pages.ts";
 import { readLenses } from "./lenses.ts";
 
-// npm run lens -- lint | explain | diff. Exit 0: done. 1: a lens has a fault. 2: it was written wrongly.
+// npm run lens -- lint | explain | diff. Exit codes: 0 success, 1 a lens has faults, 2 usage error.
 
-const usage = `npm run lens -- <command>
+const usage = `Usage: npm run lens -- <command>
 
   lint [FOLDER]
-      Every fault with its file and line. Without a folder, the lenses that the server would use.
+      Check all lenses and list every fault. Default folder: the lenses of the server.
   explain PAGES.json [--category NAME] [--query WORDS]
-      Where each result of saved pages stands, and why.
+      Rank saved pages and explain the position of each result.
   diff FOLDER PAGES.json
-      What the lenses in FOLDER, an edited copy, would move on saved pages.
+      Show which results the lenses in FOLDER, an edited copy, would move on saved pages.
 
-PAGES.json is a page, or a list of pages, in the upstream's order:
+PAGES.json contains a page, or a list of pages, in the upstream's order:
   {"query": "...", "category": "gov", "results": [{"url": "...", "title": "...", "snippet": "..."}]}`;
 
 const options = {
@@ -28,32 +27,24 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-function run(words: string[]): number {
+function run(args: string[]): number {
   try {
-    const { values, positionals } = readArguments(words);
+    const { values, positionals } = parseOptions({ args, options, allowPositionals: true });
     const [command, first, second, ...rest] = positionals;
     if (values.help || command === undefined) return print(usage);
     if (command === "lint" && second === undefined) return lint(first ?? ownFolder());
     if (command === "explain" && first !== undefined && second === undefined) return explain(first, values);
     if (command === "diff" && first !== undefined && second !== undefined && rest.length === 0)
       return diff(first, second);
-    throw new UsageError("That is not a command.");
+    throw new UsageError("Unknown command.");
   } catch (error) {
-    if (error instanceof UsageError) return complain(`${error.message}\n\n${usage}`, 2);
-    if (error instanceof Faulty) return complain(error.message, 1);
+    if (error instanceof UsageError) return printError(`${error.message}\n\n${usage}`, 2);
+    if (error instanceof InvalidLenses) return printError(error.message, 1);
     throw error;
   }
 }
 
-class Faulty extends Error {}
-
-function readArguments(args: string[]) {
-  try {
-    return parseArgs({ args, options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error));
-  }
-}
+class InvalidLenses extends Error {}
 
 function lint(folder: string): number {
   const { sources } = lensesOf(folder);
@@ -69,17 +60,17 @@ function lint(folder: string): number {
 
 function explain(file: string, { category, query }: { category?: string; query?: string }): number {
   const { lenses } = lensesOf(ownFolder());
-  for (const page of readPages(file)) {
-    const asked = { ...page, query: query ?? page.query, category: category ?? page.category };
-    print(`\n${asked.query}${asked.category === undefined ? "" : ` (${asked.category})`}\n`);
-    print(formatTable(explainPage(asked, lenses).map(toRow), ["", "from", "tier", "why", "score", "moved", "url"]));
+  for (const saved of readPages(file)) {
+    const page = { ...saved, query: query ?? saved.query, category: category ?? saved.category };
+    print(`\n${page.query}${page.category === undefined ? "" : ` (${page.category})`}\n`);
+    print(formatTable(explainPage(page, lenses).map(toRow), ["", "from", "tier", "why", "score", "moved", "url"]));
   }
   return 0;
 }
 
-function toRow({ place, upstreamRank, tier, why, score, isNavigational, move, url }: Placed): string[] {
+function toRow({ position, upstreamRank, tier, why, score, isNavigational, move, url }: RankedResult): string[] {
   const moved = [isNavigational ? "navigational" : "", move ?? ""].filter(Boolean).join(" ");
-  return [String(place), String(upstreamRank), tier, why, score.toFixed(3), moved, url];
+  return [String(position), String(upstreamRank), tier, why, score.toFixed(3), moved, url];
 }
 
 function diff(folder: string, file: string): number {
@@ -93,19 +84,19 @@ function diff(folder: string, file: string): number {
     moved += 1;
     print(`\n${page.query}${page.category === undefined ? "" : ` (${page.category})`}\n`);
     const rows = moves.map(({ url, before: was, after: is }) => [
-      `${was.place} -> ${is.place}`,
+      `${was.position} -> ${is.position}`,
       was.tier === is.tier ? is.tier : `${was.tier} -> ${is.tier}`,
       was.why === is.why ? is.why : `${was.why} -> ${is.why}`,
       url,
     ]);
-    print(formatTable(rows, ["place", "tier", "why", "url"]));
+    print(formatTable(rows, ["position", "tier", "why", "url"]));
   }
   return print(`\n${moved} of ${pages.length} pages change.`);
 }
 
 function lensesOf(folder: string) {
   const read = readLenses(folder);
-  if (!read.ok) throw new Faulty(`${read.faults.join("\n")}\n${read.faults.length} fault(s) in ${folder}`);
+  if (!read.ok) throw new InvalidLenses(`${read.faults.join("\n")}\n${read.faults.length} fault(s) in ${folder}`);
   return read;
 }
 
@@ -133,16 +124,6 @@ function readPages(file: string): SavedPage[] {
     if (!Check(pageSchema, page)) throw new UsageError(`${file}: page ${index + 1} has no query or no results`);
     return page;
   });
-}
-
-function print(text: string): number {
-  process.stdout.write(`${text}\n`);
-  return 0;
-}
-
-function complain(text: string, exitCode: number): number {
-  process.stderr.write(`${text}\n`);
-  return exitCode;
 }
 
 process.exitCode = run(process.argv.slice(2));

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csvLine } from "./csv-line.ts";
 
-test("cells are quoted where RFC 4180 asks for it", () => {
+test("quotes cells as RFC 4180 requires", () => {
   assert.equal(csvLine(["plain", "a,b", 'say "hi"', "two\nlines", ""]), 'plain,"a,b","say ""hi""","two\nlines",\r\n');
 });
 
-test("no cell is run by a spreadsheet, and numbers stay numbers", () => {
+test("escapes formulas and leaves numbers unchanged", () => {
   assert.equal(
     csvLine(["=1+1", "+1", "@cmd", "-cmd", "|x", "\tx", '=A1,"x"', "-1e5"]),
     `'=1+1,'+1,'@cmd,'-cmd,'|x,'\tx,"'=A1,""x""",'-1e5\r\n`,

@@ -1,6 +1,6 @@
 /**
- * One line of RFC 4180. A cell that a spreadsheet would run as a formula is made text by an apostrophe; a plain number
- * stays a number, though a minus begins it.
+ * One line of RFC 4180. An apostrophe makes text of a cell that a spreadsheet would run as a formula. Plain numbers are
+ * unchanged, even with a leading minus.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mailboxOf, readEmail } from "./email.ts";
+import { mailboxOf, parseEmailAddress } from "./email-address.ts";
 
-test("an address is kept in lower case, and what is none is refused", () => {
-  assert.equal(readEmail(" Ada@Example.ORG "), "ada@example.org");
+test("converts addresses to lower case and rejects invalid ones", () => {
+  assert.equal(parseEmailAddress(" Ada@Example.ORG "), "ada@example.org");
   for (const text of [
     "",
     "ada",
@@ -14,10 +14,10 @@ test("an address is kept in lower case, and what is none is refused", () => {
     "a@b@c.org",
     "x".repeat(255),
   ])
-    assert.equal(readEmail(text), undefined, text);
+    assert.equal(parseEmailAddress(text), undefined, text);
 });
 
-test("addresses that lead to one mailbox are one", () => {
+test("maps addresses of the same mailbox to one", () => {
   for (const [email, mailbox] of [
     ["ada@example.org", "ada@example.org"],
     ["ada+trial2@example.org", "ada@example.org"],

@@ -1,5 +1,5 @@
-/** An address as we keep it: in lower case, so that one person is not two. Undefined if it is none. */
-export function readEmail(text: string): string | undefined {
+/** The address in lower case, so that each person has one. Undefined if it is not an email address. */
+export function parseEmailAddress(text: string): string | undefined {
   const email = text.trim().toLowerCase();
   return email.length <= 254 && /^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email) ? email : undefined;
 }
@@ -7,8 +7,8 @@ export function readEmail(text: string): string | undefined {
 const dotless = new Set(["gmail.com", "googlemail.com"]);
 
 /**
- * The mailbox behind an address: "a.b+c@googlemail.com" is "ab@gmail.com". A tag after + is the same mailbox nearly
- * everywhere. Mail is never sent to it; it only keeps one person from having two trials.
+ * The mailbox behind an address: "ab@gmail.com" for "a.b+c@googlemail.com". Nearly all providers ignore a tag after "+".
+ * Never used to send email, only to give each person one trial.
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf("@");

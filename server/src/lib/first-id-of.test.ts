@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTestDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/support/services/database.ts";
 import { firstIdOf } from "./first-id-of.ts";
 
-test("it is the database's own", async () => {
+test("returns the same id as pb.uuid_floor", async () => {
   const db = await createTestDatabase();
   try {
     for (const text of ["1970-01-01T00:00:00Z", "2026-01-31T23:59:59.999Z", "2999-12-31T00:00:00Z"]) {

@@ -1,12 +1,12 @@
-/** Micro-USD: 0.01 USD is 10,000. Never a `number`, which rounds. */
+/** Micro-USD: 0.01 USD is 10,000. A bigint, because a number would round. */
 export type Micros = bigint;
 
-/** What one search costs. The database has the same constant in pb.price_micros(); a test compares them. */
+/** The price of one search. pb.price_micros() returns the same constant; a test compares them. */
 export const priceMicros: Micros = 10_000n;
 
 const microsPerUsd = 1_000_000n;
 
-/** "4.99": at least two decimals, more only where an amount has them. */
+/** "4.99": two decimals, or more if the amount has them. */
 export function formatUsd(amount: Micros): string {
   const sign = amount < 0n ? "-" : "";
   const absolute = amount < 0n ? -amount : amount;
@@ -17,7 +17,7 @@ export function formatUsd(amount: Micros): string {
   return `${sign}${absolute / microsPerUsd}.${fraction}`;
 }
 
-/** Reads a plain decimal such as "5", "5.00" or "0.000001"; undefined for anything else. */
+/** Parses a decimal such as "5", "5.00" or "0.000001"; undefined for anything else. */
 export function parseUsd(text: string): Micros | undefined {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
   if (!match) return undefined;

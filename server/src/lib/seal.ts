@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from "node:crypto";
 
-// What has to rest somewhere and be read again by us alone. The key is made from our secret and the purpose, such as
-// "webhook secret\0<id>": what was sealed for one thing cannot be opened as another.
+// Encrypts text that only this service reads back. The key is derived from our secret and a purpose such as
+// "webhook secret\0<id>", so that text sealed for one purpose cannot be unsealed for another.
 
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -13,7 +13,7 @@ export function seal(key: KeyObject, purpose: string, text: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]);
 }
 
-/** Throws if it was sealed for something else, with another secret, or was touched since. */
+/** Throws if the purpose or the secret differs, or if the bytes were changed. */
 export function unseal(key: KeyObject, purpose: string, sealed: Buffer): string {
   const decipher = createDecipheriv("aes-256-gcm", keyFor(key, purpose), sealed.subarray(0, nonceBytes), {
     authTagLength: tagBytes,

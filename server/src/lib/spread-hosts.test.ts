@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { spreadHosts } from "./spread-hosts.ts";
 
-test("an address with a list of hosts is one address for each, and all else is kept", () => {
+test("splits a list of hosts into one URL each and keeps the rest", () => {
   assert.deepEqual(spreadHosts("postgres://role:a%2Cb@db1:5432,db2:5433/pennyblack?sslmode=require"), [
     "postgres://role:a%2Cb@db1:5432/pennyblack?sslmode=require",
     "postgres://role:a%2Cb@db2:5433/pennyblack?sslmode=require",
@@ -14,12 +14,12 @@ test("an address with a list of hosts is one address for each, and all else is k
   assert.deepEqual(spreadHosts("postgres://role@[::1]:5432/x"), ["postgres://role@[::1]:5432/x"]);
 });
 
-test("libpq's word for the primary may stand in it, and says nothing new", () => {
-  const wanted = "target_session_attrs=read-write";
-  for (const [query, left] of [
-    [`?${wanted}`, ""],
-    [`?${wanted}&sslmode=require`, "?sslmode=require"],
-    [`?sslmode=require&${wanted}`, "?sslmode=require"],
+test("removes target_session_attrs", () => {
+  const attribute = "target_session_attrs=read-write";
+  for (const [query, rest] of [
+    [`?${attribute}`, ""],
+    [`?${attribute}&sslmode=require`, "?sslmode=require"],
+    [`?sslmode=require&${attribute}`, "?sslmode=require"],
   ])
-    assert.deepEqual(spreadHosts(`postgres://db1,db2/x${query}`)[1], `postgres://db2/x${left}`);
+    assert.deepEqual(spreadHosts(`postgres://db1,db2/x${query}`)[1], `postgres://db2/x${rest}`);
 });

@@ -1,12 +1,12 @@
 import { hash, randomBytes } from "node:crypto";
 
-// A token is handed to one person, in a link or a cookie, and only its digest is kept.
+// Tokens for links and cookies. Only their digests are stored.
 
 export function mintToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** The token has 256 bits of chance in it: a plain hash is enough. */
+/** A plain hash is enough, because a token has 256 bits of entropy. */
 export function digestToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }

@@ -1,8 +1,8 @@
-// What is wrong now, in sentences, the worst first. Pure: what is known comes in, and what is not known is undefined. The
-// alerts in deploy/ watch the same over time and wake people; this is for who has come to look.
+// Current problems for the operator console, most severe first. A pure function of known state; unknown values are
+// undefined. The alerts in deploy/ cover the same conditions over time and page people.
 
-export interface Item {
-  /** `page`: someone should act now. `ticket`: today. */
+export interface AttentionItem {
+  /** `page`: act now. `ticket`: act today. */
   severity: "page" | "ticket";
   title: string;
   detail: string;
@@ -11,104 +11,104 @@ export interface Item {
 
 export interface UpstreamState {
   name: string;
-  /** Not closed: it has failed, and not answered since. */
+  /** Not closed: it failed and has not succeeded since. */
   circuit: { state: "closed" | "open" | "trial"; until: string | null };
   last_failure: { reason: string; at: string } | null;
 }
 
-export interface Known {
+export interface AttentionInput {
   now: Date;
   upstreams: readonly UpstreamState[];
-  /** "silent" if it was asked and did not answer; undefined where operators have none. */
-  database: DatabaseKnown | "silent" | undefined;
+  /** Undefined if no operator database is configured. */
+  database: DatabaseState | "unavailable" | undefined;
 }
 
-export interface DatabaseKnown {
+export interface DatabaseState {
   lastReconciliation: { at: Date; differences: number } | undefined;
   partitionDays: number;
-  /** Of the hold that has been in flight for longest. */
+  /** Age of the oldest pending hold. */
   oldestPendingSeconds: number | undefined;
-  /** When a worker last swept. */
+  /** Time of the last sweep by a worker. */
   sweptAt: Date | undefined;
 }
 
 const hourMs = 3_600_000;
 const reconciliationMs = 2 * hourMs;
 const sweepMs = 300_000;
-/** A hold lives a minute and is swept seconds later. */
+/** A hold lasts 60 seconds and is swept a few seconds later. */
 const pendingSeconds = 180;
 
-export function findAttention({ now, upstreams, database }: Known): Item[] {
-  const ofDatabase = database === "silent" ? [silentDatabase] : database && databaseItems(database, now);
+export function findAttention({ now, upstreams, database }: AttentionInput): AttentionItem[] {
+  const ofDatabase = database === "unavailable" ? [databaseUnavailable] : database && databaseItems(database, now);
   const items = [...upstreamItems(upstreams), ...(ofDatabase ?? [])];
   return items.toSorted((a, b) => Number(b.severity === "page") - Number(a.severity === "page"));
 }
 
-function upstreamItems(upstreams: Known["upstreams"]): Item[] {
+function upstreamItems(upstreams: AttentionInput["upstreams"]): AttentionItem[] {
   const failing = upstreams.filter(({ circuit }) => circuit.state !== "closed");
   const isAll = failing.length > 0 && failing.length === upstreams.length;
   return failing.map(({ name, circuit, last_failure: failure }) => {
     const severity = isAll ? "page" : "ticket";
-    const others = isAll ? "No other upstream is well: searches fail." : "Others are asked before it.";
+    const impact = isAll ? "No other upstream is healthy: searches fail." : "Other upstreams are tried first.";
     if (failure?.reason === "account_empty") {
-      const title = `Our account with ${name} is empty`;
-      return item("page", title, `It refuses searches until it is paid. ${others}`, "upstream-account-empty");
+      const detail = `It rejects searches until the account is topped up. ${impact}`;
+      return item("page", `The ${name} account is out of credit`, detail, "upstream-account-empty");
     }
     if (failure?.reason === "credential") {
-      const title = `${name} refuses our credential`;
-      return item("page", title, `It answers no search until its key is right. ${others}`, "upstream-refuses-us");
+      const detail = `It rejects every search until the key is corrected. ${impact}`;
+      return item("page", `${name} rejects our API key`, detail, "upstream-refuses-us");
     }
-    const why = failure ? ` Its last failure was ${failure.reason.replaceAll("_", " ")} at ${failure.at}.` : "";
-    const until = ` It is tried again ${circuit.state === "open" ? `at ${circuit.until}` : "with the next search"}.`;
-    return item(severity, `${name} is failing`, `${others}${why}${until}`, "upstream-sidelined");
+    const cause = failure ? ` Last failure: ${failure.reason.replaceAll("_", " ")} at ${failure.at}.` : "";
+    const next = ` Next retry: ${circuit.state === "open" ? circuit.until : "with the next search"}.`;
+    return item(severity, `${name} is failing`, `${impact}${cause}${next}`, "upstream-sidelined");
   });
 }
 
-function databaseItems(known: DatabaseKnown, now: Date): Item[] {
+function databaseItems(state: DatabaseState, now: Date): AttentionItem[] {
   return [
-    reconciliationItem(known.lastReconciliation, now),
-    known.partitionDays < 7 &&
+    reconciliationItem(state.lastReconciliation, now),
+    state.partitionDays < 7 &&
       item(
-        known.partitionDays < 2 ? "page" : "ticket",
-        `Partitions run out in ${plural(known.partitionDays, "day")}`,
-        "Without a partition for the day no search can be held. The worker makes them.",
+        state.partitionDays < 2 ? "page" : "ticket",
+        `Partitions run out in ${plural(state.partitionDays, "day")}`,
+        "Searches fail on a day without a partition. The worker creates them.",
         "partitions-run-out",
       ),
-    (known.oldestPendingSeconds ?? 0) > pendingSeconds &&
+    (state.oldestPendingSeconds ?? 0) > pendingSeconds &&
       item(
         "page",
-        `A hold has been pending for ${plural(known.oldestPendingSeconds ?? 0, "second")}`,
-        "A hold lives 60 seconds and is then given back by the worker. Until it is, the money can be spent by nobody.",
+        `A hold has been pending for ${plural(state.oldestPendingSeconds ?? 0, "second")}`,
+        "Holds expire after 60 seconds and are released by the worker. Until then the money stays reserved.",
         "worker-not-seen",
       ),
-    (known.sweptAt === undefined || now.getTime() - known.sweptAt.getTime() > sweepMs) &&
+    (state.sweptAt === undefined || now.getTime() - state.sweptAt.getTime() > sweepMs) &&
       item(
         "page",
-        "No worker has been seen for five minutes",
-        known.sweptAt ? `The last sweep was at ${known.sweptAt.toISOString()}.` : "None has ever swept this database.",
+        "No worker activity for five minutes",
+        state.sweptAt ? `Last sweep: ${state.sweptAt.toISOString()}.` : "No worker has ever run on this database.",
         "worker-not-seen",
       ),
   ].filter((found) => found !== false);
 }
 
-function reconciliationItem(last: DatabaseKnown["lastReconciliation"], now: Date): Item | false {
+function reconciliationItem(last: DatabaseState["lastReconciliation"], now: Date): AttentionItem | false {
   if (last && last.differences > 0) {
-    const detail = `Reconciliation at ${last.at.toISOString()} found what the rows do not account for.`;
-    return item("page", `The books have ${plural(last.differences, "difference")}`, detail, "books-differ");
+    const detail = `At ${last.at.toISOString()}, some counters did not match the rows they summarize.`;
+    return item("page", `Reconciliation found ${plural(last.differences, "difference")}`, detail, "books-differ");
   }
   if (last && now.getTime() - last.at.getTime() <= reconciliationMs) return false;
-  const detail = last ? `The last one was at ${last.at.toISOString()}.` : "There has been none yet.";
-  return item("ticket", "The books have not been proven for two hours", detail, "reconciliation-too-old");
+  const detail = last ? `Last run: ${last.at.toISOString()}.` : "It has never run.";
+  return item("ticket", "No reconciliation for two hours", detail, "reconciliation-too-old");
 }
 
-const silentDatabase = item(
+const databaseUnavailable = item(
   "page",
-  "The database does not answer operators",
-  "What it would tell is not in this list.",
+  "Database unavailable",
+  "Checks that need the database are missing from this list.",
   "own-availability",
 );
 
-function item(severity: Item["severity"], title: string, detail: string, runbook: string): Item {
+function item(severity: AttentionItem["severity"], title: string, detail: string, runbook: string): AttentionItem {
   return { severity, title, detail, runbook: `/docs/runbooks/${runbook}` };
 }
 

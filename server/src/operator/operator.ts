@@ -6,34 +6,34 @@ import { type RefundOutcome, type TopUpOutcome, topUpBatch } from "../wallet/wal
 
 export { type AuditLine, readAudit } from "./read-audit.ts";
 
-// What an operator does. Each is one function of the database, which writes the line of the audit log in the same
-// transaction: there is no act without a line, whoever connects.
+// Operator actions. Each is one SQL function that also writes the audit log in the same transaction, so no action goes
+// unlogged, whichever client runs it.
 
-/** Who acts, and why. Both are kept for good. */
+/** Both fields are kept permanently in the audit log. */
 export interface Act {
   operator: string;
   reason: string;
 }
 
-/** For acts that are more than one function of the database: the line is written in the caller's transaction. */
-export async function noteAct(
+/** Writes the audit log entry of an action with several statements, in the caller's transaction. */
+export async function recordAct(
   db: Queryable,
   { operator, reason }: Act,
-  what: { act: string; walletId?: string | undefined; target: string; outcome: string; amount?: Micros },
+  entry: { act: string; walletId?: string | undefined; target: string; outcome: string; amount?: Micros },
 ): Promise<void> {
-  const details = what.amount === undefined ? {} : { amount_micros: Number(what.amount) };
-  await db.query("select pb.note_act($1, $2, $3, $4, $5, $6, $7)", [
+  const details = entry.amount === undefined ? {} : { amount_micros: Number(entry.amount) };
+  await db.query("select pb.record_audit($1, $2, $3, $4, $5, $6, $7)", [
     operator,
-    what.act,
-    what.walletId ?? null,
-    what.target,
+    entry.act,
+    entry.walletId ?? null,
+    entry.target,
     reason,
-    what.outcome,
+    entry.outcome,
     JSON.stringify(details),
   ]);
 }
 
-/** Books a payment that a processor named, once per its id. As the owner, and for what no webhook announced. */
+/** Books a payment that no webhook reported, once per payment id. Runs as the owner. */
 export function bookPayment(
   pool: Pool,
   act: Act,
@@ -42,12 +42,12 @@ export function bookPayment(
   const { walletId, paymentId, amount } = payment;
   return inTransaction(pool, async (db) => {
     const [outcome = "unknown_wallet"] = await topUpBatch(db, "top_up", [payment]);
-    await noteAct(db, act, { act: "top_up", walletId, target: paymentId, outcome, amount });
+    await recordAct(db, act, { act: "top_up", walletId, target: paymentId, outcome, amount });
     return outcome;
   });
 }
 
-/** Gives a captured search's price back, at most once. */
+/** Refunds a captured search, at most once. */
 export async function refund(db: Queryable, act: Act, searchId: string): Promise<RefundOutcome> {
   const { rows } = await db.query<{ outcome: RefundOutcome }>(
     "select outcome from pb.operator_refund($1, $2, $3, $4)",
@@ -56,7 +56,7 @@ export async function refund(db: Queryable, act: Act, searchId: string): Promise
   return only(rows).outcome;
 }
 
-/** From the moment this resolves, a suspended wallet pays for nothing. False if there is no such wallet. */
+/** Once this resolves, no search of a suspended wallet succeeds. Returns false if the wallet does not exist. */
 export async function setSuspended(db: Queryable, act: Act, walletId: string, isSuspended: boolean): Promise<boolean> {
   const { rows } = await db.query<{ found: boolean }>("select pb.operator_suspend($1, $2, $3, $4) as found", [
     act.operator,
@@ -69,7 +69,7 @@ export async function setSuspended(db: Queryable, act: Act, walletId: string, is
 
 export type RevokeOutcome = "revoked" | "repeated" | "unknown_key";
 
-/** The cause is what the owner sees in the key's row. */
+/** `cause` is shown to the owner. */
 export async function revokeAnyKey(
   db: Queryable,
   act: Act,
@@ -85,6 +85,6 @@ export async function revokeAnyKey(
 
 function only<Row>(rows: Row[]): Row {
   const [row] = rows;
-  if (!row) throw new Error("a function of the ledger answered nothing");
+  if (!row) throw new Error("the SQL function returned no row");
   return row;
 }

@@ -15,14 +15,14 @@ export interface AuditLine {
 /** Newest first. */
 export async function readAudit(
   db: Queryable,
-  wanted: { walletId?: string | undefined; before?: bigint | undefined; most: number },
+  query: { walletId?: string | undefined; before?: bigint | undefined; limit: number },
 ): Promise<AuditLine[]> {
   const { rows } = await db.query<AuditLine>(
     `select number, at, operator, act, wallet_id as "walletId", target, reason, outcome, details
      from pb.audit_log
      where ($1::uuid is null or wallet_id = $1) and ($2::bigint is null or number < $2)
      order by number desc limit $3`,
-    [wanted.walletId ?? null, wanted.before ?? null, wanted.most],
+    [query.walletId ?? null, query.before ?? null, query.limit],
   );
   return rows;
 }

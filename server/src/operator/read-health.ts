@@ -1,12 +1,11 @@
 import type { Queryable } from "../db/pool.ts";
 
-/** What the database says about itself and the worker. */
 export interface Health {
   oldestPendingSeconds: number | undefined;
   sweptAt: Date | undefined;
   partitionDays: number;
   connections: number;
-  mostConnections: number;
+  maxConnections: number;
   bytes: bigint;
 }
 
@@ -16,17 +15,17 @@ export async function readHealth(db: Queryable): Promise<Health> {
     swept_at: Date | null;
     partition_days: number;
     connections: number;
-    most_connections: number;
+    max_connections: number;
     bytes: bigint;
   }>("select * from pb.operator_health()");
   const [row] = rows;
-  if (!row) throw new Error("a function of the ledger answered nothing");
+  if (!row) throw new Error("pb.operator_health returned no row");
   return {
     oldestPendingSeconds: row.oldest_pending_s ?? undefined,
     sweptAt: row.swept_at ?? undefined,
     partitionDays: row.partition_days,
     connections: row.connections,
-    mostConnections: row.most_connections,
+    maxConnections: row.max_connections,
     bytes: row.bytes,
   };
 }

@@ -2,16 +2,16 @@ import type { Pool } from "../db/pool.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import type { Margin, UpstreamHour } from "../usage/usage.ts";
-import { type DatabaseKnown, findAttention, type UpstreamState } from "./attention.ts";
+import { type DatabaseState, findAttention, type UpstreamState } from "./attention.ts";
 import { readHealth } from "./read-health.ts";
 
-export interface WatchParts {
-  /** What this server knows of each upstream. */
+export interface WatchDependencies {
+  /** Upstream state as seen by this server. */
   reportUpstreams: () => UpstreamState[];
-  /** How this process does. */
+  /** Statistics of this process. */
   readProcess: () => Record<string, unknown>;
   waiting: () => { holds: number; settlements: number };
-  /** Undefined where no operator's database is configured: then only what this server knows is told. */
+  /** Undefined if no operator database is configured: then only the state of this server is returned. */
   db: WatchedDatabase | undefined;
 }
 
@@ -22,16 +22,15 @@ export interface WatchedDatabase {
   readReconciliation: () => Promise<{ last: { at: string; differences: number } | null }>;
 }
 
-/** What an operator sees of a service that runs: quiet when all is well. */
-export function watchRoutes(parts: WatchParts): OperatorRoute[] {
+export function watchRoutes(dependencies: WatchDependencies): OperatorRoute[] {
   return [
-    { method: "GET", path: "upstreams", handle: () => showUpstreams(parts) },
-    { method: "GET", path: "system", handle: () => showSystem(parts) },
-    { method: "GET", path: "attention", handle: () => showAttention(parts) },
+    { method: "GET", path: "upstreams", handle: () => getUpstreams(dependencies) },
+    { method: "GET", path: "system", handle: () => getSystem(dependencies) },
+    { method: "GET", path: "attention", handle: () => getAttention(dependencies) },
   ];
 }
 
-async function showUpstreams({ reportUpstreams, db }: WatchParts) {
+async function getUpstreams({ reportUpstreams, db }: WatchDependencies) {
   const upstreams = reportUpstreams();
   if (!db) return { upstreams };
   const now = new Date();
@@ -40,28 +39,28 @@ async function showUpstreams({ reportUpstreams, db }: WatchParts) {
   return {
     upstreams: upstreams.map((upstream) => {
       const today = rows.find(({ provider }) => provider === upstream.name);
-      return { ...upstream, hours: hours.get(upstream.name) ?? [], today: showDay(day, today) };
+      return { ...upstream, hours: hours.get(upstream.name) ?? [], today: serializeDay(day, today) };
     }),
   };
 }
 
-function showDay(day: string, row: { calls: number; cost: Micros; revenue: Micros } | undefined) {
+function serializeDay(day: string, row: { calls: number; cost: Micros; revenue: Micros } | undefined) {
   const { calls, cost, revenue } = row ?? { calls: 0, cost: 0n, revenue: 0n };
   const money = { cost: formatUsd(cost), revenue: formatUsd(revenue), margin: formatUsd(revenue - cost) };
   return { day, calls, ...money };
 }
 
-/** Of this server, and of the database that all share. */
-async function showSystem({ readProcess, waiting, db }: WatchParts) {
+/** Statistics of this server and of the shared database. */
+async function getSystem({ readProcess, waiting, db }: WatchDependencies) {
   const { holds, settlements } = waiting();
-  const here = { ...readProcess(), ledger_waiting: holds + settlements };
-  if (!db) return here;
+  const ownStatistics = { ...readProcess(), ledger_waiting: holds + settlements };
+  if (!db) return ownStatistics;
   const health = await readHealth(db.pool);
   return {
-    ...here,
+    ...ownStatistics,
     db: {
       connections: health.connections,
-      max: health.mostConnections,
+      max: health.maxConnections,
       size_mb: Math.round(Number(health.bytes) / 1_048_576),
     },
     oldest_pending_s: health.oldestPendingSeconds ?? null,
@@ -70,13 +69,13 @@ async function showSystem({ readProcess, waiting, db }: WatchParts) {
   };
 }
 
-async function showAttention({ reportUpstreams, db }: WatchParts) {
-  // A database that does not answer is itself what needs attention: it must not take the rest of the list along.
-  const database = db && (await readDatabase(db).catch(() => "silent" as const));
+async function getAttention({ reportUpstreams, db }: WatchDependencies) {
+  // An unavailable database is reported as an item; the rest of the list must still be returned.
+  const database = db && (await readDatabase(db).catch(() => "unavailable" as const));
   return { items: findAttention({ now: new Date(), upstreams: reportUpstreams(), database }) };
 }
 
-async function readDatabase(db: WatchedDatabase): Promise<DatabaseKnown> {
+async function readDatabase(db: WatchedDatabase): Promise<DatabaseState> {
   const [health, { last }] = await Promise.all([readHealth(db.pool), db.readReconciliation()]);
   return { ...health, lastReconciliation: last ? { at: new Date(last.at), differences: last.differences } : undefined };
 }

@@ -1,29 +1,33 @@
 import { writeAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
-import { bookPayment, type EventName, endTopUp, reversePayment } from "../wallet/wallet.ts";
-import type { Payment, PaymentNews } from "./payments.ts";
+import { bookPayment, endTopUp, type ProcessorEvent, reversePayment } from "../wallet/wallet.ts";
+import type { Payment, PaymentUpdate } from "./payments.ts";
 
-/** What became of it: a word for logs and tests. */
-export type NewsOutcome =
+/** For logs and tests. */
+export type PaymentUpdateOutcome =
   | "ignored"
   | Awaited<ReturnType<typeof bookPayment>>
   | Awaited<ReturnType<typeof endTopUp>>
   | Awaited<ReturnType<typeof reversePayment>>;
 
 /**
- * The one way from a processor's word to the books, whether it was told to us or we asked. May be done any number of
- * times: the ledger moves money once per payment, refund and dispute.
+ * The only path from the processor to the ledger, for webhooks and for polling. Idempotent: the ledger moves money once
+ * per payment, refund and dispute.
  */
-export async function applyNews(pool: Pool, news: PaymentNews, event?: EventName): Promise<NewsOutcome> {
-  switch (news.about) {
+export async function applyPaymentUpdate(
+  pool: Pool,
+  update: PaymentUpdate,
+  event?: ProcessorEvent,
+): Promise<PaymentUpdateOutcome> {
+  switch (update.about) {
     case "nothing":
       return "ignored";
     case "top-up":
-      return writeAsTenant(pool, news.walletId, (db) => endTopUp(db, news, event));
+      return writeAsTenant(pool, update.walletId, (db) => endTopUp(db, update, event));
     case "payment":
-      return writeAsTenant(pool, news.payment.walletId, (db) => applyPayment(db, news.payment, event));
+      return writeAsTenant(pool, update.payment.walletId, (db) => applyPayment(db, update.payment, event));
     case "reversal": {
-      const { payment, reversal } = news;
+      const { payment, reversal } = update;
       return writeAsTenant(pool, payment.walletId, async (db) => {
         if (payment.status === "paid") await applyPayment(db, payment);
         return reversePayment(db, payment.id, reversal, event);
@@ -32,13 +36,13 @@ export async function applyNews(pool: Pool, news: PaymentNews, event?: EventName
   }
 }
 
-async function applyPayment(db: Queryable, payment: Payment, event?: EventName): Promise<NewsOutcome> {
+async function applyPayment(db: Queryable, payment: Payment, event?: ProcessorEvent): Promise<PaymentUpdateOutcome> {
   const { topUpId } = payment;
   if (payment.status === "paid") {
-    // Another currency fits no top-up: zero is refused as the wrong amount, and a person is told.
+    // A payment in another currency matches no top-up. Zero is rejected as a wrong amount and opens a notice.
     return bookPayment(db, { ...payment, paymentId: payment.id, amount: payment.amount ?? 0n }, event);
   }
   if (payment.status === "open") return "ignored";
-  // On an open page the owner can try another card: there, a decline is not the end.
+  // At a checkout the owner can try another card, so a decline ends only automatic top-ups.
   return endTopUp(db, { topUpId, status: "failed", failure: payment.failure, kind: "automatic" }, event);
 }

@@ -3,23 +3,23 @@ import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
-import { type AutoTopUpView, dropAutoTopUp, readAutoTopUp, setAutoTopUp } from "../wallet/wallet.ts";
-import { processorProblem } from "./refusals.ts";
-import { readAmount, type TopUpRouteParts } from "./top-up-routes.ts";
+import { Problem } from "../problems/problems.ts";
+import { type AutoTopUpView, deleteAutoTopUp, readAutoTopUp, setAutoTopUp } from "../wallet/wallet.ts";
+import { processorProblem } from "./processor-problem.ts";
+import { readAmount, type TopUpRouteDependencies } from "./top-up-routes.ts";
 
 const amount = (description: string) => Type.String({ pattern: "^\\d{1,9}(\\.\\d{1,2})?$", description });
 
-const orderSchema = Type.Object(
+const settingsSchema = Type.Object(
   {
-    threshold: amount("Below this balance the wallet is topped up."),
-    amount: amount("How much is added each time."),
-    monthly_cap: amount("The most that is added in a UTC month."),
-    daily_cap: Type.Optional(amount("The most that is added in a UTC day; as in a month if it is missing.")),
+    threshold: amount("The wallet is topped up when its balance falls below this amount."),
+    amount: amount("Amount of each top-up."),
+    monthly_cap: amount("Maximum added per UTC month."),
+    daily_cap: Type.Optional(amount("Maximum added per UTC day. Default: `monthly_cap`.")),
   },
   { additionalProperties: false },
 );
-const readOrder = jsonReader(orderSchema);
+const readSettings = jsonReader(settingsSchema);
 
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
@@ -27,35 +27,35 @@ const answerSchema = Type.Object(
   {
     state: Type.Enum(["none", "waiting_for_card", "active", "backing_off", "off"], {
       description:
-        "`waiting_for_card`: the next top-up that the owner pays at a checkout leaves its card for this. `backing_off`: the card was declined, see `next_attempt_at`. `off`: declined four times; set it again.",
+        "`waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined; the next attempt is at `next_attempt_at`. `off`: turned off after four declines; set it again to resume.",
     }),
-    threshold: nullable("Below this balance the wallet is topped up."),
-    amount: nullable("How much is added each time."),
-    daily_cap: nullable("The most that is added in a UTC day."),
-    monthly_cap: nullable("The most that is added in a UTC month."),
-    added_this_month: nullable("What it has added in this UTC month."),
+    threshold: nullable("The wallet is topped up when its balance falls below this amount."),
+    amount: nullable("Amount of each top-up."),
+    daily_cap: nullable("Maximum added per UTC day."),
+    monthly_cap: nullable("Maximum added per UTC month."),
+    added_this_month: nullable("Amount added automatically in this UTC month."),
     next_attempt_at: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
     currency: Type.Literal("usd"),
   },
   { title: "AutoTopUp" },
 );
 
-export function autoTopUpRoutes(parts: TopUpRouteParts): Route[] {
+export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
   const path = "/v1/wallet/auto-top-up";
-  const show = async (walletId: string) =>
-    showAutoTopUp(await readAutoTopUp(parts.tenant, walletId).catch(unavailable));
+  const respond = async (walletId: string) =>
+    serializeAutoTopUp(await readAutoTopUp(dependencies.tenant, walletId).catch(unavailable));
   return [
     {
       method: "GET",
       path,
       scope: "wallet:read",
       summary: "Read the automatic top-up",
-      description: "What happens by itself when the balance is low.",
+      description: "Returns the automatic top-up settings and their state.",
       answer: answerSchema,
       problems: managementProblems,
       async handle(request, reply) {
-        const { walletId } = await parts.enter(request, reply, "wallet:read");
-        return show(walletId);
+        const { walletId } = await dependencies.guard(request, reply, "wallet:read");
+        return respond(walletId);
       },
     },
     {
@@ -64,8 +64,8 @@ export function autoTopUpRoutes(parts: TopUpRouteParts): Route[] {
       scope: "wallet:write",
       summary: "Set the automatic top-up",
       description:
-        "Charges a saved card when the balance falls below the threshold, within the caps. A card is saved by the next checkout that the owner pays. Setting it again also ends a back-off.",
-      requestBody: orderSchema,
+        "Charges a saved card when the balance falls below the threshold, within the caps. The next paid checkout saves the card. Setting it again also ends a back-off.",
+      requestBody: settingsSchema,
       answer: answerSchema,
       problems: [
         "malformed_json",
@@ -76,39 +76,41 @@ export function autoTopUpRoutes(parts: TopUpRouteParts): Route[] {
         ...managementProblems,
       ],
       async handle(request, reply) {
-        const { walletId } = await parts.enter(request, reply, "wallet:write");
-        if (!parts.processor) throw new Problem("payments_not_configured");
-        const order = await readOrder(request.raw);
-        const each = readAmount(order.amount, parts);
-        const monthCap = readLimit(order.monthly_cap, "monthly_cap", each);
-        const dayCap = order.daily_cap === undefined ? monthCap : readLimit(order.daily_cap, "daily_cap", each);
-        const threshold = readLimit(order.threshold, "threshold", 10_000n);
+        const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+        if (!dependencies.processor) throw new Problem("payments_not_configured");
+        const settings = await readSettings(request.raw);
+        const topUpAmount = readAmount(settings.amount, dependencies);
+        const monthCap = readLimit(settings.monthly_cap, "monthly_cap", topUpAmount);
+        const { daily_cap: daily } = settings;
+        const dayCap = daily === undefined ? monthCap : readLimit(daily, "daily_cap", topUpAmount);
+        const threshold = readLimit(settings.threshold, "threshold", 10_000n);
         if (dayCap > monthCap) throw outOfRange("daily_cap", "must not be more than monthly_cap");
-        await setAutoTopUp(parts.tenant, walletId, { threshold, amount: each, dayCap, monthCap }).catch(unavailable);
-        return show(walletId);
+        const limits = { threshold, amount: topUpAmount, dayCap, monthCap };
+        await setAutoTopUp(dependencies.tenant, walletId, limits).catch(unavailable);
+        return respond(walletId);
       },
     },
     {
       method: "DELETE",
       path,
       scope: "wallet:write",
-      summary: "End the automatic top-up",
-      description: "Nothing is charged by itself any more, and the processor forgets the saved card.",
+      summary: "Delete the automatic top-up",
+      description: "Stops automatic charges and removes the saved card from the payment processor.",
       answer: answerSchema,
       problems: ["payment_processor_unavailable", ...managementProblems],
       async handle(request, reply) {
-        const { walletId } = await parts.enter(request, reply, "wallet:write");
-        const { customerId } = await dropAutoTopUp(parts.tenant, walletId).catch(unavailable);
-        if (customerId !== null) await parts.processor?.forgetCards(customerId).catch(processorProblem);
-        return show(walletId);
+        const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+        const { customerId } = await deleteAutoTopUp(dependencies.tenant, walletId).catch(unavailable);
+        if (customerId !== null) await dependencies.processor?.detachCards(customerId).catch(processorProblem);
+        return respond(walletId);
       },
     },
   ];
 }
 
-function readLimit(text: string, field: string, least: Micros): Micros {
+function readLimit(text: string, field: string, min: Micros): Micros {
   const limit = parseUsd(text);
-  if (limit === undefined || limit < least) throw outOfRange(field, `must be at least ${formatUsd(least)}`);
+  if (limit === undefined || limit < min) throw outOfRange(field, `must be at least ${formatUsd(min)}`);
   return limit;
 }
 
@@ -116,22 +118,22 @@ function outOfRange(field: string, detail: string): Problem {
   return invalidInput([{ pointer: `#/${field}`, code: "out_of_range", detail }]);
 }
 
-function showAutoTopUp(order: AutoTopUpView | undefined) {
+function serializeAutoTopUp(found: AutoTopUpView | undefined) {
   const usd = (value: Micros | undefined): string | null => (value === undefined ? null : formatUsd(value));
   return {
-    state: order ? stateOf(order) : "none",
-    threshold: usd(order?.threshold),
-    amount: usd(order?.amount),
-    daily_cap: usd(order?.dayCap),
-    monthly_cap: usd(order?.monthCap),
-    added_this_month: usd(order?.addedThisMonth),
-    next_attempt_at: order && stateOf(order) === "backing_off" ? order.nextAttemptAt.toISOString() : null,
+    state: found ? stateOf(found) : "none",
+    threshold: usd(found?.threshold),
+    amount: usd(found?.amount),
+    daily_cap: usd(found?.dayCap),
+    monthly_cap: usd(found?.monthCap),
+    added_this_month: usd(found?.addedThisMonth),
+    next_attempt_at: found && stateOf(found) === "backing_off" ? found.nextAttemptAt.toISOString() : null,
     currency: "usd",
   };
 }
 
-function stateOf(order: AutoTopUpView): string {
-  if (order.isOff) return "off";
-  if (!order.hasCard) return "waiting_for_card";
-  return order.declines > 0 ? "backing_off" : "active";
+function stateOf(autoTopUp: AutoTopUpView): string {
+  if (autoTopUp.isOff) return "off";
+  if (!autoTopUp.hasCard) return "waiting_for_card";
+  return autoTopUp.declines > 0 ? "backing_off" : "active";
 }

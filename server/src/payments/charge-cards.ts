@@ -1,26 +1,26 @@
 import { writeAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { type Attempt, beginAutoTopUps, endTopUp, listAttempts } from "../wallet/wallet.ts";
-import { applyNews } from "./apply-news.ts";
+import { applyPaymentUpdate } from "./apply-payment-update.ts";
 import type { Payment, PaymentProcessor } from "./payments.ts";
 
 export interface ChargeReport {
-  begun: number;
+  started: number;
   paid: number;
   declined: number;
-  /** Neither: the processor could not be asked, or has not decided. Looked at again next time. */
+  /** The processor was unreachable or has not decided yet. Checked again in the next run. */
   undecided: number;
 }
 
-/** Longer than a charge takes, so that nobody looks twice at one that is just being made. */
+/** Longer than a charge takes, so that an attempt in progress is not treated as abandoned. */
 const resumeAfterMs = 60_000;
-/** The processor remembers an idempotency key for a day; after half of one we no longer lean on it. */
+/** The processor keeps idempotency keys for 24 hours; after half of that we stop retrying. */
 const giveUpAfterMs = 12 * 3_600_000;
 
 /**
- * Opens a top-up for each standing order that is due and charges its card. As the owner. A worker that dies anywhere in
- * here leaves a pending top-up; whoever finds it asks the processor with the same idempotency key, which is the top-up's
- * id, and so learns what became of the one charge.
+ * Opens a top-up for every automatic top-up that is due and charges its card. Runs as the owner. A worker that crashes
+ * leaves a pending top-up. The next run retries it with the same idempotency key, the top-up's id, so the card is
+ * charged once.
  */
 export async function chargeCards(
   pool: Pool,
@@ -28,7 +28,7 @@ export async function chargeCards(
   onFailure: (error: unknown, attempt: Attempt) => void,
   now = new Date(),
 ): Promise<ChargeReport> {
-  const report: ChargeReport = { begun: await beginAutoTopUps(pool, 100), paid: 0, declined: 0, undecided: 0 };
+  const report: ChargeReport = { started: await beginAutoTopUps(pool, 100), paid: 0, declined: 0, undecided: 0 };
   const attempts = await listAttempts(pool);
   const known = await findPayments(processor, attempts, now);
   for (const attempt of attempts) {
@@ -42,18 +42,17 @@ export async function chargeCards(
   return report;
 }
 
-/** What the processor already knows of attempts that somebody left behind. */
+/** Payments that exist at the processor for abandoned attempts. */
 async function findPayments(
   processor: PaymentProcessor,
   attempts: Attempt[],
   now: Date,
 ): Promise<Map<string, Payment>> {
-  const left = attempts.filter(({ createdAt }) => now.getTime() - createdAt.getTime() > resumeAfterMs);
+  const [oldest] = attempts.filter(({ createdAt }) => now.getTime() - createdAt.getTime() > resumeAfterMs);
   const found = new Map<string, Payment>();
-  const [oldest] = left;
   if (!oldest) return found;
-  for await (const news of processor.listNews(new Date(oldest.createdAt.getTime() - resumeAfterMs))) {
-    if (news.about === "payment") found.set(news.payment.topUpId, news.payment);
+  for await (const update of processor.listUpdates(new Date(oldest.createdAt.getTime() - resumeAfterMs))) {
+    if (update.about === "payment") found.set(update.payment.topUpId, update.payment);
   }
   return found;
 }
@@ -80,6 +79,6 @@ async function settleAttempt(
 }
 
 async function book(pool: Pool, payment: Payment): Promise<"paid"> {
-  await applyNews(pool, { about: "payment", payment });
+  await applyPaymentUpdate(pool, { about: "payment", payment });
   return "paid";
 }

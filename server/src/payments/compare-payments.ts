@@ -1,66 +1,67 @@
 import type { Pool } from "../db/pool.ts";
 import {
+  deleteOldPaymentEvents,
   expireTopUps,
-  forgetPaymentEvents,
   listBooked,
   listNotices,
   listUndecided,
-  noteUnpaid,
+  recordUnpaid,
 } from "../wallet/wallet.ts";
-import { applyNews } from "./apply-news.ts";
-import type { Payment, PaymentNews, PaymentProcessor } from "./payments.ts";
+import { applyPaymentUpdate } from "./apply-payment-update.ts";
+import type { Payment, PaymentProcessor, PaymentUpdate } from "./payments.ts";
 
 export interface Comparison {
-  /** Payments at the processor. */
-  paidThere: number;
-  /** Of those, what we had not heard of: webhooks that were lost. */
+  /** Paid payments at the processor. */
+  paid: number;
+  /** Payments credited by this run because their webhooks were missed. */
   creditedNow: number;
-  /** Refunds and disputes that we had not heard of. */
+  /** Refunds and disputes applied by this run. */
   reversedNow: number;
-  /** Credited here and not paid there. Each has a notice. */
-  notPaidThere: string[];
-  /** Whatever waits for a person, this time's included. */
+  /** Payments credited here that the processor does not report as paid. Each opens a notice. */
+  unpaid: string[];
+  /** All open notices, including those opened by this run. */
   openNotices: number;
 }
 
 const windowMs = 3 * 24 * 3_600_000;
 
 /**
- * Asks the processor what happened lately and compares both ways, which makes a lost webhook harmless. As the owner.
- * Payments are looked for by when they were begun, bookings by when they were made: hence the look at each one missed.
+ * Compares the processor's recent payments with the ledger in both directions, so that a lost webhook does no harm. Runs
+ * as the owner. The processor lists payments by creation time and the ledger by booking time, so a booked payment
+ * missing from the list is looked up individually.
  */
 export async function comparePayments(pool: Pool, processor: PaymentProcessor, now = new Date()): Promise<Comparison> {
   const since = new Date(now.getTime() - windowMs);
-  const booked = new Map((await listBooked(pool, since)).map((each) => [each.paymentId, each]));
+  const booked = new Map((await listBooked(pool, since)).map((payment) => [payment.paymentId, payment]));
   const paid = new Set<string>();
   let [creditedNow, reversedNow] = [0, 0];
-  for await (const news of latestNews(pool, processor, since)) {
-    if (news.about === "payment" && news.payment.status === "paid") {
-      paid.add(news.payment.id);
-      if (isSame(booked.get(news.payment.id), news.payment)) continue;
+  for await (const update of listRecentUpdates(pool, processor, since)) {
+    if (update.about === "payment" && update.payment.status === "paid") {
+      paid.add(update.payment.id);
+      if (isSame(booked.get(update.payment.id), update.payment)) continue;
     }
-    const outcome = await applyNews(pool, news);
+    const outcome = await applyPaymentUpdate(pool, update);
     if (outcome === "credited") creditedNow += 1;
     if (outcome === "taken" || outcome === "returned" || outcome === "lost") reversedNow += 1;
   }
 
-  const notPaidThere: string[] = [];
-  for (const each of booked.values()) {
-    if (paid.has(each.paymentId)) continue;
-    const found = await processor.readPayment(each.paymentId);
-    if (found?.status === "paid" && isSame(each, found)) continue;
-    notPaidThere.push(each.paymentId);
-    await noteUnpaid(pool, each);
+  const unpaid: string[] = [];
+  for (const payment of booked.values()) {
+    if (paid.has(payment.paymentId)) continue;
+    const found = await processor.readPayment(payment.paymentId);
+    if (found?.status === "paid" && isSame(payment, found)) continue;
+    unpaid.push(payment.paymentId);
+    await recordUnpaid(pool, payment);
   }
   await expireTopUps(pool, 1_000);
-  await forgetPaymentEvents(pool, 10_000);
+  await deleteOldPaymentEvents(pool, 10_000);
   const openNotices = (await listNotices(pool)).length;
-  return { paidThere: paid.size, creditedNow, reversedNow, notPaidThere, openNotices };
+  return { paid: paid.size, creditedNow, reversedNow, unpaid, openNotices };
 }
 
-/** What was begun lately; and what was begun long ago and may have been decided since, a dispute above all. */
-async function* latestNews(pool: Pool, processor: PaymentProcessor, since: Date): AsyncGenerator<PaymentNews> {
-  yield* processor.listNews(since);
+/** Recent updates, and older refunds and disputes that may have been decided since. */
+async function* listRecentUpdates(pool: Pool, processor: PaymentProcessor, since: Date): AsyncGenerator<PaymentUpdate> {
+  yield* processor.listUpdates(since);
   for (const reversal of await listUndecided(pool)) yield await processor.readReversal(reversal);
 }
 

@@ -2,7 +2,7 @@ import type { Pool } from "../db/pool.ts";
 import { manualPaymentId, readManualCredit } from "../wallet/wallet.ts";
 import type { PaymentSource } from "./payments.ts";
 
-/** The operator's own papers as a source of payments: what was credited by hand is what they say. As the owner. */
+/** Manual credits as a payment source. Runs as the owner. */
 export function createManualSource(pool: Pool): PaymentSource {
   return {
     name: "manual",

@@ -1,37 +1,37 @@
 import type { Micros } from "../lib/money.ts";
 import type { Reversal } from "../wallet/wallet.ts";
 
-// The port: what we ask of whoever holds money for us. It speaks of top-ups and wallets by our ids, which it keeps with
-// each payment and tells us again, so that what it says can be compared with what we wanted.
+// The interface of a payment processor. Our wallet and top-up ids are stored with each payment at the processor, so that
+// its payments can be matched with our top-ups.
 
-/** Where a payment can be looked up: an operator's own papers are one such place, a processor of cards is another. */
+/** A system in which payments can be looked up: a card processor, or the operator's manual credits. */
 export interface PaymentSource {
   name: string;
   readPayment(paymentId: string): Promise<MoneyIn | undefined>;
 }
 
-/** A source that can also be asked to take money, and that tells us by itself when it did. */
+/** A source that can also take payments and reports them by webhook. */
 export interface PaymentProcessor extends PaymentSource {
   readPayment(paymentId: string): Promise<Payment | undefined>;
-  /** What happened since a moment, each thing once, in no particular order. */
-  listNews(since: Date): AsyncIterable<PaymentNews>;
-  /** What has become of one refund or dispute, however old it is. */
-  readReversal(reversal: Pick<Reversal, "id" | "kind">): Promise<PaymentNews>;
-  /** The name by which the processor knows a wallet's owner: asked for twice, it is the same. */
+  /** Updates since a moment, each once, in no particular order. */
+  listUpdates(since: Date): AsyncIterable<PaymentUpdate>;
+  /** The current state of one refund or dispute, of any age. */
+  readReversal(reversal: Pick<Reversal, "id" | "kind">): Promise<PaymentUpdate>;
+  /** Returns the processor's customer id of a wallet. Idempotent. */
   createCustomer(walletId: string): Promise<string>;
-  /** A page where the owner pays. Asked for twice, it is the same page. */
-  createCheckout(wanted: CheckoutWish): Promise<Checkout>;
-  /** Charges the card that the owner left for this. Asked for twice, it is the same charge. */
-  chargeSavedCard(wanted: ChargeWish): Promise<Charge>;
-  forgetCards(customerId: string): Promise<void>;
-  /** Believes the message only if its signature is right; throws BadSignature otherwise. */
+  /** Opens a hosted payment page. Idempotent per top-up. */
+  createCheckout(request: CheckoutRequest): Promise<Checkout>;
+  /** Charges the customer's saved card. Idempotent per top-up. */
+  chargeSavedCard(request: ChargeRequest): Promise<Charge>;
+  detachCards(customerId: string): Promise<void>;
+  /** Verifies and parses a webhook message. Throws BadSignature. */
   readWebhook(message: { body: Buffer; signature: string }): Promise<PaymentEvent>;
 }
 
 export interface MoneyIn {
   id: string;
   walletId: string;
-  /** Undefined if it was paid in another currency: that fits no top-up. */
+  /** Undefined if it is in another currency, which matches no top-up. */
   amount: Micros | undefined;
   status: "paid" | "open" | "failed";
 }
@@ -40,11 +40,11 @@ export interface MoneyIn {
 export interface Payment extends MoneyIn {
   topUpId: string;
   receiptUrl: string | null;
-  /** Why it failed: the processor's word for it. */
+  /** The processor's decline or error code. */
   failure?: string | undefined;
 }
 
-export type PaymentNews =
+export type PaymentUpdate =
   | { about: "payment"; payment: Payment }
   | { about: "top-up"; walletId: string; topUpId: string; status: "failed" | "expired" }
   | { about: "reversal"; payment: Payment; reversal: Reversal }
@@ -53,15 +53,15 @@ export type PaymentNews =
 export interface PaymentEvent {
   id: string;
   type: string;
-  news: PaymentNews;
+  update: PaymentUpdate;
 }
 
-export interface CheckoutWish {
+export interface CheckoutRequest {
   topUpId: string;
   walletId: string;
   customerId: string;
   amount: Micros;
-  /** Only for an owner who asked for automatic top-ups. */
+  /** True only if automatic top-ups are set up. */
   savesCard: boolean;
   successUrl: string;
   cancelUrl: string;
@@ -73,14 +73,14 @@ export interface Checkout {
   expiresAt: Date | null;
 }
 
-export interface ChargeWish {
+export interface ChargeRequest {
   topUpId: string;
   walletId: string;
   customerId: string;
   amount: Micros;
 }
 
-/** "open": the processor has not decided yet and will tell us. */
+/** "open": not decided yet; a webhook will follow. */
 export type Charge =
   | { outcome: "paid"; payment: Payment }
   | { outcome: "declined"; reason: string }
@@ -88,5 +88,5 @@ export type Charge =
 
 export class BadSignature extends Error {}
 
-/** The processor could not be asked, or answered what we cannot use. Its message never holds what it was sent. */
+/** The processor was unreachable or returned an unusable response. The message never contains request data. */
 export class ProcessorFailed extends Error {}

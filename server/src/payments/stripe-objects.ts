@@ -1,10 +1,10 @@
 import type { Stripe } from "stripe";
 import type { Micros } from "../lib/money.ts";
 import type { Reversal } from "../wallet/wallet.ts";
-import type { Charge, Payment, PaymentNews } from "./payments.ts";
+import type { Charge, Payment, PaymentUpdate } from "./payments.ts";
 
-// What Stripe's objects mean to us. An event only says that something happened: each object is read for where it stands,
-// so that events may come twice, late, in any order or not at all.
+// Maps Stripe objects to payment updates. Only the object's current state counts, not the event type, so events may
+// arrive twice, late, out of order or not at all.
 
 type Fields = Record<string, unknown>;
 
@@ -13,10 +13,10 @@ export interface StripeLookUps {
   readSession: (id: string) => Promise<object>;
 }
 
-const nothing: PaymentNews = { about: "nothing" };
+const nothing: PaymentUpdate = { about: "nothing" };
 
-/** Turns the object of an event, or of a list, into news. Types are Stripe's: https://docs.stripe.com/api/events/types */
-export function createStripeReader(lookUps: StripeLookUps): (type: string, object: Fields) => Promise<PaymentNews> {
+/** Maps the object of an event or a list to an update. Event types: https://docs.stripe.com/api/events/types */
+export function createStripeReader(lookUps: StripeLookUps): (type: string, object: Fields) => Promise<PaymentUpdate> {
   return async function readObject(type, object) {
     switch (type) {
       case "checkout.session.completed":
@@ -26,7 +26,7 @@ export function createStripeReader(lookUps: StripeLookUps): (type: string, objec
         return readEndedSession(object, "failed");
       case "checkout.session.expired":
         return readEndedSession(object, "expired");
-      // A decline is final only where no page is open on which the owner can try another card: we know which that is.
+      // Whether a decline is final depends on the kind of top-up; applyPaymentUpdate decides.
       case "payment_intent.succeeded":
       case "payment_intent.payment_failed":
       case "payment_intent.canceled":
@@ -64,7 +64,6 @@ export function toPayment(intent: object): Payment | undefined {
   });
 }
 
-/** What came of asking to charge a card. */
 export function readCharge(intent: Stripe.PaymentIntent): Charge {
   const payment = toPayment(intent);
   if (payment?.status === "paid") return { outcome: "paid", payment };
@@ -72,12 +71,12 @@ export function readCharge(intent: Stripe.PaymentIntent): Charge {
   return { outcome: "open" };
 }
 
-/** Only whole cents can be charged; the edge has seen to that. */
+/** Amounts are whole cents, which the routes validate. */
 export function toCents(amount: Micros): number {
   return Number(amount / 10_000n);
 }
 
-function aboutPayment(payment: Payment | undefined): PaymentNews {
+function aboutPayment(payment: Payment | undefined): PaymentUpdate {
   return payment ? { about: "payment", payment } : nothing;
 }
 
@@ -87,10 +86,10 @@ function chargeToPayment(charge: Fields): Payment | undefined {
   return makePayment(charge, { id: idOf(charge["payment_intent"]), cents, status, receiptUrl: charge["receipt_url"] });
 }
 
-async function readPaidSession(given: Fields, { readSession }: StripeLookUps): Promise<PaymentNews> {
+async function readPaidSession(given: Fields, { readSession }: StripeLookUps): Promise<PaymentUpdate> {
   if (given["payment_status"] !== "paid") return nothing;
   let session = given;
-  // The message may leave out what was paid, or by which payment; then we ask.
+  // If the event lacks the amount or the payment id, fetch the session.
   if (idOf(session["payment_intent"]) === undefined || typeof session["amount_total"] !== "number") {
     session = { ...(await readSession(String(given["id"]))) };
     if (session["payment_status"] !== "paid") return nothing;
@@ -99,18 +98,18 @@ async function readPaidSession(given: Fields, { readSession }: StripeLookUps): P
   return aboutPayment(makePayment(session, { id, cents: session["amount_total"], status: "paid" }));
 }
 
-function readEndedSession(session: Fields, status: "failed" | "expired"): PaymentNews {
+function readEndedSession(session: Fields, status: "failed" | "expired"): PaymentUpdate {
   const ours = ourIds(session);
   return ours ? { about: "top-up", ...ours, status } : nothing;
 }
 
-/** The payment is read as well: its own news may be lost, or on its way behind this. */
+/** Also reads the payment, because its own event may be lost or still on its way. */
 async function readReversal(
   kind: Reversal["kind"],
   object: Fields,
   state: Reversal["state"] | undefined,
   { readPayment }: StripeLookUps,
-): Promise<PaymentNews> {
+): Promise<PaymentUpdate> {
   const paymentId = idOf(object["payment_intent"]);
   const id = idOf(object["id"]);
   const amount = toMicros(object["amount"], object["currency"]);
@@ -119,7 +118,7 @@ async function readReversal(
   return payment ? { about: "reversal", payment, reversal: { id, kind, amount, state } } : nothing;
 }
 
-/** A refund leaves our balance when it is made; one that fails comes back. */
+/** A refund leaves our balance when it is created and is returned if it fails. */
 function refundState(status: unknown): Reversal["state"] | undefined {
   if (status === "succeeded" || status === "pending") return "taken";
   return status === "failed" || status === "canceled" ? "returned" : undefined;
@@ -138,7 +137,7 @@ function intentStatus(status: unknown, hasFailed: boolean): Payment["status"] {
   return "open";
 }
 
-interface Said {
+interface PaymentFields {
   id: unknown;
   cents: unknown;
   status: Payment["status"];
@@ -146,17 +145,17 @@ interface Said {
   failure?: unknown;
 }
 
-/** Nothing if it is not a payment of ours: the same account may sell other things. */
-function makePayment(object: Fields, said: Said): Payment | undefined {
+/** Undefined if the payment has no ids of ours: the Stripe account may also be used for other products. */
+function makePayment(object: Fields, fields: PaymentFields): Payment | undefined {
   const ours = ourIds(object);
-  if (!ours || typeof said.id !== "string") return undefined;
+  if (!ours || typeof fields.id !== "string") return undefined;
   return {
-    id: said.id,
+    id: fields.id,
     ...ours,
-    amount: toMicros(said.cents, object["currency"]),
-    status: said.status,
-    receiptUrl: typeof said.receiptUrl === "string" ? said.receiptUrl : null,
-    failure: typeof said.failure === "string" ? said.failure : undefined,
+    amount: toMicros(fields.cents, object["currency"]),
+    status: fields.status,
+    receiptUrl: typeof fields.receiptUrl === "string" ? fields.receiptUrl : null,
+    failure: typeof fields.failure === "string" ? fields.failure : undefined,
   };
 }
 
@@ -175,7 +174,7 @@ function toMicros(cents: unknown, currency: unknown): Micros | undefined {
   return BigInt(cents) * 10_000n;
 }
 
-/** Stripe gives an id, or the whole object where it was asked to. */
+/** Stripe returns an id, or the whole object if it was expanded. */
 function idOf(value: unknown): string | undefined {
   const id = typeof value === "object" && value !== null && "id" in value ? value.id : value;
   return typeof id === "string" && id !== "" ? id : undefined;

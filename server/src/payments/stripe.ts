@@ -4,33 +4,32 @@ import type { Reversal } from "../wallet/wallet.ts";
 import {
   BadSignature,
   type Charge,
-  type ChargeWish,
+  type ChargeRequest,
   type Checkout,
-  type CheckoutWish,
+  type CheckoutRequest,
   type Payment,
   type PaymentEvent,
-  type PaymentNews,
   type PaymentProcessor,
+  type PaymentUpdate,
   ProcessorFailed,
 } from "./payments.ts";
 import { createStripeReader, readCharge, toCents, toPayment } from "./stripe-objects.ts";
 
-// The only file that talks to Stripe, through its own SDK. Our ids travel as metadata of the payment, and every request
-// that makes something bears an idempotency key made from them, so that asking twice makes it once.
-// https://docs.stripe.com/api/idempotent_requests
+// The only file that calls Stripe, through its SDK. Our ids are stored in the payment's metadata, and every request that
+// creates something has an idempotency key derived from them. https://docs.stripe.com/api/idempotent_requests
 
 export interface StripeSettings {
   secretKey: string;
-  /** Any of them may sign: while a secret is replaced there are two. */
+  /** Any of them is accepted. There are two while a secret is being rotated. */
   webhookSecrets: readonly string[];
-  /** Elsewhere than at Stripe: a proxy, or a stand-in for tests. */
+  /** A proxy, or a fake for tests. Default: Stripe. */
   url?: string | undefined;
 }
 
 export function createStripe(settings: StripeSettings): PaymentProcessor {
   const load = createLoader(settings);
 
-  async function ask<Answer>(request: (stripe: Stripe) => Promise<Answer>): Promise<Answer> {
+  async function call<Answer>(request: (stripe: Stripe) => Promise<Answer>): Promise<Answer> {
     try {
       return await request(await load());
     } catch (error) {
@@ -40,7 +39,7 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
 
   async function readPayment(paymentId: string): Promise<Payment | undefined> {
     const expand = ["latest_charge"];
-    const found = await ask((stripe) =>
+    const found = await call((stripe) =>
       stripe.paymentIntents.retrieve(paymentId, { expand }).catch((error: unknown) => {
         if (isMissing(error)) return undefined;
         throw error;
@@ -51,43 +50,43 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
 
   const readObject = createStripeReader({
     readPayment,
-    readSession: (id) => ask((stripe) => stripe.checkout.sessions.retrieve(id)),
+    readSession: (id) => call((stripe) => stripe.checkout.sessions.retrieve(id)),
   });
 
   return {
     name: "stripe",
     readPayment,
 
-    readReversal: async (reversal) => readObject(reversal.kind, await ask((stripe) => findReversal(stripe, reversal))),
+    readReversal: async (reversal) => readObject(reversal.kind, await call((stripe) => findReversal(stripe, reversal))),
 
     async createCustomer(walletId) {
       const options = { idempotencyKey: `customer-${walletId}` };
-      const customer = await ask((stripe) => stripe.customers.create({ metadata: { wallet_id: walletId } }, options));
-      return named(customer);
+      const customer = await call((stripe) => stripe.customers.create({ metadata: { wallet_id: walletId } }, options));
+      return requireId(customer);
     },
 
-    async createCheckout(wanted): Promise<Checkout> {
-      const session = await ask((stripe) =>
-        stripe.checkout.sessions.create(describeCheckout(wanted), { idempotencyKey: `top-up-${wanted.topUpId}` }),
+    async createCheckout(request): Promise<Checkout> {
+      const session = await call((stripe) =>
+        stripe.checkout.sessions.create(describeCheckout(request), { idempotencyKey: `top-up-${request.topUpId}` }),
       );
       const { url, expires_at: end } = session;
-      if (typeof url !== "string") throw new ProcessorFailed("stripe: the checkout has no address");
-      return { id: named(session), url, expiresAt: typeof end === "number" ? new Date(end * 1_000) : null };
+      if (typeof url !== "string") throw new ProcessorFailed("stripe: checkout session without url");
+      return { id: requireId(session), url, expiresAt: typeof end === "number" ? new Date(end * 1_000) : null };
     },
 
-    async chargeSavedCard(wanted): Promise<Charge> {
-      const cards = await ask((stripe) => stripe.customers.listPaymentMethods(wanted.customerId, { limit: 1 }));
+    async chargeSavedCard(request): Promise<Charge> {
+      const cards = await call((stripe) => stripe.customers.listPaymentMethods(request.customerId, { limit: 1 }));
       const card = cards.data?.[0]?.id;
       if (card === undefined) return { outcome: "declined", reason: "no_card" };
-      return ask((stripe) =>
+      return call((stripe) =>
         stripe.paymentIntents
-          .create(describeCharge(wanted, card), { idempotencyKey: `auto-${wanted.topUpId}` })
+          .create(describeCharge(request, card), { idempotencyKey: `auto-${request.topUpId}` })
           .then(readCharge, readDecline),
       );
     },
 
-    async forgetCards(customerId) {
-      await ask(async (stripe) => {
+    async detachCards(customerId) {
+      await call(async (stripe) => {
         for await (const card of stripe.customers.listPaymentMethods(customerId)) {
           await stripe.paymentMethods.detach(card.id);
         }
@@ -96,15 +95,15 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
 
     async readWebhook({ body, signature }): Promise<PaymentEvent> {
       const event = verify(await load(), settings.webhookSecrets, body, signature);
-      // Another version of a processor may leave the id out; the bytes name the event as well.
+      // Without an id, the hash of the body identifies the event.
       const id = typeof event.id === "string" ? event.id : createHash("sha256").update(body).digest("hex");
       const type: string = event.type;
       const object = event.data?.object as unknown as Record<string, unknown> | undefined;
-      const news: PaymentNews = object ? await readObject(type, object) : { about: "nothing" };
-      return { id, type, news };
+      const update: PaymentUpdate = object ? await readObject(type, object) : { about: "nothing" };
+      return { id, type, update };
     },
 
-    listNews: (since) => listNews(load, readObject, since),
+    listUpdates: (since) => listUpdates(load, readObject, since),
   };
 }
 
@@ -112,26 +111,26 @@ async function findReversal(stripe: Stripe, { id, kind }: Pick<Reversal, "id" | 
   return kind === "refund" ? { ...(await stripe.refunds.retrieve(id)) } : { ...(await stripe.disputes.retrieve(id)) };
 }
 
-async function* listNews(
+async function* listUpdates(
   load: () => Promise<Stripe>,
   readObject: ReturnType<typeof createStripeReader>,
   since: Date,
-): AsyncGenerator<PaymentNews> {
-  const all = { created: { gte: Math.floor(since.getTime() / 1_000) }, limit: 100 };
+): AsyncGenerator<PaymentUpdate> {
+  const query = { created: { gte: Math.floor(since.getTime() / 1_000) }, limit: 100 };
   const stripe = await load();
   try {
-    for await (const intent of stripe.paymentIntents.list({ ...all, expand: ["data.latest_charge"] })) {
+    for await (const intent of stripe.paymentIntents.list({ ...query, expand: ["data.latest_charge"] })) {
       const payment = toPayment(intent);
       if (payment) yield { about: "payment", payment };
     }
-    for await (const refund of stripe.refunds.list(all)) yield await readObject("refund", { ...refund });
-    for await (const dispute of stripe.disputes.list(all)) yield await readObject("dispute", { ...dispute });
+    for await (const refund of stripe.refunds.list(query)) yield await readObject("refund", { ...refund });
+    for await (const dispute of stripe.disputes.list(query)) yield await readObject("dispute", { ...dispute });
   } catch (error) {
     throw describeFailure(error);
   }
 }
 
-/** The SDK takes a fifth of a second to load: only when payments are used, and once. */
+/** Loads the SDK on first use, because that takes 200 ms. */
 function createLoader({ secretKey, url }: StripeSettings): () => Promise<Stripe> {
   let loaded: Promise<Stripe> | undefined;
   async function load(): Promise<Stripe> {
@@ -148,54 +147,54 @@ function createLoader({ secretKey, url }: StripeSettings): () => Promise<Stripe>
   return () => (loaded ??= load());
 }
 
-function describeCheckout(wanted: CheckoutWish): Stripe.Checkout.SessionCreateParams {
-  const metadata = { wallet_id: wanted.walletId, top_up_id: wanted.topUpId };
+function describeCheckout(request: CheckoutRequest): Stripe.Checkout.SessionCreateParams {
+  const metadata = { wallet_id: request.walletId, top_up_id: request.topUpId };
   return {
     mode: "payment",
-    customer: wanted.customerId,
-    client_reference_id: wanted.walletId,
+    customer: request.customerId,
+    client_reference_id: request.walletId,
     line_items: [
       {
         quantity: 1,
         price_data: {
           currency: "usd",
-          unit_amount: toCents(wanted.amount),
+          unit_amount: toCents(request.amount),
           product_data: { name: "Search wallet top-up" },
         },
       },
     ],
-    // What is charged must be what was asked for, in the same currency.
+    // The amount and currency charged must be those of the top-up.
     adaptive_pricing: { enabled: false },
     metadata,
     payment_intent_data: {
       metadata,
       description: "Search wallet top-up",
-      ...(wanted.savesCard && { setup_future_usage: "off_session" as const }),
+      ...(request.savesCard && { setup_future_usage: "off_session" as const }),
     },
-    success_url: wanted.successUrl,
-    cancel_url: wanted.cancelUrl,
+    success_url: request.successUrl,
+    cancel_url: request.cancelUrl,
   };
 }
 
-function describeCharge(wanted: ChargeWish, card: string): Stripe.PaymentIntentCreateParams {
+function describeCharge(request: ChargeRequest, card: string): Stripe.PaymentIntentCreateParams {
   return {
-    amount: toCents(wanted.amount),
+    amount: toCents(request.amount),
     currency: "usd",
-    customer: wanted.customerId,
+    customer: request.customerId,
     payment_method: card,
     confirm: true,
     off_session: true,
     description: "Search wallet automatic top-up",
-    metadata: { wallet_id: wanted.walletId, top_up_id: wanted.topUpId },
+    metadata: { wallet_id: request.walletId, top_up_id: request.topUpId },
     expand: ["latest_charge"],
   };
 }
 
-/** A refused card is an answer. Anything else is a failure to get one. */
+/** A card error is a decline. Any other error is rethrown. */
 function readDecline(error: unknown): Charge {
   if (!isStripeError(error) || error.rawType !== "card_error") throw error;
-  const word = error.decline_code ?? error.code ?? "declined";
-  return { outcome: "declined", reason: /^\w{1,64}$/.test(word) ? word : "declined" };
+  const code = error.decline_code ?? error.code ?? "declined";
+  return { outcome: "declined", reason: /^\w{1,64}$/.test(code) ? code : "declined" };
 }
 
 function verify(stripe: Stripe, secrets: readonly string[], body: Buffer, signature: string): Stripe.Event {
@@ -203,15 +202,15 @@ function verify(stripe: Stripe, secrets: readonly string[], body: Buffer, signat
     try {
       return stripe.webhooks.constructEvent(body, signature, secret);
     } catch {
-      // Not signed with this one, or not JSON.
+      // Signed with another secret, or not JSON.
     }
   }
-  throw new BadSignature("no secret of ours made this signature");
+  throw new BadSignature("signature matches none of the webhook secrets");
 }
 
-/** Stripe answers some mistakes with an empty object and success. */
-function named(made: { id?: unknown }): string {
-  if (typeof made.id !== "string" || made.id === "") throw new ProcessorFailed("stripe: the answer has no id");
+/** Stripe answers some invalid requests with success and an empty object. */
+function requireId(made: { id?: unknown }): string {
+  if (typeof made.id !== "string" || made.id === "") throw new ProcessorFailed("stripe: response without id");
   return made.id;
 }
 
@@ -223,10 +222,10 @@ function isMissing(error: unknown): boolean {
   return isStripeError(error) && error.code === "resource_missing";
 }
 
-/** Its message and headers may repeat what was sent, keys included. These words cannot. */
+/** Keeps only codes and ids: the SDK's message and headers can contain request data, including keys. */
 function describeFailure(error: unknown): ProcessorFailed {
   if (error instanceof ProcessorFailed) return error;
-  if (!isStripeError(error)) return new ProcessorFailed("stripe: could not be asked");
-  const words = [error.type, error.code, error.statusCode, error.requestId].filter(Boolean).map(String);
-  return new ProcessorFailed(`stripe: ${words.filter((word) => /^[\w.-]{1,64}$/.test(word)).join(" ")}`);
+  if (!isStripeError(error)) return new ProcessorFailed("stripe: request failed");
+  const codes = [error.type, error.code, error.statusCode, error.requestId].filter(Boolean).map(String);
+  return new ProcessorFailed(`stripe: ${codes.filter((code) => /^[\w.-]{1,64}$/.test(code)).join(" ")}`);
 }

@@ -1,29 +1,29 @@
 import { createHmac, type KeyObject } from "node:crypto";
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import { cutPage } from "../http/cut-page.ts";
 import { invalidHeader, readIdempotencyKey } from "../http/idempotency-key.ts";
+import { paginate } from "../http/paginate.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import type { Enter } from "../keys/keys.ts";
+import type { Guard } from "../keys/keys.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
-import { beginTopUp, noteCheckout, noteCustomer, readTopUps, type TopUpView } from "../wallet/wallet.ts";
+import { Problem } from "../problems/problems.ts";
+import { beginTopUp, readTopUps, recordCheckout, recordCustomer, type TopUpView } from "../wallet/wallet.ts";
 import type { PaymentProcessor } from "./payments.ts";
-import { processorProblem } from "./refusals.ts";
+import { processorProblem } from "./processor-problem.ts";
 
-export interface TopUpRouteParts {
+export interface TopUpRouteDependencies {
   tenant: Pool;
-  enter: Enter;
-  /** Nothing where the operator has not set up payments. */
+  guard: Guard;
+  /** Undefined if payments are not configured. */
   processor: PaymentProcessor | undefined;
-  /** Names Idempotency-Keys without keeping them. */
+  /** Key of the HMAC under which Idempotency-Keys are stored. */
   secret: KeyObject;
-  least: Micros;
-  most: Micros;
-  /** Where the owner lands after paying, if the caller names no place. */
+  minAmount: Micros;
+  maxAmount: Micros;
+  /** Default page to return to after the checkout. */
   returnUrl: string;
 }
 
@@ -31,15 +31,15 @@ const amountPattern = "^\\d{1,6}(\\.\\d{1,2})?$";
 const page = (description: string) =>
   Type.Optional(Type.String({ pattern: "^https://", maxLength: 2_000, description }));
 
-const wishSchema = Type.Object(
+const requestSchema = Type.Object(
   {
-    amount: Type.String({ pattern: amountPattern, description: 'How much to add, in USD and whole cents: "20.00".' }),
-    success_url: page("Where the owner lands after paying."),
-    cancel_url: page("Where the owner lands who changes their mind."),
+    amount: Type.String({ pattern: amountPattern, description: 'Amount in USD, in whole cents, such as "20.00".' }),
+    success_url: page("Page to return to after payment."),
+    cancel_url: page("Page to return to if the checkout is canceled."),
   },
   { additionalProperties: false },
 );
-const readWish = jsonReader(wishSchema);
+const readRequest = jsonReader(requestSchema);
 
 const money = (description: string) =>
   Type.String({ description: `${description}, in USD as a decimal string.`, pattern: "^\\d+\\.\\d{2,6}$" });
@@ -50,18 +50,18 @@ const topUpSchema = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
     status: Type.Enum(["pending", "succeeded", "failed", "expired", "refunded", "disputed"], {
-      description: "The money is in the wallet when it is `succeeded`.",
+      description: "`succeeded`: the wallet has been credited.",
     }),
     kind: Type.Enum(["checkout", "automatic"]),
-    amount: money("What was asked for"),
-    refunded: money("What was given back of it"),
+    amount: money("Amount of the top-up"),
+    refunded: money("Amount refunded"),
     currency: Type.Literal("usd"),
-    checkout_url: nullable("uri", "Where the owner pays, while it is pending."),
-    receipt_url: nullable("uri", "The processor's receipt."),
-    failure: Type.Union([Type.String(), Type.Null()], { description: "Why it failed, in a word." }),
+    checkout_url: nullable("uri", "Payment page, while the top-up is pending."),
+    receipt_url: nullable("uri", "Receipt from the payment processor."),
+    failure: Type.Union([Type.String(), Type.Null()], { description: "Decline or error code, if it failed." }),
     created_at: Type.String({ format: "date-time" }),
-    expires_at: nullable("date-time", "When the checkout ends."),
-    settled_at: nullable("date-time", "When it stopped being pending."),
+    expires_at: nullable("date-time", "When the checkout expires."),
+    settled_at: nullable("date-time", "When it left the `pending` status."),
   },
   { title: "TopUp" },
 );
@@ -69,25 +69,25 @@ const topUpSchema = Type.Object(
 const topUpsSchema = Type.Object(
   {
     top_ups: Type.Array(topUpSchema),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Send it as `cursor` for the next page." }),
+    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
   },
   { title: "TopUps" },
 );
 
-export function topUpRoutes(parts: TopUpRouteParts): Route[] {
-  return [openRoute(parts), listRoute(parts), readRoute(parts)];
+export function topUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
+  return [openRoute(dependencies), listRoute(dependencies), readRoute(dependencies)];
 }
 
-function openRoute(parts: TopUpRouteParts): Route {
+function openRoute(dependencies: TopUpRouteDependencies): Route {
   return {
     method: "POST",
     path: "/v1/wallet/top-ups",
     scope: "wallet:write",
-    summary: "Open a top-up",
+    summary: "Create a top-up",
     description:
-      "Answers with a page where the wallet's owner pays. The wallet is credited when the processor has the money. The same Idempotency-Key and body answer the same top-up, for as long as it is kept.",
-    requestHeaders: { "Idempotency-Key": "Required: 1 to 255 printable ASCII characters that name this top-up." },
-    requestBody: wishSchema,
+      "Returns a top-up with a payment page for the wallet's owner. The wallet is credited once the payment succeeds. A retry with the same Idempotency-Key and body returns the same top-up.",
+    requestHeaders: { "Idempotency-Key": "Required. 1 to 255 printable ASCII characters, unique to this top-up." },
+    requestBody: requestSchema,
     answer: topUpSchema,
     answerStatus: 201,
     problems: [
@@ -101,121 +101,123 @@ function openRoute(parts: TopUpRouteParts): Route {
       ...managementProblems,
     ],
     async handle(request, reply) {
-      const { walletId } = await parts.enter(request, reply, "wallet:write");
-      if (!parts.processor) throw new Problem("payments_not_configured");
+      const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+      if (!dependencies.processor) throw new Problem("payments_not_configured");
       const key = readIdempotencyKey(request.raw.headers["idempotency-key"] as string | undefined);
-      if (key === undefined)
-        throw invalidHeader("Idempotency-Key", "it is required, so that a retry opens no second one");
-      const wish = await readWish(request.raw);
-      const amount = readAmount(wish.amount, parts);
-      const successUrl = readPage(wish.success_url, "success_url") ?? parts.returnUrl;
-      const cancelUrl = readPage(wish.cancel_url, "cancel_url") ?? parts.returnUrl;
-      const name = (purpose: string, text: string): Buffer =>
-        createHmac("sha256", parts.secret).update(`${purpose}\0${text}`).digest();
-      const begun = await beginTopUp(parts.tenant, walletId, {
+      if (key === undefined) throw invalidHeader("Idempotency-Key", "is required, so that retries are safe");
+      const body = await readRequest(request.raw);
+      const amount = readAmount(body.amount, dependencies);
+      const successUrl = readPage(body.success_url, "success_url") ?? dependencies.returnUrl;
+      const cancelUrl = readPage(body.cancel_url, "cancel_url") ?? dependencies.returnUrl;
+      const hmac = (purpose: string, text: string): Buffer =>
+        createHmac("sha256", dependencies.secret).update(`${purpose}\0${text}`).digest();
+      const started = await beginTopUp(dependencies.tenant, walletId, {
         amount,
-        keyHmac: name("top-up key", `${walletId}/${key}`),
-        fingerprint: name("top-up", JSON.stringify([String(amount), successUrl, cancelUrl])),
+        keyHmac: hmac("top-up key", `${walletId}/${key}`),
+        fingerprint: hmac("top-up", JSON.stringify([String(amount), successUrl, cancelUrl])),
       }).catch(unavailable);
-      if (!begun.isSame) throw new Problem("idempotency_key_reused", { detail: reusedDetail });
-      const wanted = { ...begun, amount, successUrl, cancelUrl };
-      if (begun.checkoutUrl === null) await openCheckout(parts.tenant, parts.processor, walletId, wanted);
-      if (!begun.isNew) reply.header("idempotent-replayed", "true");
+      if (!started.isSame) throw new Problem("idempotency_key_reused", { detail: reusedDetail });
+      if (started.checkoutUrl === null) {
+        const topUp = { ...started, amount, successUrl, cancelUrl };
+        await openCheckout(dependencies.tenant, dependencies.processor, walletId, topUp);
+      }
+      if (!started.isNew) reply.header("idempotent-replayed", "true");
       reply.code(201);
-      return showTopUp(await readOne(parts.tenant, walletId, begun.id));
+      return serializeTopUp(await readOne(dependencies.tenant, walletId, started.id));
     },
   };
 }
 
-function listRoute(parts: TopUpRouteParts): Route {
+function listRoute(dependencies: TopUpRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/wallet/top-ups",
     scope: "wallet:read",
     summary: "List the wallet's top-ups",
-    description: "Newest first.",
+    description: "Returns top-ups, newest first.",
     query: {
-      cursor: Type.String({ description: "From `next_cursor` of the page before." }),
+      cursor: Type.String({ description: "`next_cursor` of the previous page." }),
       limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     },
     answer: topUpsSchema,
     problems: ["invalid_request", ...managementProblems],
     async handle(request, reply) {
-      const { walletId } = await parts.enter(request, reply, "wallet:read");
+      const { walletId } = await dependencies.guard(request, reply, "wallet:read");
       const { cursor, limit } = readParameters(request.query, ["cursor", "limit"]);
-      const most = readLimit(limit, { usual: 50, most: 100 });
-      const wanted = { before: readCursor(cursor), most: most + 1 };
-      const found = await readTopUps(parts.tenant, walletId, wanted).catch(unavailable);
-      const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
-      return { top_ups: rows.map(showTopUp), next_cursor: nextCursor };
+      const pageSize = readLimit(limit, { default: 50, max: 100 });
+      const query = { before: readCursor(cursor), limit: pageSize + 1 };
+      const found = await readTopUps(dependencies.tenant, walletId, query).catch(unavailable);
+      const { rows, nextCursor } = paginate(found, pageSize, (last) => toCursor(last.id));
+      return { top_ups: rows.map(serializeTopUp), next_cursor: nextCursor };
     },
   };
 }
 
-function readRoute(parts: TopUpRouteParts): Route {
+function readRoute(dependencies: TopUpRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/wallet/top-ups/:id",
     scope: "wallet:read",
     summary: "Read a top-up",
-    description: "Its status is `succeeded` once the money is in the wallet.",
+    description: "Returns a top-up. Its status is `succeeded` once the wallet has been credited.",
     answer: topUpSchema,
     problems: ["not_found", ...managementProblems],
     async handle(request, reply) {
-      const { walletId } = await parts.enter(request, reply, "wallet:read");
+      const { walletId } = await dependencies.guard(request, reply, "wallet:read");
       const { id } = request.params as { id: string };
       if (!isUuid(id)) throw new Problem("not_found");
-      return showTopUp(await readOne(parts.tenant, walletId, id));
+      return serializeTopUp(await readOne(dependencies.tenant, walletId, id));
     },
   };
 }
 
 const reusedDetail =
-  "This Idempotency-Key belongs to a top-up with another body. Nothing was charged. Use a new key for a new top-up.";
+  "This Idempotency-Key was used for a top-up with a different body. You were not charged. Use a new key for a new top-up.";
 
-/** Outside of any transaction: the processor may take its time. Killed halfway, a retry with the same key goes on here. */
+/** Runs outside a transaction, because the processor may be slow. If interrupted, a retry with the same key resumes here. */
 async function openCheckout(
   tenant: Pool,
   processor: PaymentProcessor,
   walletId: string,
-  wanted: Awaited<ReturnType<typeof beginTopUp>> & { amount: Micros; successUrl: string; cancelUrl: string },
+  topUp: Awaited<ReturnType<typeof beginTopUp>> & { amount: Micros; successUrl: string; cancelUrl: string },
 ): Promise<void> {
-  const { id: topUpId, amount, savesCard, successUrl, cancelUrl } = wanted;
-  const customerId =
-    wanted.customerId ??
-    (await noteCustomer(tenant, walletId, await processor.createCustomer(walletId).catch(processorProblem)).catch(
-      unavailable,
-    ));
+  const { id: topUpId, amount, savesCard, successUrl, cancelUrl } = topUp;
+  const createCustomer = async (): Promise<string> => {
+    const created = await processor.createCustomer(walletId).catch(processorProblem);
+    return recordCustomer(tenant, walletId, created).catch(unavailable);
+  };
+  const customerId = topUp.customerId ?? (await createCustomer());
   const checkout = await processor
     .createCheckout({ topUpId, walletId, customerId, amount, savesCard, successUrl, cancelUrl })
     .catch(processorProblem);
   const { id: checkoutId, url, expiresAt } = checkout;
-  await noteCheckout(tenant, walletId, { topUpId, checkoutId, url, expiresAt }).catch(unavailable);
+  await recordCheckout(tenant, walletId, { topUpId, checkoutId, url, expiresAt }).catch(unavailable);
 }
 
 async function readOne(tenant: Pool, walletId: string, id: string): Promise<TopUpView> {
-  const [found] = await readTopUps(tenant, walletId, { id, most: 1 }).catch(unavailable);
+  const [found] = await readTopUps(tenant, walletId, { id, limit: 1 }).catch(unavailable);
   if (!found) throw new Problem("not_found");
   return found;
 }
 
-/** An amount that one top-up may have. */
-export function readAmount(text: string, { least, most }: { least: Micros; most: Micros }, field = "amount"): Micros {
+/** The amount of one top-up. */
+export function readAmount(text: string, limits: { minAmount: Micros; maxAmount: Micros }): Micros {
+  const { minAmount, maxAmount } = limits;
   const amount = parseUsd(text);
-  if (amount !== undefined && amount >= least && amount <= most) return amount;
-  const detail = `must be from ${formatUsd(least)} to ${formatUsd(most)}`;
-  throw invalidInput([{ pointer: `#/${field}`, code: "out_of_range", detail }]);
+  if (amount !== undefined && amount >= minAmount && amount <= maxAmount) return amount;
+  const detail = `must be from ${formatUsd(minAmount)} to ${formatUsd(maxAmount)}`;
+  throw invalidInput([{ pointer: "#/amount", code: "out_of_range", detail }]);
 }
 
 function readPage(text: string | undefined, field: string): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "https:" && !url.username && !url.password) return text;
-  const detail = "must be an https address without credentials";
+  const detail = "must be an https URL without credentials";
   throw invalidInput([{ pointer: `#/${field}`, code: "invalid", detail }]);
 }
 
-function showTopUp(topUp: TopUpView) {
+function serializeTopUp(topUp: TopUpView) {
   return {
     id: topUp.id,
     status: topUp.status,

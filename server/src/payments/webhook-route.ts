@@ -3,33 +3,36 @@ import type { Pool } from "../db/pool.ts";
 import { readBody } from "../http/read-body.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import { Problem } from "../problems.ts";
-import { applyNews } from "./apply-news.ts";
+import { Problem } from "../problems/problems.ts";
+import { applyPaymentUpdate } from "./apply-payment-update.ts";
 import { BadSignature, type PaymentProcessor } from "./payments.ts";
-import { processorProblem } from "./refusals.ts";
+import { processorProblem } from "./processor-problem.ts";
 
-export interface WebhookRouteParts {
+export interface WebhookRouteDependencies {
   tenant: Pool;
-  /** Nothing where the operator has not set up payments, or no secret to check signatures with. */
+  /** Undefined if payments or the webhook secret are not configured. */
   processor: PaymentProcessor | undefined;
 }
 
-const mostBytes = 1_048_576;
+const maxBytes = 1_048_576;
 
 /**
- * Where the processor tells us what happened. Whatever is not a 2xx is told again, for days, so an answer says that it
- * is written down: the event, the top-up and the money are one transaction.
+ * Webhook receiver of the payment processor, which retries for days until it gets a 2xx. A 2xx is sent only after the
+ * event, the top-up and the money were committed in one transaction.
  */
-export function webhookRoute(parts: WebhookRouteParts): Route {
+export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
   return {
     method: "POST",
     path: "/v1/payments/stripe/webhook",
-    summary: "Receive an event of the payment processor",
+    summary: "Receive a payment event",
     description:
-      "For Stripe alone: the body must be signed with the endpoint's secret. Events we do not use are accepted.",
-    requestHeaders: { "Stripe-Signature": "The processor's signature of the body." },
+      "Called by Stripe. The body must be signed with the endpoint's secret. Unused event types are accepted and ignored.",
+    requestHeaders: { "Stripe-Signature": "Stripe's signature of the body." },
     requestBody: Type.Object({}, { additionalProperties: true }),
-    answer: Type.Object({ outcome: Type.String({ description: "What became of it." }) }, { title: "WebhookReceipt" }),
+    answer: Type.Object(
+      { outcome: Type.String({ description: "How the event was applied." }) },
+      { title: "WebhookReceipt" },
+    ),
     problems: [
       "invalid_request",
       "payload_too_large",
@@ -40,23 +43,24 @@ export function webhookRoute(parts: WebhookRouteParts): Route {
       "payments_not_configured",
     ],
     async handle(request) {
-      const { processor } = parts;
+      const { processor } = dependencies;
       if (!processor) throw new Problem("payments_not_configured");
-      const body = await readBody(request.raw, mostBytes);
+      const body = await readBody(request.raw, maxBytes);
       const signature = String(request.raw.headers["stripe-signature"] ?? "");
-      const event = await processor.readWebhook({ body, signature }).catch(explain);
-      const outcome = await applyNews(parts.tenant, event.news, event).catch(unavailable);
-      request.log.info({ event: event.id, type: event.type, outcome }, "heard of a payment");
+      const event = await processor.readWebhook({ body, signature }).catch(throwProblem);
+      const outcome = await applyPaymentUpdate(dependencies.tenant, event.update, event).catch(unavailable);
+      request.log.info({ event: event.id, type: event.type, outcome }, "payment event received");
       return { outcome };
     },
   };
 }
 
-function explain(cause: unknown): never {
+function throwProblem(cause: unknown): never {
   if (!(cause instanceof BadSignature)) processorProblem(cause);
   throw new Problem("invalid_request", {
-    detail: "The signature does not fit the body. Nothing was changed. Only the payment processor can send this.",
-    members: { errors: [{ pointer: "#", code: "bad_signature", detail: "the signature does not fit the body" }] },
+    detail:
+      "The signature does not match the body. Nothing was changed. Only the payment processor can send this event.",
+    members: { errors: [{ pointer: "#", code: "bad_signature", detail: "signature does not match the body" }] },
     cause,
   });
 }

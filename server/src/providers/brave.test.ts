@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFixture, switchOn } from "../../test/provider-fixtures.ts";
+import { readFixture, switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
 import { brave } from "./brave.ts";
 
 const provider = switchOn(brave);
 
-test("asks once for as many web results as are wanted, and a category changes nothing", () => {
+test("requests all web results in one call, with or without a category", () => {
   const call = provider.request({ query: "c++ & node.js", n: 20, category: "gov" }, 1);
   assert.equal(
     call.url,
@@ -13,7 +13,7 @@ test("asks once for as many web results as are wanted, and a category changes no
   );
 });
 
-test("throttled means to wait for the second, an empty account for the month", () => {
+test("reads the per-second reset when throttled and the monthly reset when the quota is spent", () => {
   assert.deepEqual(provider.response(readFixture("brave", "throttled")), {
     ok: false,
     reason: "throttled",
@@ -26,7 +26,7 @@ test("throttled means to wait for the second, an empty account for the month", (
   });
 });
 
-test("a reset that is missing, zero or no number says nothing, and a single one says nothing about the month", () => {
+test("ignores a reset that is missing, zero or not a number, and a single one for the monthly quota", () => {
   for (const reset of ["", "0, 0", "soon", "-1", "1.5"]) {
     const reply = { ...readFixture("brave", "throttled"), headers: { "x-ratelimit-reset": reset } };
     assert.deepEqual(provider.response(reply), { ok: false, reason: "throttled", retryAfterSeconds: undefined });

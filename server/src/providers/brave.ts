@@ -5,17 +5,17 @@ import { readHits } from "./read-hits.ts";
 import { readPath } from "./read-path.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
 
-/** Brave Search, an index of its own. Its terms restrict storing and reselling what it finds. */
+/** Brave Search, which has its own index. Its terms restrict storing and reselling results. */
 export const brave: Adapter = {
   name: "brave",
-  usualUrl: "https://api.search.brave.com/res/v1",
+  defaultUrl: "https://api.search.brave.com/res/v1",
   key: "required",
   create: ({ url, key }) => ({
     name: "brave",
     documentation: "https://api-dashboard.search.brave.com/api-reference/web/search/get",
-    longestQuery: { characters: 400, words: 50 },
+    queryLimit: { characters: 400, words: 50 },
     resultsPerPage: 20,
-    mostPages: 1,
+    maxPages: 1,
     costMicros: () => 5_000n,
     request: (search) => request(`${url}/web/search`, key, search),
     response,
@@ -26,9 +26,9 @@ function request(endpoint: string, key: string, { query, n }: UpstreamSearch): U
   const parameters = new URLSearchParams({
     q: query,
     count: String(n),
-    // Videos, news and discussions come in lists of their own, which we would not read.
+    // Videos, news and discussions come in separate lists that we do not use.
     result_filter: "web",
-    // Otherwise the words of the query arrive between <strong> tags.
+    // Otherwise query words are wrapped in <strong> tags.
     text_decorations: "false",
   });
   return { method: "GET", url: `${endpoint}?${parameters.toString()}`, headers: { "x-subscription-token": key } };
@@ -38,7 +38,7 @@ function response(reply: UpstreamReply): ParsedReply {
   if (reply.status >= 400) return readFailure(reply);
 
   const answer = parseJsonObject(reply.body);
-  // When nothing was found, `web` is left out. The `type` still proves that this is the answer to a search.
+  // Without results, `web` is absent. `type` still shows that this is a search response.
   if (answer?.type === "search" && answer.web === undefined) return { ok: true, hits: [], more: false };
 
   const hits = readHits(readPath(answer, "web", "results"), { title: "title", url: "url", snippet: "description" });
@@ -51,7 +51,7 @@ function readFailure({ status, headers, body }: UpstreamReply): ParsedReply {
     return { ok: false, reason: "credential" };
   }
 
-  // "1, 1419704": seconds until each limit starts anew, the shortest first. The last is the quota of the month.
+  // "1, 1419704": seconds until each limit resets, shortest first. The last is the monthly quota.
   // https://api-dashboard.search.brave.com/documentation/guides/rate-limiting
   const resets = (headers["x-ratelimit-reset"] ?? "").split(",").map(readSeconds);
   if (texts.includes("QUOTA_LIMITED")) {
@@ -67,10 +67,10 @@ const credentialCodes = new Set([
   "SUBSCRIPTION_NOT_FOUND", // a 404
 ]);
 
-/** A bad header is a 422 VALIDATION like a bad query; only the place of the fault tells them apart. */
+/** A missing header is a 422 VALIDATION like a bad query; only the error's location differs. */
 function isTokenMissing(body: string): boolean {
-  const faults = readPath(parseJsonObject(body), "error", "meta", "errors");
-  return Array.isArray(faults) && faults.some((fault) => readPath(fault, "loc", 1) === "x-subscription-token");
+  const errors = readPath(parseJsonObject(body), "error", "meta", "errors");
+  return Array.isArray(errors) && errors.some((error) => readPath(error, "loc", 1) === "x-subscription-token");
 }
 
 function readSeconds(text: string): number | undefined {

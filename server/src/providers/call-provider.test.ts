@@ -7,16 +7,16 @@ import {
   type BehaviourOptions,
   type ReceivedRequest,
   startHostileUpstream,
-} from "../../test/hostile-upstream.ts";
-import { searxngAt } from "../../test/searxng-at.ts";
+} from "../../test/support/upstreams/hostile-upstream.ts";
+import { searxngAt } from "../../test/support/upstreams/searxng-at.ts";
 import { createCaller } from "./call-provider.ts";
 import type { FailureReason, UpstreamAnswer } from "./provider.ts";
 
 const upstream = await startHostileUpstream();
 const provider = searxngAt(upstream.url);
 const caller = createCaller({ connectMs: 500, headersMs: 150, bodyMs: 150 });
-const patientCaller = createCaller({ connectMs: 3000, headersMs: 3000, bodyMs: 3000 });
-const nobodyLeaves = new AbortController().signal;
+const slowCaller = createCaller({ connectMs: 3000, headersMs: 3000, bodyMs: 3000 });
+const neverAborted = new AbortController().signal;
 
 beforeEach(async () => {
   await upstream.behave("ok");
@@ -25,28 +25,28 @@ beforeEach(async () => {
 
 after(async () => {
   await caller.close();
-  await patientCaller.close();
+  await slowCaller.close();
   await upstream.close();
 });
 
-function ask({ n = 10, deadlineMs = 2000, signal = nobodyLeaves } = {}): Promise<UpstreamAnswer> {
+function call({ n = 10, deadlineMs = 2000, signal = neverAborted } = {}): Promise<UpstreamAnswer> {
   return caller.callProvider(provider, { query: "cats", n }, { signal, deadlineMs });
 }
 
-async function askOf(name: BehaviourName, options?: BehaviourOptions): Promise<UpstreamAnswer> {
+async function callWith(name: BehaviourName, options?: BehaviourOptions): Promise<UpstreamAnswer> {
   await upstream.behave(name, options);
-  return ask();
+  return call();
 }
 
-/** undici takes a socket back one turn of the event loop after its answer. */
+/** undici returns a socket to its pool one event loop turn after the response. */
 function socketIsIdle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(() => setImmediate(resolve));
   });
 }
 
-/** Fails unless we let go of the request well before its headers would have timed out. */
-async function hangUpOf(request: ReceivedRequest | undefined): Promise<void> {
+/** Fails unless the request is closed well before its headers would have timed out. */
+async function waitForHangUp(request: ReceivedRequest | undefined): Promise<void> {
   assert.ok(request !== undefined);
   if (!request.hungUp.aborted) await once(request.hungUp, "abort", { signal: AbortSignal.timeout(2500) });
 }
@@ -57,8 +57,8 @@ function assertFailed(answer: UpstreamAnswer, reason: FailureReason, upstreamSta
   assert.equal(answer.upstreamStatus, upstreamStatus);
 }
 
-test("a good answer is a success with its hits in order", async () => {
-  const answer = await ask();
+test("returns the hits of a valid response in order", async () => {
+  const answer = await call();
   assert.ok(answer.ok);
   assert.equal(answer.provider, "searxng");
   assert.deepEqual(
@@ -67,49 +67,49 @@ test("a good answer is a success with its hits in order", async () => {
   );
 });
 
-test("the upstream learns the search and nothing about the caller", async () => {
-  await ask();
-  const { headers } = upstream.requests[0] ?? assert.fail("nothing was asked");
+test("sends the upstream nothing about the caller", async () => {
+  await call();
+  const { headers } = upstream.requests[0] ?? assert.fail("no request was sent");
   assert.deepEqual(Object.keys(headers).toSorted(), ["accept", "accept-encoding", "connection", "host", "user-agent"]);
   assert.equal(headers["accept-encoding"], "identity");
   assert.equal(headers["user-agent"], "pennyblack");
 });
 
-test("a search with no hits is a success, failed engines are not", async () => {
-  const answer = await askOf("empty");
+test("an empty result is a success, failed engines are a failure", async () => {
+  const answer = await callWith("empty");
   assert.ok(answer.ok);
   assert.deepEqual(answer.hits, []);
-  assertFailed(await askOf("engines_failed"), "invalid_response", 200);
+  assertFailed(await callWith("engines_failed"), "invalid_response", 200);
 });
 
-test("one bad item does not spoil the others", async () => {
-  const answer = await askOf("unusable_items");
+test("skips an unusable item and keeps the others", async () => {
+  const answer = await callWith("unusable_items");
   assert.deepEqual(answer.ok && answer.hits.map(({ url }) => url), ["https://example.org/page-1"]);
 });
 
-test("every error status comes through with its number", async () => {
+test("reports every error status", async () => {
   for (let status = 400; status <= 599; status += 1) {
-    const answer = await askOf(`status_${status}`);
+    const answer = await callWith(`status_${status}`);
     assert.ok(!answer.ok);
     assert.equal(answer.upstreamStatus, status);
     assert.notEqual(answer.reason, "invalid_response");
   }
 });
 
-test("Retry-After is reported as the upstream said it", async () => {
-  const answer = await askOf("status_429", { headers: { "retry-after": "3600" } });
+test("reports Retry-After unchanged", async () => {
+  const answer = await callWith("status_429", { headers: { "retry-after": "3600" } });
   assertFailed(answer, "throttled", 429);
   assert.equal(answer.ok ? undefined : answer.retryAfterSeconds, 3600);
 });
 
-test("an error status stands even if its page breaks off", async () => {
-  assertFailed(await askOf("reset_in_error_page"), "status", 503);
+test("keeps an error status when its body is cut off", async () => {
+  assertFailed(await callWith("reset_in_error_page"), "status", 503);
 });
 
-test("a redirect is not followed and no cookie is kept", async () => {
+test("follows no redirect and keeps no cookie", async () => {
   const headers = { "set-cookie": "session=1" };
-  assertFailed(await askOf("redirect", { headers }), "invalid_response", 302);
-  assertFailed(await askOf("redirect", { headers }), "invalid_response", 302);
+  assertFailed(await callWith("redirect", { headers }), "invalid_response", 302);
+  assertFailed(await callWith("redirect", { headers }), "invalid_response", 302);
   assert.deepEqual(
     upstream.requests.map(({ path, headers }) => [path, headers.cookie]),
     [
@@ -120,24 +120,24 @@ test("a redirect is not followed and no cookie is kept", async () => {
 });
 
 for (const name of ["wrong_content_type", "gzip", "truncated_json", "wrong_types", "nulls"] as const) {
-  test(`a 200 that is no answer is a failure: ${name}`, async () => {
-    assertFailed(await askOf(name), "invalid_response", 200);
+  test(`an unusable 200 response is a failure: ${name}`, async () => {
+    assertFailed(await callWith(name), "invalid_response", 200);
   });
 }
 
 for (const name of ["endless_body", "fifty_megabytes"] as const) {
-  test(`no more than the limit is read: ${name}`, async () => {
+  test(`reads no more than the size limit: ${name}`, async () => {
     const before = process.memoryUsage().arrayBuffers;
-    assertFailed(await askOf(name), "invalid_response", 200);
+    assertFailed(await callWith(name), "invalid_response", 200);
     assert.ok(process.memoryUsage().arrayBuffers - before < 16 * 1024 * 1024);
   });
 }
 
-test("an answer of exactly the limit is read and one byte more is not", async () => {
+test("accepts a response of exactly the size limit and rejects one byte more", async () => {
   const exact = JSON.stringify({ results: [] });
   const headers = { "content-type": "application/json" };
   const small = createCaller({ connectMs: 500, headersMs: 150, bodyMs: 150, maxBytes: exact.length });
-  const options = { signal: nobodyLeaves, deadlineMs: 2000 };
+  const options = { signal: neverAborted, deadlineMs: 2000 };
 
   await upstream.behave("status_200", { headers, body: exact });
   assert.equal((await small.callProvider(provider, { query: "cats", n: 10 }, options)).ok, true);
@@ -146,140 +146,137 @@ test("an answer of exactly the limit is read and one byte more is not", async ()
   await small.close();
 });
 
-test("what is not HTTP is an invalid answer", async () => {
-  assertFailed(await askOf("not_http"), "invalid_response");
-  assertFailed(await askOf("endless_headers"), "invalid_response");
+test("malformed HTTP is an invalid response", async () => {
+  assertFailed(await callWith("not_http"), "invalid_response");
+  assertFailed(await callWith("endless_headers"), "invalid_response");
 });
 
-test("headers that do not come, and a body that stalls, are timeouts long before the deadline", async () => {
+test("missing headers and a stalled body time out long before the deadline", async () => {
   for (const [name, status] of [
     ["slow_headers", undefined],
     ["stall_in_body", 200],
   ] as const) {
     await upstream.behave(name);
-    const answer = await ask({ deadlineMs: 10_000 });
+    const answer = await call({ deadlineMs: 10_000 });
     assertFailed(answer, "timeout", status);
     assert.ok(answer.tookMs < 2500, `${name}: ${answer.tookMs} ms`);
   }
 });
 
-test("a body that drips for ever ends with the deadline", async () => {
+test("the deadline ends a body that trickles forever", async () => {
   await upstream.behave("slow_drip", { everyMs: 10 });
-  const answer = await ask({ deadlineMs: 400 });
+  const answer = await call({ deadlineMs: 400 });
   assertFailed(answer, "timeout", 200);
   assert.ok(answer.tookMs >= 395 && answer.tookMs < 1900, `${answer.tookMs} ms`);
 });
 
-test("the deadline, and a caller who goes, are heard while the connection is still being made", async () => {
+test("the deadline and an abort take effect while the connection is being established", async () => {
   // A server that never answers the TLS handshake.
-  const mute = createServer().listen(0, "127.0.0.1");
-  await once(mute, "listening");
-  const { port } = mute.address() as AddressInfo;
-  const unwelcoming = searxngAt(`https://127.0.0.1:${port}`);
+  const silentServer = createServer().listen(0, "127.0.0.1");
+  await once(silentServer, "listening");
+  const { port } = silentServer.address() as AddressInfo;
+  const silent = searxngAt(`https://127.0.0.1:${port}`);
   const search = { query: "cats", n: 10 };
 
-  const late = await patientCaller.callProvider(unwelcoming, search, { signal: nobodyLeaves, deadlineMs: 100 });
+  const late = await slowCaller.callProvider(silent, search, { signal: neverAborted, deadlineMs: 100 });
   assertFailed(late, "timeout");
   assert.ok(late.tookMs < 2500, `${late.tookMs} ms`);
 
-  const unwanted = await patientCaller.callProvider(unwelcoming, search, {
-    signal: AbortSignal.abort(),
-    deadlineMs: 10_000,
-  });
-  assertFailed(unwanted, "aborted");
-  assert.ok(unwanted.tookMs < 2500, `${unwanted.tookMs} ms`);
+  const aborted = await slowCaller.callProvider(silent, search, { signal: AbortSignal.abort(), deadlineMs: 10_000 });
+  assertFailed(aborted, "aborted");
+  assert.ok(aborted.tookMs < 2500, `${aborted.tookMs} ms`);
 
-  const unanswered = await caller.callProvider(unwelcoming, search, { signal: nobodyLeaves, deadlineMs: 10_000 });
+  const unanswered = await caller.callProvider(silent, search, { signal: neverAborted, deadlineMs: 10_000 });
   assertFailed(unanswered, "timeout");
   assert.ok(unanswered.tookMs < 2500, `${unanswered.tookMs} ms`);
-  mute.close();
+  silentServer.close();
 });
 
-test("refused, reset, unknown hosts and failed TLS are unreachable", async () => {
-  assertFailed(await askOf("reset_before_headers"), "unreachable");
-  assertFailed(await askOf("refused"), "unreachable");
+test("refused and reset connections, unknown hosts and failed TLS are unreachable", async () => {
+  assertFailed(await callWith("reset_before_headers"), "unreachable");
+  assertFailed(await callWith("refused"), "unreachable");
 
   await upstream.behave("ok");
   for (const baseUrl of ["http://nobody.invalid", upstream.url.replace("http:", "https:")]) {
-    const options = { signal: nobodyLeaves, deadlineMs: 5000 };
+    const options = { signal: neverAborted, deadlineMs: 5000 };
     assertFailed(await caller.callProvider(searxngAt(baseUrl), { query: "cats", n: 10 }, options), "unreachable");
   }
 });
 
-test("an answer that breaks off is an invalid one", async () => {
-  assertFailed(await askOf("reset_in_body"), "invalid_response", 200);
-  assertFailed(await askOf("half_close"), "invalid_response", 200);
+test("a response that is cut off is invalid", async () => {
+  assertFailed(await callWith("reset_in_body"), "invalid_response", 200);
+  assertFailed(await callWith("half_close"), "invalid_response", 200);
 });
 
-test("an upstream that comes back is asked again", async () => {
-  assertFailed(await askOf("refused"), "unreachable");
-  assert.equal((await askOf("ok")).ok, true);
+test("an upstream works again after it recovers", async () => {
+  assertFailed(await callWith("refused"), "unreachable");
+  assert.equal((await callWith("ok")).ok, true);
 });
 
-test("a caller who goes ends the call at once, and the upstream is asked nothing more", async () => {
+test("an abort ends the call immediately and sends no further request", async () => {
   await upstream.behave("slow_headers");
-  const leaving = new AbortController();
-  const options = { signal: leaving.signal, deadlineMs: 10_000 };
-  const pending = patientCaller.callProvider(provider, { query: "cats", n: 10 }, options);
+  const abort = new AbortController();
+  const options = { signal: abort.signal, deadlineMs: 10_000 };
+  const pending = slowCaller.callProvider(provider, { query: "cats", n: 10 }, options);
   while (upstream.requests.length === 0) await new Promise(setImmediate);
-  leaving.abort();
+  abort.abort();
   const answer = await pending;
   assertFailed(answer, "aborted");
   assert.ok(answer.tookMs < 2500, `${answer.tookMs} ms`);
-  await hangUpOf(upstream.requests[0]);
+  await waitForHangUp(upstream.requests[0]);
 
   upstream.requests.length = 0;
-  assertFailed(await ask({ signal: leaving.signal }), "aborted");
+  assertFailed(await call({ signal: abort.signal }), "aborted");
   assert.equal(upstream.requests.length, 0);
 });
 
-test("a caller who goes while the connection is being made costs no request", async () => {
+test("an abort while connecting sends no request", async () => {
   const fresh = createCaller({ connectMs: 3000, headersMs: 3000, bodyMs: 3000 });
-  const leaving = new AbortController();
-  const options = { signal: leaving.signal, deadlineMs: 3000 };
+  const abort = new AbortController();
+  const options = { signal: abort.signal, deadlineMs: 3000 };
   const pending = fresh.callProvider(provider, { query: "cats", n: 10 }, options);
-  leaving.abort();
+  abort.abort();
   assertFailed(await pending, "aborted");
   await fresh.close(); // waits for the connection, and would wait for a request on it
   assert.equal(upstream.requests.length, 0);
 });
 
-test("searches in a row share one socket", async () => {
+test("consecutive searches share one socket", async () => {
   for (let count = 0; count < 5; count += 1) {
-    await ask();
+    await call();
     await socketIsIdle();
   }
   assert.equal(new Set(upstream.requests.map(({ connection }) => connection)).size, 1);
 });
 
-test("a request that met a closing socket is sent once more, on another", async () => {
+test("resends a request once, on a new socket, if the reused socket was closing", async () => {
   await upstream.behave("refused"); // drops every idle socket
   await upstream.behave("reset_on_reused_socket");
-  assert.equal((await ask()).ok, true);
+  assert.equal((await call()).ok, true);
   await socketIsIdle();
-  assert.equal((await ask()).ok, true);
-  const [first, unheard, again] = upstream.requests.map(({ connection }) => connection);
+  assert.equal((await call()).ok, true);
+  const [first, reused, resent] = upstream.requests.map(({ connection }) => connection);
   assert.equal(upstream.requests.length, 3);
-  assert.equal(first, unheard);
-  assert.notEqual(unheard, again);
+  assert.equal(first, reused);
+  assert.notEqual(reused, resent);
 });
 
-test("a request is not sent twice when a fresh socket is reset or the answer had begun", async () => {
+test("does not resend a request after a new socket was reset or part of a response arrived", async () => {
   await upstream.behave("refused");
-  assertFailed(await askOf("reset_before_headers"), "unreachable");
+  assertFailed(await callWith("reset_before_headers"), "unreachable");
   assert.equal(upstream.requests.length, 1);
 
   upstream.requests.length = 0;
   await upstream.behave("reset_in_status_line_on_reused_socket");
-  assert.equal((await ask()).ok, true);
+  assert.equal((await call()).ok, true);
   await socketIsIdle();
-  assert.equal((await ask()).ok, false);
+  assert.equal((await call()).ok, false);
   assert.equal(upstream.requests.length, 2);
 });
 
-test("pages are asked for until there are enough hits, and no further", async () => {
+test("requests pages until there are enough hits", async () => {
   await upstream.behave("ok", { hits: 100 });
-  const answer = await ask({ n: 20 });
+  const answer = await call({ n: 20 });
   assert.ok(answer.ok);
   assert.equal(answer.hits.length, 20);
   assert.deepEqual(
@@ -288,54 +285,54 @@ test("pages are asked for until there are enough hits, and no further", async ()
   );
 });
 
-test("pages end with the hits, with the first repetition, or with the most we ask for", async () => {
+test("stops paging when there are no more hits or a page repeats", async () => {
   await upstream.behave("ok", { hits: 13 });
-  const few = await ask({ n: 20 });
+  const few = await call({ n: 20 });
   assert.equal(few.ok && few.hits.length, 13);
   assert.equal(upstream.requests.length, 3);
 
   upstream.requests.length = 0;
   await upstream.behave("same_page_always");
-  const repeated = await ask({ n: 20 });
+  const repeated = await call({ n: 20 });
   assert.equal(repeated.ok && repeated.hits.length, 10);
   assert.equal(upstream.requests.length, 2);
 });
 
-test("a page that costs something is not asked for to make up for a result that the page before lacked", async () => {
+test("does not pay for an extra page because an earlier page was short", async () => {
   const paid = { ...provider, costMicros: (n: number) => BigInt(n) };
-  const ask = (n: number) =>
-    caller.callProvider(paid, { query: "cats", n }, { signal: nobodyLeaves, deadlineMs: 2000 });
+  const callPaid = (n: number) =>
+    caller.callProvider(paid, { query: "cats", n }, { signal: neverAborted, deadlineMs: 2000 });
   await upstream.behave("ok", { hits: 100 });
-  await ask(11);
+  await callPaid(11);
   assert.equal(upstream.requests.length, 2);
 
   upstream.requests.length = 0;
   await upstream.behave("ok", { hits: 9 });
-  const few = await ask(10);
+  const few = await callPaid(10);
   assert.equal(few.ok && few.hits.length, 9);
   assert.equal(upstream.requests.length, 1);
 });
 
-test("a later page that fails or hangs does not spoil the first", async () => {
+test("returns the first page when a later page fails or hangs", async () => {
   for (const name of ["later_page_fails", "later_page_hangs"] as const) {
     await upstream.behave(name);
-    const answer = await ask({ n: 20 });
+    const answer = await call({ n: 20 });
     assert.equal(answer.ok && answer.hits.length, 10, name);
   }
 });
 
-test("a caller who goes between two pages is gone", async () => {
+test("an abort between two pages is reported as aborted", async () => {
   await upstream.behave("later_page_hangs");
-  const leaving = new AbortController();
-  const pending = ask({ n: 20, signal: leaving.signal });
+  const abort = new AbortController();
+  const pending = call({ n: 20, signal: abort.signal });
   while (upstream.requests.length < 2) await new Promise(setImmediate);
-  leaving.abort();
+  abort.abort();
   assertFailed(await pending, "aborted");
 });
 
-test("a query too long for a request line arrives whole", async () => {
+test("sends a query that is too long for a URL in full", async () => {
   const query = "\u{1F600}".repeat(2048);
-  const answer = await caller.callProvider(provider, { query, n: 10 }, { signal: nobodyLeaves, deadlineMs: 2000 });
+  const answer = await caller.callProvider(provider, { query, n: 10 }, { signal: neverAborted, deadlineMs: 2000 });
   assert.equal(answer.ok, true);
   assert.equal(upstream.requests[0]?.query.get("q"), query);
 });

@@ -1,19 +1,19 @@
-// The only code that talks to an upstream, and the only one that imports undici.
+// The only code that connects to upstreams.
 //
-// A call ends within its deadline, reads at most `maxBytes`, follows no redirect, keeps no cookie and never throws for
-// what an upstream does: every failure is one of the reasons in `provider.ts`.
+// A call ends within its deadline, reads at most `maxBytes`, follows no redirect, keeps no cookie and never throws because
+// of the upstream: every failure is one of the reasons in `provider.ts`.
 //
-//   callProvider     the deadline, and the answer to give
-//     collectHits    one page after another, until there are enough hits
-//       send         one request, sent again only if it met a socket that was being closed
-//         exchange   one request on one socket: a reply, or the fault that prevented it
+//   callProvider     enforces the deadline and returns the answer
+//     collectHits    fetches pages until there are enough hits
+//       send         sends one request, and resends it only if a reused socket was closing
+//         exchange   one request on one socket: a reply, or the error that prevented it
 
 import { Agent, Client, type Dispatcher, Pool } from "undici";
 import { collectHits, type Page } from "./collect-hits.ts";
 import type {
-  AskOptions,
   FailureReason,
   Provider,
+  QueryOptions,
   UpstreamAnswer,
   UpstreamCall,
   UpstreamReply,
@@ -22,21 +22,21 @@ import type {
 import { readReply } from "./read-reply.ts";
 
 export interface Caller {
-  callProvider: (provider: Provider, search: UpstreamSearch, options: AskOptions) => Promise<UpstreamAnswer>;
-  /** Waits for the calls under way, then closes every socket. */
+  callProvider: (provider: Provider, search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;
+  /** Waits for calls in flight, then closes all sockets. */
   close(): Promise<void>;
 }
 
 export interface CallerLimits {
   connectMs: number;
-  /** From the request sent to the answer's headers. */
+  /** From sending the request to receiving the response headers. */
   headersMs: number;
-  /** The longest silence within a body. */
+  /** Maximum time between two chunks of the body. */
   bodyMs: number;
   maxBytes?: number;
 }
 
-/** Sees every reply as it came, before anyone has judged it: for the probe. */
+/** Receives every raw reply; used by the probe command. */
 export type OnReply = (reply: UpstreamReply) => void;
 
 export function createCaller(
@@ -48,10 +48,10 @@ export function createCaller(
     headersTimeout: headersMs,
     bodyTimeout: bodyMs,
     maxResponseSize: maxBytes,
-    // One request at a time on a socket keeps "was this socket used before?" a question with an answer.
+    // One request at a time per socket, so that it is known whether a request was sent on a reused socket.
     allowH2: false,
     pipelining: 1,
-    // So that a quiet moment does not cost the next search a TLS handshake; `send` covers the upstream closing first.
+    // Saves a TLS handshake after idle periods. `send` handles an upstream that closes the socket first.
     keepAliveTimeout: 15_000,
     factory: (origin, options: Pool.Options) =>
       new Pool(origin, { ...options, factory: (address, settings) => new Connection(address, settings) }),
@@ -67,10 +67,10 @@ async function callProvider(
   { agent, onReply }: { agent: Agent; onReply: OnReply | undefined },
   provider: Provider,
   search: UpstreamSearch,
-  { signal, deadlineMs }: AskOptions,
+  { signal, deadlineMs }: QueryOptions,
 ): Promise<UpstreamAnswer> {
   const startedAt = performance.now();
-  // Not AbortSignal.any: what it makes for each call is known to the garbage collector as weak, and costs it.
+  // Not AbortSignal.any: it creates weak references for each call, which slow down garbage collection.
   const ended = new AbortController();
   const end = (): void => ended.abort();
   const timer = setTimeout(end, deadlineMs);
@@ -78,14 +78,11 @@ async function callProvider(
   if (signal.aborted) end();
 
   try {
-    const pages = await collectHits(
-      { n: search.n, mostPages: pagesWorthAsking(provider, search.n) },
-      async (number) => {
-        const outcome = await send(agent, provider.request(search, number), ended.signal);
-        if (outcome.head) onReply?.(outcome.head);
-        return readOutcome(provider, outcome, ended.signal);
-      },
-    );
+    const pages = await collectHits({ n: search.n, maxPages: maxUsefulPages(provider, search.n) }, async (number) => {
+      const outcome = await send(agent, provider.request(search, number), ended.signal);
+      if (outcome.head) onReply?.(outcome.head);
+      return readOutcome(provider, outcome, ended.signal);
+    });
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
     return { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
   } finally {
@@ -94,9 +91,9 @@ async function callProvider(
   }
 }
 
-/** A page that costs something is asked for only if the pages before it, all full, would not be enough. */
-function pagesWorthAsking({ costMicros, resultsPerPage, mostPages }: Provider, n: number): number {
-  return costMicros(n) === 0n ? mostPages : Math.min(mostPages, Math.ceil(n / resultsPerPage));
+/** A paid page is requested only if full earlier pages would not be enough. */
+function maxUsefulPages({ costMicros, resultsPerPage, maxPages }: Provider, n: number): number {
+  return costMicros(n) === 0n ? maxPages : Math.min(maxPages, Math.ceil(n / resultsPerPage));
 }
 
 function readOutcome(provider: Provider, outcome: Outcome, signal: AbortSignal): Page {
@@ -104,26 +101,27 @@ function readOutcome(provider: Provider, outcome: Outcome, signal: AbortSignal):
   const upstreamStatus = head?.status;
 
   if (outcome.ok) return { ...readReply(provider, outcome.head, Date.now()), upstreamStatus };
-  // An error status is an answer, even if the page that came with it broke off.
+  // An error status counts even if its body was cut off.
   if (head !== undefined && head.status >= 400) return { ...readReply(provider, head, Date.now()), upstreamStatus };
   return { ok: false, reason: signal.aborted ? "timeout" : reasonForFault(outcome), upstreamStatus };
 }
 
-function reasonForFault({ error, hasBegun }: Fault): FailureReason {
+function reasonForFault({ error, hasStarted }: Fault): FailureReason {
   if (timeouts.has(error.name)) return "timeout";
-  // It spoke, so it was reached: what it said was cut short, too long or not HTTP, which undici does not call a beginning.
-  return hasBegun || error.name === "HTTPParserError" ? "invalid_response" : "unreachable";
+  // A cut-off, oversized or malformed response came from a reachable upstream. undici does not report a parser error as
+  // the start of a response.
+  return hasStarted || error.name === "HTTPParserError" ? "invalid_response" : "unreachable";
 }
 
 const timeouts = new Set(["ConnectTimeoutError", "HeadersTimeoutError", "BodyTimeoutError"]);
 
 /**
- * An upstream may close an idle socket in the very moment we write to it. It has then most likely seen nothing of the
- * request, which is sent once more. A fresh socket that is reset is the upstream's answer, and stands.
+ * An upstream may close an idle socket just as we write to it. It has most likely not seen the request, so the request is
+ * resent once. A reset of a new socket is a failure of the upstream and is not retried.
  */
 async function send(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promise<Outcome> {
   const outcome = await exchange(agent, call, signal);
-  const wasStale = !outcome.ok && outcome.isUnheard && isClosedSocket(outcome.error);
+  const wasStale = !outcome.ok && outcome.isStaleSocket && isClosedSocket(outcome.error);
   return wasStale && !signal.aborted ? exchange(agent, call, signal) : outcome;
 }
 
@@ -136,18 +134,18 @@ type Outcome = { ok: true; head: UpstreamReply } | Fault;
 interface Fault {
   ok: false;
   error: Error;
-  /** The reply as far as it came, without its body. */
+  /** Status and headers, if they were received. */
   head: UpstreamReply | undefined;
-  /** Some of an answer came back. */
-  hasBegun: boolean;
-  /** The socket had answered before, and not one byte came back this time. */
-  isUnheard: boolean;
+  /** Part of a response was received. */
+  hasStarted: boolean;
+  /** A reused socket, on which no byte was received this time. */
+  isStaleSocket: boolean;
 }
 
 function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {
     let head: UpstreamReply | undefined;
-    let hasBegun = false;
+    let hasStarted = false;
     let controller: Dispatcher.DispatchController | undefined;
     const chunks: Buffer[] = [];
 
@@ -156,21 +154,21 @@ function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promis
       resolve(outcome);
     };
     const fail = (error: Error) => {
-      settle({ ok: false, error, head, hasBegun, isUnheard: !hasBegun && onReusedSocket.has(handler) });
+      settle({ ok: false, error, head, hasStarted, isStaleSocket: !hasStarted && onReusedSocket.has(handler) });
     };
-    // undici cannot abort while it connects, so we stop waiting first and abort when it begins.
+    // undici cannot abort a pending connection, so stop waiting now and abort when the request starts.
     const giveUp = () => {
-      fail(new Error("gave up"));
-      controller?.abort(new Error("gave up"));
+      fail(new Error("aborted"));
+      controller?.abort(new Error("aborted"));
     };
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started;
-        if (signal.aborted) started.abort(new Error("gave up"));
+        if (signal.aborted) started.abort(new Error("aborted"));
       },
       onResponseStarted() {
-        hasBegun = true;
+        hasStarted = true;
       },
       onResponseStart(_controller, status, headers) {
         if (status >= 200) head = { status, headers: singleValues(headers), body: "" };
@@ -201,7 +199,7 @@ function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promis
 
 const ourHeaders = { accept: "application/json", "accept-encoding": "identity", "user-agent": "pennyblack" };
 
-// undici does not tell a request which socket it travels on. A client holds one socket at a time, so the client knows.
+// undici does not expose the socket of a request. A client has one socket at a time, so it knows.
 const onReusedSocket = new WeakSet<Dispatcher.DispatchHandler>();
 
 class Connection extends Client {

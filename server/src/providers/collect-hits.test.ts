@@ -2,44 +2,44 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collectHits, type Page } from "./collect-hits.ts";
 
-/** Two hits to a page, and none of them twice. */
+/** Two hits per page, all different. */
 function pageOfTwo(number: number, more: boolean): Page {
   const hits = ["a", "b"].map((letter) => ({ title: "", url: `https://example.org/${number}${letter}`, snippet: "" }));
   return { ok: true, hits, more };
 }
 
-async function count({ n, mostPages }: { n: number; mostPages: number }, answer: (number: number) => Page) {
-  const asked: number[] = [];
-  const pages = await collectHits({ n, mostPages }, async (number) => {
-    asked.push(number);
+async function count({ n, maxPages }: { n: number; maxPages: number }, answer: (number: number) => Page) {
+  const requested: number[] = [];
+  const pages = await collectHits({ n, maxPages }, async (number) => {
+    requested.push(number);
     return answer(number);
   });
-  return { asked, hits: pages.ok ? pages.hits.length : pages.reason };
+  return { requested, hits: pages.ok ? pages.hits.length : pages.reason };
 }
 
-test("no page is asked for once there are enough hits, and none that were found is thrown away", async () => {
-  const found = await count({ n: 3, mostPages: 9 }, (number) => pageOfTwo(number, true));
-  assert.deepEqual(found, { asked: [1, 2], hits: 4 });
+test("stops when there are enough hits and returns all of them", async () => {
+  const found = await count({ n: 3, maxPages: 9 }, (number) => pageOfTwo(number, true));
+  assert.deepEqual(found, { requested: [1, 2], hits: 4 });
 });
 
-test("an upstream that says it has no more is believed", async () => {
-  const found = await count({ n: 20, mostPages: 9 }, (number) => pageOfTwo(number, number < 2));
-  assert.deepEqual(found, { asked: [1, 2], hits: 4 });
+test("stops when the upstream reports no more pages", async () => {
+  const found = await count({ n: 20, maxPages: 9 }, (number) => pageOfTwo(number, number < 2));
+  assert.deepEqual(found, { requested: [1, 2], hits: 4 });
 });
 
-test("no more pages are asked for than the provider allows", async () => {
-  const found = await count({ n: 20, mostPages: 3 }, (number) => pageOfTwo(number, true));
-  assert.deepEqual(found, { asked: [1, 2, 3], hits: 6 });
+test("stops at the provider's page limit", async () => {
+  const found = await count({ n: 20, maxPages: 3 }, (number) => pageOfTwo(number, true));
+  assert.deepEqual(found, { requested: [1, 2, 3], hits: 6 });
 });
 
-test("a page that repeats what is known is the last", async () => {
-  const found = await count({ n: 20, mostPages: 9 }, () => pageOfTwo(1, true));
-  assert.deepEqual(found, { asked: [1, 2], hits: 2 });
+test("stops at a page without new hits", async () => {
+  const found = await count({ n: 20, maxPages: 9 }, () => pageOfTwo(1, true));
+  assert.deepEqual(found, { requested: [1, 2], hits: 2 });
 });
 
-test("a failure counts only when nothing was found before it", async () => {
+test("returns a failure only if no earlier page had hits", async () => {
   const failed: Page = { ok: false, reason: "throttled", upstreamStatus: 429 };
-  assert.deepEqual(await count({ n: 20, mostPages: 9 }, () => failed), { asked: [1], hits: "throttled" });
-  const later = await count({ n: 20, mostPages: 9 }, (number) => (number === 1 ? pageOfTwo(1, true) : failed));
-  assert.deepEqual(later, { asked: [1, 2], hits: 2 });
+  assert.deepEqual(await count({ n: 20, maxPages: 9 }, () => failed), { requested: [1], hits: "throttled" });
+  const later = await count({ n: 20, maxPages: 9 }, (number) => (number === 1 ? pageOfTwo(1, true) : failed));
+  assert.deepEqual(later, { requested: [1, 2], hits: 2 });
 });

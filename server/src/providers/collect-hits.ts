@@ -3,18 +3,18 @@ import type { Hit, ParsedReply } from "./provider.ts";
 export type Page = ParsedReply & { upstreamStatus?: number | undefined };
 export type Pages = { ok: true; hits: Hit[] } | Extract<Page, { ok: false }>;
 
-/** Asks for one page after another until there are `n` hits, no more to come, or `mostPages` have been asked. */
+/** Fetches pages until there are `n` hits, there are no more, or `maxPages` is reached. */
 export async function collectHits(
-  { n, mostPages }: { n: number; mostPages: number },
-  askPage: (number: number) => Promise<Page>,
+  { n, maxPages }: { n: number; maxPages: number },
+  fetchPage: (number: number) => Promise<Page>,
 ): Promise<Pages> {
-  // By address, because an engine that knows no pages answers each of them with its first.
+  // Keyed by URL, because an engine without paging returns its first page every time.
   const hits = new Map<string, Hit>();
 
-  for (let number = 1; number <= mostPages; number += 1) {
-    const page = await askPage(number);
+  for (let number = 1; number <= maxPages; number += 1) {
+    const page = await fetchPage(number);
     if (!page.ok) {
-      // What the first pages found is worth more to the caller than the news that a later one failed.
+      // Hits from earlier pages are worth more to the caller than the failure of a later one.
       if (hits.size === 0) return page;
       break;
     }

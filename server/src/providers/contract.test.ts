@@ -1,17 +1,17 @@
-// What every provider keeps, whoever wrote it. A new adapter in the list is tested here without another word, as long as
-// its fixtures bear the names of what they must be read as.
+// The contract of every provider. A new adapter in the list is tested automatically. The name of a fixture decides how it
+// must be parsed.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readFixtures, switchOn, testKey, testUrl } from "../../test/provider-fixtures.ts";
+import { readFixtures, switchOn, testKey, testUrl } from "../../test/support/upstreams/provider-fixtures.ts";
 import type { Category, FailureReason, Provider, UpstreamCall, UpstreamReply, UpstreamSearch } from "./provider.ts";
 import { adapters } from "./providers.ts";
 import { readReply } from "./read-reply.ts";
 
 const required = ["ok", "empty", "malformed", "throttled", "bad-credential", "empty-account"];
 
-// By how the name of a fixture begins. `empty-account` is none of `empty`.
+// By prefix of the fixture's name. Checked before `empty`, because of `empty-account`.
 const failures: readonly (readonly [string, FailureReason])[] = [
   ["bad-credential", "credential"],
   ["empty-account", "account_empty"],
@@ -26,10 +26,10 @@ const failures: readonly (readonly [string, FailureReason])[] = [
 const categories: (Category | undefined)[] = [undefined, "programming", "research", "gov", "business"];
 const possibleReasons = new Set(["status", "credential", "account_empty", "throttled", "invalid_response"]);
 
-test("every provider has its own name, and all of them have the same six fixtures at least", () => {
+test("provider names are unique, and every provider has the six required fixtures", () => {
   assert.equal(new Set(adapters.map(({ name }) => name)).size, adapters.length);
   for (const adapter of adapters) {
-    assert.match(adapter.name, /^[a-z]+$/, "a name is part of the name of a setting");
+    assert.match(adapter.name, /^[a-z]+$/, "the name is part of a setting's name");
     assert.equal(switchOn(adapter).name, adapter.name);
     const names = readFixtures(adapter.name).map(({ name }) => name);
     assert.deepEqual(
@@ -43,54 +43,53 @@ test("every provider has its own name, and all of them have the same six fixture
 for (const adapter of adapters) {
   const provider = switchOn(adapter);
 
-  test(`${adapter.name}: every fixture is read as what it is`, () => {
+  test(`${adapter.name}: every fixture is parsed as its name says`, () => {
     for (const { name, source, reply } of readFixtures(adapter.name)) {
-      assert.match(source, /^https:\/\/\S+\.\S+/, `${name} does not say which page it follows`);
-      assertReadAs(name, provider, reply);
+      assert.match(source, /^https:\/\/\S+\.\S+/, `${name} has no link to the vendor's documentation`);
+      assertParsedAs(name, provider, reply);
     }
   });
 
-  test(`${adapter.name}: what it says of itself can be true`, () => {
+  test(`${adapter.name}: its capabilities are plausible`, () => {
     assert.match(provider.documentation, /^https:\/\//);
-    assert.ok(provider.longestQuery.characters > 0 && provider.longestQuery.characters <= 2048);
-    assert.ok((provider.longestQuery.words ?? 1) > 0);
-    assert.ok(provider.resultsPerPage * provider.mostPages >= 20, "twenty results cannot be reached");
+    assert.ok(provider.queryLimit.characters > 0 && provider.queryLimit.characters <= 2048);
+    assert.ok((provider.queryLimit.words ?? 1) > 0);
+    assert.ok(provider.resultsPerPage * provider.maxPages >= 20, "cannot return twenty results");
     for (let n = 1; n <= 20; n += 1) {
       assert.ok(provider.costMicros(n) >= 0n);
       assert.ok(provider.costMicros(n) >= provider.costMicros(Math.max(1, n - 1)), `${n} results cost less than fewer`);
     }
   });
 
-  test(`${adapter.name}: every request goes to the operator's host, with the query whole and the key in one header`, () => {
+  test(`${adapter.name}: every request goes to the configured host, with the full query and the key in one header`, () => {
     for (const search of searchesFor(provider)) {
-      for (let page = 1; page <= provider.mostPages; page += 1) {
+      for (let page = 1; page <= provider.maxPages; page += 1) {
         const call = provider.request(search, page);
         assertSafe(call, search.query, adapter.key === "none" ? 0 : 1);
         const sent = valuesOf(call);
         assert.ok(sent.includes(search.query), `the query was changed: ${search.query}`);
-        if (provider.mostPages === 1)
-          assert.ok(sent.includes(String(search.n)), `does not ask for ${search.n} results`);
+        if (provider.maxPages === 1) assert.ok(sent.includes(String(search.n)), `does not request ${search.n} results`);
       }
     }
   });
 
-  if (provider.mostPages > 1) {
-    test(`${adapter.name}: each page is another request`, () => {
-      const pages = Array.from({ length: provider.mostPages }, (_, index) =>
+  if (provider.maxPages > 1) {
+    test(`${adapter.name}: each page is a different request`, () => {
+      const pages = Array.from({ length: provider.maxPages }, (_, index) =>
         JSON.stringify(provider.request({ query: "cats", n: 20 }, index + 1)),
       );
-      assert.equal(new Set(pages).size, provider.mostPages);
+      assert.equal(new Set(pages).size, provider.maxPages);
     });
   }
 
-  test(`${adapter.name}: no answer makes it throw, and no error becomes a success`, () => {
+  test(`${adapter.name}: no response makes it throw or turns an error into a success`, () => {
     fc.assert(
       fc.property(replies(adapter.name), (reply) => assertWellFormed(provider, reply)),
       { numRuns: 300 },
     );
   });
 
-  test(`${adapter.name}: a failure does not repeat the operator's key, even if the upstream does`, () => {
+  test(`${adapter.name}: a failure never contains the API key, even if the upstream's response does`, () => {
     for (const { reply } of readFixtures(adapter.name)) {
       if (reply.status < 400) continue;
       const body = reply.body.startsWith("{")
@@ -102,33 +101,33 @@ for (const adapter of adapters) {
   });
 }
 
-test("without a key, nothing is said about one", () => {
+test("sends no authorization header without a key", () => {
   for (const adapter of adapters.filter(({ key }) => key === "optional")) {
     const { headers } = switchOn(adapter, { key: "" }).request({ query: "cats", n: 10 }, 1);
     assert.deepEqual(Object.keys(headers), ["content-type"]);
   }
 });
 
-function assertReadAs(name: string, provider: Provider, reply: UpstreamReply): void {
+function assertParsedAs(name: string, provider: Provider, reply: UpstreamReply): void {
   const parsed = readReply(provider, reply, 0);
-  const failure = failures.find(([beginning]) => name.startsWith(beginning));
+  const failure = failures.find(([prefix]) => name.startsWith(prefix));
 
   if (failure) {
     assert.equal(parsed.ok ? "a success" : parsed.reason, failure[1], name);
   } else if (name.startsWith("ok")) {
     assert.ok(parsed.ok && parsed.hits.length > 0, `${name}: no hits`);
-    const places = parsed.hits.map(({ url }) => reply.body.indexOf(JSON.stringify(url)));
+    const offsets = parsed.hits.map(({ url }) => reply.body.indexOf(JSON.stringify(url)));
     assert.ok(
-      places.every((place, index) => place > (places[index - 1] ?? -1)),
+      offsets.every((offset, index) => offset > (offsets[index - 1] ?? -1)),
       "not in the vendor's order",
     );
     assert.ok(parsed.hits.some(({ title }) => title !== "") && parsed.hits.some(({ snippet }) => snippet !== ""));
-    if (provider.mostPages === 1) assert.equal(parsed.more, false);
+    if (provider.maxPages === 1) assert.equal(parsed.more, false);
   } else if (name.startsWith("empty")) {
     assert.deepEqual(parsed, { ok: true, hits: [], more: false }, name);
   } else {
-    assert.ok(name.startsWith("malformed"), `nobody knows what ${name} is to be read as`);
-    if (parsed.ok) assert.notDeepEqual(parsed.hits, [], "the caller would pay for nothing");
+    assert.ok(name.startsWith("malformed"), `no expectation for fixtures named ${name}`);
+    if (parsed.ok) assert.notDeepEqual(parsed.hits, [], "the caller would pay for an empty result");
     assertWellFormed(provider, reply);
   }
 }
@@ -138,7 +137,7 @@ function assertSafe(call: UpstreamCall, query: string, headersWithKey: number): 
   assert.equal(host, new URL(testUrl).host);
   assert.ok(pathname.startsWith(`${new URL(testUrl).pathname}/`));
   assert.equal(username + password + hash, "");
-  assert.ok(!call.url.includes(testKey) && !call.body?.includes(testKey), "the key is not in a header");
+  assert.ok(!call.url.includes(testKey) && !call.body?.includes(testKey), "the key is outside the headers");
   assert.equal(call.method === "GET" && call.body !== undefined, false);
 
   const headers = Object.entries(call.headers);
@@ -150,7 +149,7 @@ function assertSafe(call: UpstreamCall, query: string, headersWithKey: number): 
   }
 }
 
-/** Everything a call says: the parameters of its URL, of its form, or every text and number of its JSON. */
+/** All values of a call: URL parameters, form fields, and strings and numbers of a JSON body. */
 function valuesOf({ url, headers, body = "" }: UpstreamCall): string[] {
   const inUrl = [...new URL(url).searchParams.values()];
   if (headers["content-type"] !== "application/json") return [...inUrl, ...new URLSearchParams(body).values()];
@@ -169,7 +168,7 @@ function searchesFor(provider: Provider): UpstreamSearch[] {
   );
 }
 
-function queriesFor({ longestQuery: { characters, words = characters } }: Provider): string[] {
+function queriesFor({ queryLimit: { characters, words = characters } }: Provider): string[] {
   const letters = ["漢", "\u{1F50E}", "é", "a"];
   const many = Math.min(words, Math.floor((characters + 1) / 2));
   return [
@@ -198,12 +197,12 @@ function assertWellFormed(provider: Provider, reply: UpstreamReply): void {
   }
 }
 
-/** Anything at all, and what the vendor sends with a few of its values replaced. */
+/** Arbitrary replies, and the vendor's fixtures with a few values replaced. */
 function replies(provider: string): fc.Arbitrary<UpstreamReply> {
   const fixtures = readFixtures(provider).map(({ reply }) => reply);
   const mutated = fc
     .tuple(fc.constantFrom(...fixtures), fc.array(fc.tuple(fc.nat(), fc.jsonValue()), { minLength: 1, maxLength: 4 }))
-    .map(([{ body }, changes]) => changes.reduce((text, [place, value]) => mutate(text, place, value), body));
+    .map(([{ body }, changes]) => changes.reduce((text, [target, value]) => mutate(text, target, value), body));
   return fc.record({
     status: fc.oneof(fc.constantFrom(...fixtures.map(({ status }) => status)), fc.integer({ min: 200, max: 599 })),
     headers: fc.record({
@@ -214,14 +213,14 @@ function replies(provider: string): fc.Arbitrary<UpstreamReply> {
   });
 }
 
-function mutate(text: string, place: number, replacement: unknown): string {
-  if (!/^[[{]/.test(text)) return text.slice(0, place % (text.length + 1));
+function mutate(text: string, target: number, replacement: unknown): string {
+  if (!/^[[{]/.test(text)) return text.slice(0, target % (text.length + 1));
   let count = 0;
   JSON.parse(text, () => (count += 1));
   let index = -1;
   const mutated: unknown = JSON.parse(text, (_key, value: unknown) => {
     index += 1;
-    return index === place % count ? replacement : value;
+    return index === target % count ? replacement : value;
   });
   return JSON.stringify(mutated);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFixture, switchOn } from "../../test/provider-fixtures.ts";
+import { readFixture, switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
 import { exa } from "./exa.ts";
 import type { Category } from "./provider.ts";
 
@@ -10,7 +10,7 @@ function sent(category?: Category): unknown {
   return JSON.parse(provider.request({ query: "cats", n: 12, category }, 1).body ?? "");
 }
 
-test("text is asked for, and research prefers publications", () => {
+test("requests highlights, and publications for research", () => {
   const search = { query: "cats", numResults: 12, contents: { highlights: true } };
   assert.deepEqual(sent("research"), { ...search, category: "publication" });
   for (const category of [undefined, "programming", "gov", "business"] as const) {
@@ -18,7 +18,7 @@ test("text is asked for, and research prefers publications", () => {
   }
 });
 
-test("the best passage is the snippet, and a page without a title keeps its place", () => {
+test("uses the best highlight as the snippet and keeps pages without a title", () => {
   const parsed = provider.response(readFixture("exa", "ok"));
   assert.ok(parsed.ok);
   assert.deepEqual(parsed.hits[1], {
@@ -28,7 +28,7 @@ test("the best passage is the snippet, and a page without a title keeps its plac
   });
 });
 
-test("results above ten are paid for one by one", () => {
+test("each result above ten adds to the cost", () => {
   assert.deepEqual(
     [1, 10, 11, 20].map((n) => provider.costMicros(n)),
     [7_000n, 7_000n, 8_000n, 17_000n],

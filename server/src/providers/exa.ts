@@ -5,18 +5,18 @@ import { readHits } from "./read-hits.ts";
 import { readPath } from "./read-path.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
 
-/** Exa, which searches by meaning. Its terms restrict storing and reselling what it finds. */
+/** Exa, a semantic search engine. Its terms restrict storing and reselling results. */
 export const exa: Adapter = {
   name: "exa",
-  usualUrl: "https://api.exa.ai",
+  defaultUrl: "https://api.exa.ai",
   key: "required",
   create: ({ url, key }) => ({
     name: "exa",
     documentation: "https://exa.ai/docs/reference/search",
-    longestQuery: { characters: 2048 },
+    queryLimit: { characters: 2048 },
     resultsPerPage: 20,
-    mostPages: 1,
-    // Ten results are in the price of a search, each one above is extra.
+    maxPages: 1,
+    // The price includes ten results; each further result costs extra.
     costMicros: (n) => 7_000n + 1_000n * BigInt(Math.max(0, n - 10)),
     request: (search) => request(`${url}/search`, key, search),
     response,
@@ -30,9 +30,9 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
     {
       query,
       numResults: n,
-      // Without it, results have no text at all.
+      // Without this, results have no text.
       contents: { highlights: true },
-      // The older values `research paper` and `github` are refused.
+      // The older values `research paper` and `github` are rejected.
       ...(category === "research" && { category: "publication" }),
     },
   );
@@ -41,7 +41,7 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
 function response(reply: UpstreamReply): ParsedReply {
   if (reply.status >= 400) return { ok: false, reason: readReason(reply) };
 
-  // The page calls `results` required, so an answer without the list is none.
+  // The documentation marks `results` as required, so a response without it is invalid.
   const results = parseJsonObject(reply.body)?.results;
   const items = Array.isArray(results) ? results.map(withSnippet) : undefined;
   const hits = readHits(items, { title: "title", url: "url", snippet: "snippet" });
@@ -60,7 +60,7 @@ function readReason({ status, body }: UpstreamReply): FailureReason {
 // https://exa.ai/docs/reference/error-codes
 const reasons = new Map<string, FailureReason>([
   ["INVALID_API_KEY", "credential"],
-  ["INSUFFICIENT_SCOPE", "credential"], // a 403 about what this key may do
+  ["INSUFFICIENT_SCOPE", "credential"], // a 403 about the key's permissions
   ["NO_MORE_CREDITS", "account_empty"],
   ["API_KEY_BUDGET_EXCEEDED", "account_empty"],
   ["TEAM_BUDGET_EXCEEDED", "account_empty"],

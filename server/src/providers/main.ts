@@ -1,25 +1,24 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { UsageError } from "../admin/command.ts";
+import { parseOptions, print, printError, UsageError } from "../admin/command.ts";
 import { formatTable } from "../admin/format-table.ts";
-import { ConfigFaults, readConfig, upstreamVariables } from "../config.ts";
+import { ConfigFaults, readConfig, upstreamVariables } from "../config/config.ts";
 import { formatUsd } from "../lib/money.ts";
 import { createCaller } from "./call-provider.ts";
-import { hideKeyOf, makeFixture, nameFixture } from "./make-fixture.ts";
+import { createRedactor, makeFixture, nameFixture } from "./make-fixture.ts";
 import type { Adapter, Provider, UpstreamAnswer, UpstreamReply } from "./provider.ts";
 import { adapters } from "./providers.ts";
 
 // npm run providers -- list | probe NAME [--query Q] [--save [--into FOLDER]]
-// Exit 0: done. 1: the provider did not answer, or is not switched on. 2: it was written wrongly.
+// Exit codes: 0 success, 1 the provider failed or is not configured, 2 usage error.
 
-const usage = `npm run providers -- <command>
+const usage = `Usage: npm run providers -- <command>
 
   list
-      What each provider can do, what it costs, and which of them are switched on.
+      List all providers with their limits, costs and whether they are configured.
   probe NAME [--query "WORDS"] [--save [--into FOLDER]]
-      Ask it one live search, which it may bill. --save keeps the answer as a fixture, without key and cookies.`;
+      Run one live search, which the provider may bill. --save writes the response as a fixture, without key and cookies.`;
 
 const options = {
   query: { type: "string", default: "postgresql advisory lock" },
@@ -28,42 +27,31 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-type Options = ReturnType<typeof readArguments>["values"];
-
 process.exitCode = await run(process.argv.slice(2));
 
-async function run(words: string[]): Promise<number> {
+async function run(args: string[]): Promise<number> {
   try {
-    const { values, positionals } = readArguments(words);
+    const { values, positionals } = parseOptions({ args, options, allowPositionals: true });
     const [command, name, ...rest] = positionals;
     if (values.help || command === undefined) return print(usage);
     if (command === "list" && name === undefined) return list();
     if (command === "probe" && name !== undefined && rest.length === 0) return await probe(name, values);
-    throw new UsageError("That is not a command.");
+    throw new UsageError("Unknown command.");
   } catch (error) {
-    if (error instanceof ConfigFaults) return complain(error.message, 1);
-    if (error instanceof UsageError) return complain(`${error.message}\n\n${usage}`, 2);
+    if (error instanceof ConfigFaults) return printError(error.message, 1);
+    if (error instanceof UsageError) return printError(`${error.message}\n\n${usage}`, 2);
     throw error;
   }
 }
 
-function readArguments(args: string[]) {
-  try {
-    return parseArgs({ args, options, allowPositionals: true, strict: true });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(error.message.split(". ")[0] ?? error.message);
-  }
-}
-
 function list(): number {
-  const switchedOn = new Set(readConfig(["upstreams"]).upstreams.map(({ name }) => name));
+  const configured = new Set(readConfig(["upstreams"]).upstreams.map(({ name }) => name));
   const rows = adapters.map((adapter) => {
     const provider = describe(adapter);
-    const { characters, words } = provider.longestQuery;
+    const { characters, words } = provider.queryLimit;
     return [
       adapter.name,
-      switchedOn.has(adapter.name) ? "on" : "off",
+      configured.has(adapter.name) ? "yes" : "no",
       upstreamVariables(adapter)[0] ?? "",
       `${characters} characters${words === undefined ? "" : `, ${words} words`}`,
       String(provider.resultsPerPage),
@@ -74,29 +62,32 @@ function list(): number {
   });
   const heading = [
     "provider",
-    "",
-    "switched on by",
-    "longest query",
+    "configured",
+    "setting",
+    "max query",
     "per call",
-    "10 cost",
-    "20 cost",
+    "cost of 10",
+    "cost of 20",
     "documentation",
   ];
   return print(formatTable(rows, heading));
 }
 
-/** Its capabilities are the same wherever it is reached. */
+/** Capabilities do not depend on the settings. */
 function describe(adapter: Adapter): Provider {
-  const fields = adapter.usualFields ?? { title: "title", url: "url", snippet: "snippet" };
+  const fields = adapter.defaultFields ?? { title: "title", url: "url", snippet: "snippet" };
   return adapter.create({ url: "https://upstream.invalid", key: "", fields });
 }
 
-async function probe(name: string, { query, save, into }: Options): Promise<number> {
+async function probe(
+  name: string,
+  { query, save, into }: { query: string; save: boolean; into?: string },
+): Promise<number> {
   const adapter = adapters.find((each) => each.name === name);
   if (!adapter)
-    return complain(`There is no provider "${name}". There are: ${adapters.map((a) => a.name).join(", ")}.`, 2);
+    return printError(`Unknown provider "${name}". Providers: ${adapters.map((each) => each.name).join(", ")}.`, 2);
   const provider = readConfig(["upstreams"]).upstreams.find((each) => each.name === name);
-  if (!provider) return complain(`${name} is not switched on. Set ${upstreamVariables(adapter)[0]}.`, 1);
+  if (!provider) return printError(`${name} is not configured. Set ${upstreamVariables(adapter)[0]}.`, 1);
 
   const search = { query, n: 10 };
   const replies: UpstreamReply[] = [];
@@ -106,7 +97,7 @@ async function probe(name: string, { query, save, into }: Options): Promise<numb
   await caller.close();
 
   const call = provider.request(search, 1);
-  print(tell(answer, replies, hideKeyOf(call)));
+  print(describeAnswer(answer, replies, createRedactor(call)));
   const [first] = replies;
   if (save && first) {
     const folder = into ?? fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
@@ -115,7 +106,11 @@ async function probe(name: string, { query, save, into }: Options): Promise<numb
   return answer.ok ? 0 : 1;
 }
 
-function tell(answer: UpstreamAnswer, replies: readonly UpstreamReply[], hide: (text: string) => string): string {
+function describeAnswer(
+  answer: UpstreamAnswer,
+  replies: readonly UpstreamReply[],
+  redactKey: (text: string) => string,
+): string {
   const statuses = replies.map(({ status }) => status).join(", ") || "none";
   const head = `${answer.provider}: ${answer.tookMs} ms, status ${statuses}`;
   if (answer.ok) {
@@ -124,14 +119,14 @@ function tell(answer: UpstreamAnswer, replies: readonly UpstreamReply[], hide: (
       `   ${url}`,
       `   ${snippet}`,
     ]);
-    return [`${head}, ${answer.hits.length} hits`, ...hits.flat().map(hide)].map(readable).join("\n");
+    return [`${head}, ${answer.hits.length} hits`, ...hits.flat().map(redactKey)].map(readable).join("\n");
   }
-  const wait = answer.retryAfterSeconds === undefined ? "" : `, wait ${answer.retryAfterSeconds} s`;
-  const said = hide(replies[0]?.body ?? "").slice(0, 1_000);
-  return [`${head}, failed: ${answer.reason}${wait}`, readable(said)].join("\n").trimEnd();
+  const wait = answer.retryAfterSeconds === undefined ? "" : `, retry after ${answer.retryAfterSeconds} s`;
+  const body = redactKey(replies[0]?.body ?? "").slice(0, 1_000);
+  return [`${head}, failed: ${answer.reason}${wait}`, readable(body)].join("\n").trimEnd();
 }
 
-/** An upstream's text must not move the cursor of the operator's terminal. */
+/** Removes control characters, which could manipulate the operator's terminal. */
 function readable(text: string): string {
   return text.replaceAll(/\p{C}+/gu, " ");
 }
@@ -142,15 +137,5 @@ function saveFixture(folder: string, answer: UpstreamAnswer, fixture: object): v
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${name}.json`);
   writeFileSync(path, `${JSON.stringify(fixture, null, 2)}\n`);
-  print(`Saved as ${path}. Before you commit it, read it, and the vendor's terms.`);
-}
-
-function print(text: string): number {
-  process.stdout.write(`${text}\n`);
-  return 0;
-}
-
-function complain(text: string, exitCode: number): number {
-  process.stderr.write(`${text}\n`);
-  return exitCode;
+  print(`Saved ${path}. Review it and the vendor's terms before you commit it.`);
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { switchOn, testKey } from "../../test/provider-fixtures.ts";
+import { switchOn, testKey } from "../../test/support/upstreams/provider-fixtures.ts";
 import { brave } from "./brave.ts";
-import { hideKeyOf, makeFixture } from "./make-fixture.ts";
+import { createRedactor, makeFixture } from "./make-fixture.ts";
 import { opensearch } from "./opensearch.ts";
 
 const search = { query: "cats", n: 10 };
@@ -10,7 +10,7 @@ const provider = switchOn(brave);
 const call = provider.request(search, 1);
 const recordedAt = new Date("2026-11-15T03:00:00Z");
 
-test("a fixture keeps what an adapter reads and nothing of the operator's", () => {
+test("a fixture keeps what adapters read and nothing that identifies the operator", () => {
   const headers = {
     "content-type": "application/json",
     "x-ratelimit-reset": "1, 2",
@@ -34,22 +34,22 @@ test("a fixture keeps what an adapter reads and nothing of the operator's", () =
   });
 });
 
-test("an answer that is no JSON is kept as text", () => {
+test("keeps a body that is not JSON as text", () => {
   const reply = { status: 503, headers: {}, body: `<h1>${testKey}</h1>` };
   assert.equal(makeFixture({ provider, call, recordedAt }, reply).body, "<h1>[removed]</h1>");
 });
 
-test("the key is struck out whole, shortened, twice and next to other text", () => {
-  const hide = hideKeyOf(call);
-  assert.equal(hide(`"${testKey}","${testKey}"`), '"[removed]","[removed]"');
-  assert.equal(hide(`${testKey.slice(0, 9)}...${testKey.slice(-8)}`), "[removed]...[removed]");
-  assert.equal(hide(`${testKey}${testKey}`), "[removed]");
-  assert.equal(hide("key-to a text"), "key-to a text");
+test("redacts the key whole, shortened, repeated and next to other text", () => {
+  const redactKey = createRedactor(call);
+  assert.equal(redactKey(`"${testKey}","${testKey}"`), '"[removed]","[removed]"');
+  assert.equal(redactKey(`${testKey.slice(0, 9)}...${testKey.slice(-8)}`), "[removed]...[removed]");
+  assert.equal(redactKey(`${testKey}${testKey}`), "[removed]");
+  assert.equal(redactKey("key-to a text"), "key-to a text");
 });
 
-test("a password is struck out in clear and in base64", () => {
+test("redacts a password in plain text and in base64", () => {
   const secret = switchOn(opensearch, { key: "reader:hunter2!" }).request(search, 1);
-  const hide = hideKeyOf(secret);
-  assert.equal(hide("reader hunter2! tried"), "reader [removed] tried");
-  assert.ok(!hide(JSON.stringify(secret.headers)).includes("cmVhZGVy"));
+  const redactKey = createRedactor(secret);
+  assert.equal(redactKey("reader hunter2! tried"), "reader [removed] tried");
+  assert.ok(!redactKey(JSON.stringify(secret.headers)).includes("cmVhZGVy"));
 });

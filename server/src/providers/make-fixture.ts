@@ -8,23 +8,23 @@ export interface RecordedFixture {
   body: unknown;
 }
 
-/** A live reply as a fixture, without what belongs to the operator: the key, cookies, the ids of a request. */
+/** Converts a live reply to a fixture without the operator's key, cookies and request ids. */
 export function makeFixture(
   { provider, call, recordedAt }: { provider: Provider; call: UpstreamCall; recordedAt: Date },
   { status, headers, body }: UpstreamReply,
 ): RecordedFixture {
-  const hide = hideKeyOf(call);
-  const kept = Object.entries(headers).filter(([name]) => telling.test(name));
+  const redactKey = createRedactor(call);
+  const kept = Object.entries(headers).filter(([name]) => keptHeaders.test(name));
   return {
     recorded_from: provider.documentation,
     recorded_at: recordedAt.toISOString().slice(0, 10),
     status,
-    headers: Object.fromEntries(kept.map(([name, value]) => [name, hide(value)])),
-    body: cleanBody(hide(body)),
+    headers: Object.fromEntries(kept.map(([name, value]) => [name, redactKey(value)])),
+    body: cleanBody(redactKey(body)),
   };
 }
 
-/** The name by which the contract suite knows what a reply must be read as. */
+/** The fixture name, from which contract.test.ts derives the expected result. */
 export function nameFixture(answer: UpstreamAnswer): string | undefined {
   if (answer.ok) return answer.hits.length > 0 ? "ok-recorded" : "empty-recorded";
   switch (answer.reason) {
@@ -41,17 +41,17 @@ export function nameFixture(answer: UpstreamAnswer): string | undefined {
     case "timeout":
     case "unreachable":
     case "aborted":
-      return undefined; // no complete reply came
+      return undefined; // no complete reply
   }
 }
 
 /**
- * Strikes out the key wherever a text holds it, or eight letters of it in a row: vendors repeat keys shortened. The key
- * is what the call carries in its headers; nobody else has it.
+ * Returns a function that redacts the key, and any eight consecutive characters of it, because vendors repeat keys in
+ * shortened form. The key is taken from the headers of the call.
  */
-export function hideKeyOf(call: UpstreamCall): (text: string) => string {
+export function createRedactor(call: UpstreamCall): (text: string) => string {
   const secrets = Object.entries(call.headers).flatMap(secretsOf);
-  return (text) => secrets.reduce(strikeOut, text);
+  return (text) => secrets.reduce(redact, text);
 }
 
 function secretsOf([name, value]: [string, string]): string[] {
@@ -61,7 +61,7 @@ function secretsOf([name, value]: [string, string]): string[] {
   return [secret, Buffer.from(secret, "base64").toString().replace(/^.*?:/, "")];
 }
 
-function strikeOut(text: string, secret: string): string {
+function redact(text: string, secret: string): string {
   const length = Math.min(8, secret.length);
   if (length === 0) return text;
   const parts = new Set(Array.from({ length: secret.length - length + 1 }, (_, at) => secret.slice(at, at + length)));
@@ -70,15 +70,15 @@ function strikeOut(text: string, secret: string): string {
   let copiedTo = 0;
   for (let at = 0; at <= text.length - length; at += 1) {
     if (!parts.has(text.slice(at, at + length))) continue;
-    // Parts that overlap are one piece of the key.
+    // Merge overlapping matches.
     if (at > copiedTo || result === "") result += `${text.slice(copiedTo, at)}[removed]`;
     copiedTo = at + length;
   }
   return result + text.slice(copiedTo);
 }
 
-/** What a reader of answers looks at. All other headers tell of the vendor's machines, or of us. */
-const telling = /^(?:content-type|content-encoding|retry-after|www-authenticate|x-ratelimit-[a-z]+)$/;
+/** Headers that adapters read. Others describe the vendor's infrastructure or identify us. */
+const keptHeaders = /^(?:content-type|content-encoding|retry-after|www-authenticate|x-ratelimit-[a-z]+)$/;
 
 function cleanBody(body: string): unknown {
   try {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { switchOn } from "../../test/provider-fixtures.ts";
+import { switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
 import { opensearch } from "./opensearch.ts";
 
-test("the operator's fields are searched, and the text itself stays in the index", () => {
+test("searches the configured fields and does not fetch the full text", () => {
   const fields = { title: "heading", url: "link", snippet: "page.text" };
   const call = switchOn(opensearch, { fields }).request({ query: "title:cats AND *", n: 15 }, 1);
   assert.equal(call.url, "https://upstream.example:8443/prefix/_search");
@@ -20,14 +20,14 @@ test("the operator's fields are searched, and the text itself stays in the index
   });
 });
 
-test("a key with a colon is a user and a password, any other is an API key", () => {
+test("a key with a colon is user and password, any other is an API key", () => {
   const authorization = (key: string) =>
     switchOn(opensearch, { key }).request({ query: "cats", n: 10 }, 1).headers["authorization"];
   assert.equal(authorization("reader:pass:word"), `Basic ${Buffer.from("reader:pass:word").toString("base64")}`);
   assert.equal(authorization("aWQ6a2V5"), "ApiKey aWQ6a2V5");
 });
 
-test("a dotted name is found as a field and as an object", () => {
+test("reads a dotted name as a flat field or a nested object", () => {
   const fields = { title: "page.title", url: "page.url", snippet: "page.text" };
   const hits = [
     { _source: { page: { title: "Nested", url: "https://example.org/1" } }, highlight: { "page.text": ["One."] } },

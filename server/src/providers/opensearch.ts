@@ -14,19 +14,19 @@ import { readHits } from "./read-hits.ts";
 import { readPath } from "./read-path.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
 
-/** An index of the operator's own, in OpenSearch or Elasticsearch. Its URL ends with the name of the index. */
+/** The operator's own index in OpenSearch or Elasticsearch. The URL ends with the name of the index. */
 export const opensearch: Adapter = {
   name: "opensearch",
   key: "optional",
-  usualFields: { title: "title", url: "url", snippet: "body" },
+  defaultFields: { title: "title", url: "url", snippet: "body" },
   create: ({ url, key, fields }) => ({
     name: "opensearch",
     documentation: "https://docs.opensearch.org/latest/api-reference/search-apis/search/",
-    // A query may have 1,024 clauses, and every word is one for each of two fields.
+    // A query can have 1,024 clauses, and each word needs one per field.
     // https://docs.opensearch.org/latest/install-and-configure/configuring-opensearch/search-settings/
-    longestQuery: { characters: 2048, words: 500 },
+    queryLimit: { characters: 2048, words: 500 },
     resultsPerPage: 20,
-    mostPages: 1,
+    maxPages: 1,
     costMicros: () => 0n,
     request: (search) => request(`${url}/_search`, key, fields, search),
     response: (reply) => response(reply, fields),
@@ -37,9 +37,9 @@ function request(endpoint: string, key: string, fields: FieldNames, { query, n }
   return postJson(endpoint, authorization(key), {
     size: n,
     track_total_hits: false,
-    // Not the text itself, which may be a book: the highlight brings as much of it as we show.
+    // Not the text, which may be very long: the highlight contains as much of it as we need.
     _source: [fields.title, fields.url],
-    // Unlike query_string, it knows no operators: nothing in a query is a command.
+    // Unlike query_string, multi_match has no operators, so a query cannot contain commands.
     query: { multi_match: { query, fields: [`${fields.title}^2`, fields.snippet] } },
     highlight: {
       pre_tags: [""],
@@ -49,7 +49,7 @@ function request(endpoint: string, key: string, fields: FieldNames, { query, n }
   });
 }
 
-/** A user and a password, or an API key as Elasticsearch hands it out, in base64. */
+/** `user:password`, or an Elasticsearch API key in base64. */
 function authorization(key: string): Record<string, string> {
   if (key === "") return {};
   return { authorization: key.includes(":") ? `Basic ${Buffer.from(key).toString("base64")}` : `ApiKey ${key}` };
@@ -64,7 +64,7 @@ function response(reply: UpstreamReply, fields: FieldNames): ParsedReply {
   const hits = readHits(items, { title: "title", url: "url", snippet: "snippet" });
   if (hits === undefined) return { ok: false, reason: "invalid_response" };
 
-  // What some shards found before time ran out is an answer. Nothing from shards that failed is not.
+  // Partial hits are a valid answer. No hits from failed or timed-out shards are not.
   const failedShards = readPath(answer, "_shards", "failed");
   const isPartial = answer?.timed_out === true || (typeof failedShards === "number" && failedShards > 0);
   return hits.length === 0 && isPartial ? { ok: false, reason: "invalid_response" } : { ok: true, hits, more: false };
@@ -78,12 +78,12 @@ function flatten(document: unknown, fields: FieldNames): object {
   };
 }
 
-/** `page.title` is either a field of that name or `title` inside `page`: the source is kept as it was indexed. */
+/** `page.title` is a field of that name or `title` inside `page`, depending on how the document was indexed. */
 function readField(document: unknown, name: string): unknown {
   return readPath(document, "_source", name) ?? readPath(document, "_source", ...name.split("."));
 }
 
 function readReason({ status, body }: UpstreamReply): FailureReason {
-  // A 403 that names the user of our key. Another 403, as of an index that is blocked, is no matter of the key.
+  // A 403 caused by the credential. Other 403s, such as a blocked index, are not.
   return readErrorTexts(body).includes("security_exception") ? "credential" : reasonForStatus(status);
 }

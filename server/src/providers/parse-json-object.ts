@@ -1,6 +1,6 @@
 type JsonObject = Record<string, unknown>;
 
-/** The text as a JSON object, or undefined: an upstream's proxy answers in HTML when it is unwell. */
+/** Undefined if the text is not a JSON object, such as an HTML error page of a proxy. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { switchOn } from "../../test/provider-fixtures.ts";
+import { switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
 import { perplexity } from "./perplexity.ts";
 import type { Category } from "./provider.ts";
 
@@ -8,7 +8,7 @@ function sent(category?: Category): unknown {
   return JSON.parse(switchOn(perplexity).request({ query: "cats", n: 20, category }, 1).body ?? "");
 }
 
-test("snippets are kept short, and research asks academic sources", () => {
+test("requests short snippets, and academic sources for research", () => {
   const search = { query: "cats", max_results: 20, max_tokens_per_page: 256 };
   assert.deepEqual(sent("research"), { ...search, search_mode: "academic" });
   for (const category of [undefined, "programming", "gov", "business"] as const) {

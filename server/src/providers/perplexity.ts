@@ -5,17 +5,17 @@ import { readErrorTexts } from "./read-error-texts.ts";
 import { readHits } from "./read-hits.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
 
-/** Perplexity's Search API: results only, no model writes an answer. */
+/** Perplexity's Search API, which returns results without a generated answer. */
 export const perplexity: Adapter = {
   name: "perplexity",
-  usualUrl: "https://api.perplexity.ai",
+  defaultUrl: "https://api.perplexity.ai",
   key: "required",
   create: ({ url, key }) => ({
     name: "perplexity",
     documentation: "https://docs.perplexity.ai/api-reference/search-post",
-    longestQuery: { characters: 2048 },
+    queryLimit: { characters: 2048 },
     resultsPerPage: 20,
-    mostPages: 1,
+    maxPages: 1,
     costMicros: () => 5_000n,
     request: (search) => request(`${url}/search`, key, search),
     response,
@@ -29,7 +29,7 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
     {
       query,
       max_results: n,
-      // A snippet is a page's text up to this length. The usual thousands of tokens would be thrown away.
+      // A snippet is the page's text up to this length. We would discard most of the default, thousands of tokens.
       max_tokens_per_page: 256,
       ...(category === "research" && { search_mode: "academic" }),
     },
@@ -39,13 +39,13 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
 function response(reply: UpstreamReply): ParsedReply {
   if (reply.status >= 400) return readFailure(reply);
 
-  // The page calls `results` required, so an answer without the list is none.
+  // The documentation marks `results` as required, so a response without it is invalid.
   const hits = readHits(parseJsonObject(reply.body)?.results, { title: "title", url: "url", snippet: "snippet" });
   return hits === undefined ? { ok: false, reason: "invalid_response" } : { ok: true, hits, more: false };
 }
 
 function readFailure({ status, body }: UpstreamReply): ParsedReply {
-  // Whatever the status: an account without credits may answer 401 as a wrong key does.
+  // For any status: an account without credits may return 401, like a wrong key.
   if (readErrorTexts(body).includes("insufficient_quota")) return { ok: false, reason: "account_empty" };
   return { ok: false, reason: reasonForStatus(status) };
 }

@@ -1,19 +1,19 @@
-// The contract between us and a search provider. It knows no implementer.
+// The interface of a search provider.
 //
-// An adapter is two pure functions, `request` and `response`, and its capabilities as data. It opens no connection,
-// reads no clock and keeps no state: `call-provider.ts` does the talking, so that deadlines, size limits and the rule
-// "a credential never leaves for another host" are kept in one place for every upstream.
+// An adapter is two pure functions, `request` and `response`, and its capabilities as data. It opens no connection, reads
+// no clock and keeps no state. `call-provider.ts` makes the calls, so that deadlines, size limits and the rule that
+// credentials are sent only to the configured host are enforced in one place.
 
 export type Category = "programming" | "research" | "gov" | "business";
 
-/** A search that has passed validation; nobody below checks it again. */
+/** A validated search. */
 export interface UpstreamSearch {
   query: string;
   n: number;
   category?: Category | undefined;
 }
 
-/** One result as the upstream wrote it, before any hygiene: only the types are certain. */
+/** One result from the upstream, before any cleaning: only the types are checked. */
 export interface Hit {
   title: string;
   url: string;
@@ -27,7 +27,7 @@ export interface UpstreamCall {
   body?: string | undefined;
 }
 
-/** A complete answer. Header names are lower case. */
+/** A complete response. Header names are lower case. */
 export interface UpstreamReply {
   status: number;
   headers: Record<string, string>;
@@ -35,63 +35,63 @@ export interface UpstreamReply {
 }
 
 export type FailureReason =
-  | "status" // it answered with a 4xx or 5xx that is about nothing of ours
-  | "credential" // it refuses the operator's credential
-  | "account_empty" // the operator's account with it has run dry
-  | "throttled" // it asks us to slow down
-  | "timeout" // a deadline of ours passed
+  | "status" // any other 4xx or 5xx
+  | "credential" // the operator's credential was rejected
+  | "account_empty" // the operator's account has no credit left
+  | "throttled" // rate limited
+  | "timeout" // our deadline passed
   | "unreachable" // refused, reset, DNS, TLS: no status was received
-  | "invalid_response" // it answered, but not with anything we can call a search result
-  | "aborted"; // whoever asked has gone
+  | "invalid_response" // a response that is not a search result
+  | "aborted"; // the caller disconnected
 
 export type ParsedReply =
   | { ok: true; hits: Hit[]; more: boolean }
   | { ok: false; reason: FailureReason; retryAfterSeconds?: number | undefined };
 
-/** How long a query may be, in code points and in words apart by white space. */
+/** Maximum length in code points, and in words separated by white space. */
 export interface QueryLimit {
   characters: number;
   words?: number;
 }
 
-/** A provider that an operator has switched on. */
+/** A configured provider. */
 export interface Provider {
   name: string;
-  /** The vendor's page that the adapter follows. */
+  /** The vendor's API documentation. */
   documentation: string;
-  longestQuery: QueryLimit;
-  /** How many results one request can bring. */
+  queryLimit: QueryLimit;
+  /** Maximum number of results per request. */
   resultsPerPage: number;
-  mostPages: number;
-  /** What a search for `n` results costs the operator, in micro-USD. */
+  maxPages: number;
+  /** Cost of a search for `n` results to the operator, in micro-USD. */
   costMicros: (n: number) => bigint;
-  /** Its empty answers have been seen to hide failures: another upstream is asked before "nothing" is believed. */
-  emptyNeedsProof?: boolean;
+  /** Its empty answers can hide failures, so another upstream is tried before an empty result is returned. */
+  emptyIsUnreliable?: boolean;
   /** `page` counts from 1. */
   request(search: UpstreamSearch, page: number): UpstreamCall;
-  /** Must not throw, whatever the body says. */
+  /** Must not throw for any body. */
   response(reply: UpstreamReply): ParsedReply;
 }
 
 /**
- * What the file of a provider exports: its name and what an operator must say to switch it on. The settings of `brave`
- * are PENNYBLACK_BRAVE_KEY and PENNYBLACK_BRAVE_URL.
+ * The export of a provider's file: its name and the settings that enable it. For `brave` these are PENNYBLACK_BRAVE_KEY
+ * and PENNYBLACK_BRAVE_URL.
  */
 export interface Adapter {
   name: string;
-  /** Where it is reached unless the operator says otherwise. One without a usual place is switched on by its URL. */
-  usualUrl?: string;
-  /** One that needs a key is switched on by it. */
+  /** A provider without a default URL is enabled by setting its URL. */
+  defaultUrl?: string;
+  /** A provider that requires a key is enabled by setting the key. */
   key: "required" | "optional" | "none";
-  /** What an index calls our three fields, for an upstream where that is the operator's choice. */
-  usualFields?: FieldNames;
+  /** Default names of the three result fields, for upstreams where they are configurable. */
+  defaultFields?: FieldNames;
   create(settings: AdapterSettings): Provider;
 }
 
 export interface AdapterSettings {
   /** Without a trailing slash. */
   url: string;
-  /** Empty only where `key` is not required. */
+  /** Empty only if `key` is not required. */
   key: string;
   fields: FieldNames;
 }
@@ -102,7 +102,7 @@ export interface FieldNames {
   snippet: string;
 }
 
-/** `hits` keeps the upstream's order and may hold more than `n`: ranking chooses. */
+/** `hits` are in the upstream's order and may be more than `n`; ranking selects. */
 export interface UpstreamSuccess {
   ok: true;
   provider: string;
@@ -114,22 +114,22 @@ export interface UpstreamFailure {
   ok: false;
   provider: string;
   reason: FailureReason;
-  /** Present whenever a final status was received, also when what followed it was useless. */
+  /** Present whenever a final status was received, even if the rest of the response was unusable. */
   upstreamStatus?: number | undefined;
-  /** As the upstream said it, not yet clamped. */
+  /** As sent by the upstream, not clamped. */
   retryAfterSeconds?: number | undefined;
   tookMs: number;
 }
 
 export type UpstreamAnswer = UpstreamSuccess | UpstreamFailure;
 
-export interface AskOptions {
-  /** Fires when the caller has gone. */
+export interface QueryOptions {
+  /** Aborted when the caller disconnects. */
   signal: AbortSignal;
-  /** How long the whole answer may take, all pages included, counted from now. */
+  /** Maximum duration of the whole call, all pages included. */
   deadlineMs: number;
-  /** Called before each upstream is asked; what it returns, with what came of it. */
+  /** Called before each upstream call. The returned function is called with its outcome. */
   startAttempt?: ((upstream: string) => (outcome: string, upstreamStatus?: number) => void) | undefined;
 }
 
-export type AskUpstream = (search: UpstreamSearch, options: AskOptions) => Promise<UpstreamAnswer>;
+export type QueryUpstream = (search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;

@@ -8,5 +8,5 @@ import { serper } from "./serper.ts";
 import { tavily } from "./tavily.ts";
 import { you } from "./you.ts";
 
-/** Every provider an operator can switch on. A new one is a file, a line here and its fixtures. */
+/** All available providers. To add one, write its file, add it here and add its fixtures. */
 export const adapters: readonly Adapter[] = [brave, exa, opensearch, perplexity, searxng, serper, tavily, you];

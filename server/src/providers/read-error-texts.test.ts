@@ -6,7 +6,7 @@ function read(body: unknown): string[] {
   return readErrorTexts(JSON.stringify(body));
 }
 
-test("a code is found at the top, within the error and in a list of errors", () => {
+test("finds a code at the top level, inside the error and in a list of errors", () => {
   for (const body of [
     { code: "EMPTY" },
     { error: "EMPTY" },
@@ -18,7 +18,7 @@ test("a code is found at the top, within the error and in a list of errors", () 
   }
 });
 
-test("what a caller may have written is not read", () => {
+test("ignores fields that can contain the caller's text", () => {
   assert.deepEqual(read({ query: "EMPTY", error: { input: "EMPTY", meta: { code: "EMPTY" } } }), []);
   assert.deepEqual(read([{ code: "EMPTY" }]), []);
   assert.deepEqual(readErrorTexts("<h1>EMPTY</h1>"), []);

@@ -1,9 +1,9 @@
 import { isJsonObject, parseJsonObject } from "./parse-json-object.ts";
 
 /**
- * The codes and messages of an error body, wherever the vendor puts them: at the top, inside `error` or `detail`, or in
- * the first item of a list of errors. Only fields that are the vendor's own words are read. A body may also repeat the
- * query, and no caller shall be able to make us believe that our account is empty.
+ * Reads the codes and messages of an error body: at the top level, inside `error` or `detail`, or in the first item of a
+ * list of errors. Only fields written by the vendor are read. A body may also repeat the query, and a caller must not be
+ * able to fake an error such as an empty account.
  */
 export function readErrorTexts(body: string): string[] {
   const error = parseJsonObject(body);

@@ -2,9 +2,9 @@ import { isJsonObject } from "./parse-json-object.ts";
 import type { FieldNames, Hit } from "./provider.ts";
 
 /**
- * Picks the hits out of an upstream's list, given what it calls our three fields. Lenient item by item: one without a
- * web address is left out, a missing text is empty. Strict as a whole: undefined if there is no list, or if not one item of a
- * list could be read, because the caller would pay for an empty page that is really a format we no longer understand.
+ * Reads the hits of an upstream's list, given its names for our three fields. Items without a web URL are skipped, and
+ * missing texts are empty. Returns undefined if there is no list or no item is usable, because an unknown format must not
+ * be charged as an empty result.
  */
 export function readHits(items: unknown, names: FieldNames): Hit[] | undefined {
   if (!Array.isArray(items)) return undefined;

@@ -1,6 +1,6 @@
 import { isJsonObject } from "./parse-json-object.ts";
 
-/** What lies at the end of a path through objects and lists, or undefined: an upstream promises no shape. */
+/** Reads a nested value. Undefined if any step is missing or has another type. */
 export function readPath(value: unknown, ...path: (string | number)[]): unknown {
   let current = value;
   for (const step of path) {

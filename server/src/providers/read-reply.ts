@@ -2,8 +2,8 @@ import type { ParsedReply, Provider, UpstreamReply } from "./provider.ts";
 import { readRetryAfter } from "./read-retry-after.ts";
 
 /**
- * Decides what a complete answer is worth. A search is billed on the strength of `ok: true`, so the rules that hold
- * for every upstream are applied here, and an adapter only ever sees a JSON 2xx, a 4xx or a 5xx.
+ * Validates a complete response. A search is charged if this returns `ok: true`, so rules common to all upstreams are
+ * applied here. An adapter only sees a JSON 2xx, a 4xx or a 5xx.
  */
 export function readReply(provider: Provider, reply: UpstreamReply, nowMs: number): ParsedReply {
   const { status, headers } = reply;
@@ -14,17 +14,17 @@ export function readReply(provider: Provider, reply: UpstreamReply, nowMs: numbe
 
   if (status >= 400 && status <= 599) {
     const parsed = provider.response(reply);
-    // Only a 2xx is billed: an adapter cannot turn an error into a success.
+    // Only a 2xx is charged, whatever the adapter returns.
     const reason = parsed.ok ? "status" : parsed.reason;
-    const askedByBody = parsed.ok ? undefined : parsed.retryAfterSeconds;
-    return { ok: false, reason, retryAfterSeconds: askedByBody ?? readRetryAfter(headers["retry-after"], nowMs) };
+    const fromBody = parsed.ok ? undefined : parsed.retryAfterSeconds;
+    return { ok: false, reason, retryAfterSeconds: fromBody ?? readRetryAfter(headers["retry-after"], nowMs) };
   }
 
-  // A redirect could carry our credential to another host, so it is never followed. The rest is not HTTP.
+  // Redirects are never followed, because they could send our credential to another host. Other statuses are invalid.
   return { ok: false, reason: "invalid_response" };
 }
 
-/** We ask for `identity`: a compressed answer would put a bomb behind the limit on its size. */
+/** We request `identity`: a compressed response could exceed the size limit when decompressed. */
 function isPlainJson(headers: Record<string, string>): boolean {
   const encoding = headers["content-encoding"] ?? "identity";
   const type = headers["content-type"] ?? "";

@@ -1,6 +1,6 @@
 import type { FailureReason } from "./provider.ts";
 
-/** What a bare 4xx or 5xx means. An adapter that can prove more from the body says so itself. */
+/** The default reason of a 4xx or 5xx. Adapters may derive a more specific one from the body. */
 export function reasonForStatus(status: number): FailureReason {
   switch (status) {
     case 401:

@@ -1,24 +1,15 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
-import { searxngAt } from "../../test/searxng-at.ts";
-import type { UpstreamReply } from "./provider.ts";
+import { readFixture } from "../../test/support/upstreams/provider-fixtures.ts";
+import { searxngAt } from "../../test/support/upstreams/searxng-at.ts";
 
 const provider = searxngAt("https://search.example.org/searx");
-
-function fixture(name: string): UpstreamReply {
-  const { status, headers, body } = JSON.parse(
-    readFileSync(new URL(`fixtures/searxng/${name}.json`, import.meta.url), "utf8"),
-  );
-  return { status, headers, body: typeof body === "string" ? body : JSON.stringify(body) };
-}
 
 function sentQuery(query: string): string | null {
   return new URL(provider.request({ query, n: 10 }, 1).url).searchParams.get("q");
 }
 
-test("asks the instance under its own path for one page of JSON", () => {
+test("requests one page of JSON under the instance's own path", () => {
   assert.deepEqual(provider.request({ query: "c++ & node.js", n: 10 }, 2), {
     method: "GET",
     url: "https://search.example.org/searx/search?format=json&q=c%2B%2B+%26+node.js&pageno=2&categories=general",
@@ -26,7 +17,7 @@ test("asks the instance under its own path for one page of JSON", () => {
   });
 });
 
-test("a category chooses engines and leaves the query alone", () => {
+test("a category selects engines and does not change the query", () => {
   const chosen = (["programming", "research", "gov", "business"] as const).map((category) => {
     const { searchParams } = new URL(provider.request({ query: "tax", n: 10, category }, 1).url);
     return [searchParams.get("categories"), searchParams.get("q")];
@@ -39,7 +30,7 @@ test("a category chooses engines and leaves the query alone", () => {
   ]);
 });
 
-test("no word of the query is a command, wherever it stands", () => {
+test("escapes commands anywhere in the query", () => {
   assert.equal(sentQuery("!!g cats"), "'!!g cats");
   assert.equal(sentQuery("!!"), "'!!");
   assert.equal(sentQuery(":de rust"), "':de rust");
@@ -49,13 +40,13 @@ test("no word of the query is a command, wherever it stands", () => {
   assert.equal(sentQuery('"never say !never"'), '"never say \'!never"');
 });
 
-test("a query without commands is sent as it is", () => {
+test("sends a query without commands unchanged", () => {
   for (const query of ["what? really!", "std::vector a!=b 3<5", "site:example.org 'quoted'"]) {
     assert.equal(sentQuery(query), query);
   }
 });
 
-test("a query too long for a request line is posted", () => {
+test("sends a query that is too long for a URL as POST", () => {
   const query = "\u{1F600}".repeat(2048);
   const call = provider.request({ query, n: 10, category: "research" }, 3);
   assert.equal(call.method, "POST");
@@ -69,8 +60,8 @@ test("a query too long for a request line is posted", () => {
   });
 });
 
-test("hits keep the instance's order, and silent engines beside hits are no failure", () => {
-  const parsed = provider.response(fixture("ok"));
+test("keeps the instance's order and ignores unresponsive engines if there are hits", () => {
+  const parsed = provider.response(readFixture("searxng", "ok"));
   assert.deepEqual(parsed, {
     ok: true,
     more: true,
@@ -89,16 +80,19 @@ test("hits keep the instance's order, and silent engines beside hits are no fail
   });
 });
 
-test("a search that found nothing is an answer", () => {
-  assert.deepEqual(provider.response(fixture("empty")), { ok: true, hits: [], more: false });
+test("an empty result is a success", () => {
+  assert.deepEqual(provider.response(readFixture("searxng", "empty")), { ok: true, hits: [], more: false });
 });
 
-test("an empty answer from failed engines is a failure, so nobody pays for it", () => {
-  assert.deepEqual(provider.response(fixture("engines-failed")), { ok: false, reason: "invalid_response" });
+test("an empty result from failed engines is a failure", () => {
+  assert.deepEqual(provider.response(readFixture("searxng", "engines-failed")), {
+    ok: false,
+    reason: "invalid_response",
+  });
 });
 
-test("items that cannot be read are skipped and missing texts are empty", () => {
-  assert.deepEqual(provider.response(fixture("malformed")), {
+test("skips unusable items and treats missing texts as empty", () => {
+  assert.deepEqual(provider.response(readFixture("searxng", "malformed")), {
     ok: true,
     more: true,
     hits: [
@@ -108,25 +102,12 @@ test("items that cannot be read are skipped and missing texts are empty", () => 
   });
 });
 
-test("a list of which no item can be read is a failure, not an empty answer", () => {
+test("a list without usable items is a failure, not an empty result", () => {
   const body = JSON.stringify({ results: [{ link: "https://example.org/", heading: "another format" }] });
   assert.deepEqual(provider.response({ status: 200, headers: {}, body }), { ok: false, reason: "invalid_response" });
 });
 
-test("its limiter throttles us, and JSON switched off is a plain 403", () => {
-  assert.deepEqual(provider.response(fixture("throttled")), { ok: false, reason: "throttled" });
-  assert.deepEqual(provider.response(fixture("json-off")), { ok: false, reason: "status" });
-});
-
-test("no body makes it throw", () => {
-  const body = fc.oneof(
-    fc.string(),
-    fc.json(),
-    fc.json().map((json) => `{"results": ${json}, "unresponsive_engines": ${json}}`),
-  );
-  fc.assert(
-    fc.property(body, fc.constantFrom(200, 400, 401, 403, 500), (text, status) => {
-      assert.equal(typeof provider.response({ status, headers: {}, body: text }).ok, "boolean");
-    }),
-  );
+test("reports the limiter as throttled and a disabled JSON format as a status", () => {
+  assert.deepEqual(provider.response(readFixture("searxng", "throttled")), { ok: false, reason: "throttled" });
+  assert.deepEqual(provider.response(readFixture("searxng", "json-off")), { ok: false, reason: "status" });
 });

@@ -5,18 +5,18 @@ import { readErrorTexts } from "./read-error-texts.ts";
 import { readHits } from "./read-hits.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
 
-/** Serper, which reads Google's result pages. */
+/** Serper, which returns Google's results. */
 export const serper: Adapter = {
   name: "serper",
-  usualUrl: "https://google.serper.dev",
+  defaultUrl: "https://google.serper.dev",
   key: "required",
   create: ({ url, key }) => ({
     name: "serper",
     documentation: "https://serper.dev/playground",
-    longestQuery: { characters: 2048 },
-    // Since September 2025 Google shows ten results to a page, whatever number is asked for.
+    queryLimit: { characters: 2048 },
+    // Since September 2025 Google returns ten results per page regardless of `num`.
     resultsPerPage: 10,
-    mostPages: 2,
+    maxPages: 2,
     costMicros: (n) => 1_000n * BigInt(Math.ceil(n / 10)),
     request: (search, page) => request(`${url}/search`, key, search, page),
     response,
@@ -30,13 +30,13 @@ function request(endpoint: string, key: string, { query, n }: UpstreamSearch, pa
 function response(reply: UpstreamReply): ParsedReply {
   if (reply.status >= 400) return readFailure(reply);
 
-  // A search that found nothing has an empty `organic`. Without the list it is not a page of results.
+  // `organic` is empty if nothing was found. A response without it is invalid.
   const hits = readHits(parseJsonObject(reply.body)?.organic, { title: "title", url: "link", snippet: "snippet" });
-  // A page of Google often has nine results and another page after it, so only an empty one is the last.
+  // Google's pages often have nine results and still a next page, so only an empty page is the last.
   return hits === undefined ? { ok: false, reason: "invalid_response" } : { ok: true, hits, more: hits.length > 0 };
 }
 
-/** It has no codes: `{"message": "Not enough credits", "statusCode": 400}`. So the message must begin with the words. */
+/** Serper has no error codes, as in `{"message": "Not enough credits", "statusCode": 400}`, so match the message's start. */
 function readFailure({ status, body }: UpstreamReply): ParsedReply {
   const texts = readErrorTexts(body);
   if (texts.some((text) => /^not enough credits\b/i.test(text))) return { ok: false, reason: "account_empty" };

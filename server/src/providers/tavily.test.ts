@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { switchOn } from "../../test/provider-fixtures.ts";
+import { switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
 import type { Category } from "./provider.ts";
 import { tavily } from "./tavily.ts";
 
@@ -8,7 +8,7 @@ function sent(category?: Category): unknown {
   return JSON.parse(switchOn(tavily).request({ query: "cats", n: 20, category }, 1).body ?? "");
 }
 
-test("a search stays a basic one, and business asks the sources of finance", () => {
+test("requests basic depth, and the finance topic for business", () => {
   const search = { query: "cats", max_results: 20, search_depth: "basic" };
   assert.deepEqual(sent("business"), { ...search, topic: "finance" });
   for (const category of [undefined, "programming", "research", "gov"] as const) {

@@ -7,15 +7,15 @@ import { reasonForStatus } from "./reason-for-status.ts";
 /** Tavily, a search engine for agents. */
 export const tavily: Adapter = {
   name: "tavily",
-  usualUrl: "https://api.tavily.com",
+  defaultUrl: "https://api.tavily.com",
   key: "required",
   create: ({ url, key }) => ({
     name: "tavily",
     documentation: "https://docs.tavily.com/documentation/api-reference/endpoint/search",
-    longestQuery: { characters: 400 },
+    queryLimit: { characters: 400 },
     resultsPerPage: 20,
-    mostPages: 1,
-    // One credit, pay as you go. A search in `advanced` depth would be two.
+    maxPages: 1,
+    // One credit at the pay-as-you-go price. `advanced` depth would cost two.
     costMicros: () => 8_000n,
     request: (search) => request(`${url}/search`, key, search),
     response,
@@ -38,13 +38,13 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
 function response(reply: UpstreamReply): ParsedReply {
   if (reply.status >= 400) return { ok: false, reason: readReason(reply.status) };
 
-  // The page calls `results` required, so an answer without the list is none.
+  // The documentation marks `results` as required, so a response without it is invalid.
   const hits = readHits(parseJsonObject(reply.body)?.results, { title: "title", url: "url", snippet: "content" });
   return hits === undefined ? { ok: false, reason: "invalid_response" } : { ok: true, hits, more: false };
 }
 
 function readReason(status: number) {
-  // Two statuses of its own, which nobody else can mean: the limit of the plan, and of pay-as-you-go.
+  // Tavily's own statuses for the limit of the plan and of pay-as-you-go.
   // https://docs.tavily.com/documentation/api-reference/endpoint/search
   return status === 432 || status === 433 ? "account_empty" : reasonForStatus(status);
 }

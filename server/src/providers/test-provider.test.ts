@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Category } from "./provider.ts";
-import { askTestUpstream, parseTestQuery } from "./test-provider.ts";
+import { parseTestQuery, queryTestUpstream } from "./test-provider.ts";
 
 const options = { signal: new AbortController().signal, deadlineMs: 5000 };
 
 async function hitsFor(query: string, n = 20, category?: Category) {
-  const answer = await askTestUpstream({ query, n, category }, options);
+  const answer = await queryTestUpstream({ query, n, category }, options);
   assert.ok(answer.ok);
   return answer.hits;
 }
 
-test("the same search has the same results, another search has others", async () => {
+test("results are deterministic and differ between searches", async () => {
   assert.deepEqual(await hitsFor("rust async"), await hitsFor("rust async"));
   assert.notDeepEqual(await hitsFor("rust async"), await hitsFor("rust sync"));
   assert.notDeepEqual(await hitsFor("rust async"), await hitsFor("rust async", 20, "programming"));
   assert.deepEqual(await hitsFor("rust async", 5), (await hitsFor("rust async", 20)).slice(0, 5));
 });
 
-test("results are as many as asked for, all different, all about the query and its category", async () => {
+test("returns n different results that mention the query and its category", async () => {
   for (const n of [1, 10, 20]) {
     const hits = await hitsFor("zażółć gęślą", n, "gov");
     assert.equal(new Set(hits.map(({ url }) => url)).size, n);
@@ -26,19 +26,19 @@ test("results are as many as asked for, all different, all about the query and i
   }
 });
 
-test("no result leads to a site that somebody could own", async () => {
+test("all results use reserved domains", async () => {
   for (const { url } of await hitsFor("anything at all")) {
     assert.match(new URL(url).hostname, /(^|\.)example(\.com|\.net|\.org)?$/);
   }
 });
 
-test("a wish is one word that begins with test:, anything else is a search", () => {
+test("only a single word that starts with test: is a test query", () => {
   for (const query of ["rust", "test", "test:", "test: a title", "test:empty set", "a test:empty", "TEST:empty"]) {
     assert.deepEqual(parseTestQuery(query), { kind: "hits" }, query);
   }
 });
 
-test("each wish is understood, and an unknown one is handed on by name", () => {
+test("parses every test query and passes unknown ones on as a problem code", () => {
   assert.deepEqual(parseTestQuery("test:empty"), { kind: "empty" });
   assert.deepEqual(parseTestQuery("test:slow=0"), { kind: "slow", ms: 0 });
   assert.deepEqual(parseTestQuery("test:slow=10000"), { kind: "slow", ms: 10_000 });
@@ -51,28 +51,20 @@ test("each wish is understood, and an unknown one is handed on by name", () => {
   assert.deepEqual(parseTestQuery("test:upstream_timeout"), { kind: "upstream", reason: "timeout" });
   assert.deepEqual(parseTestQuery("test:upstream_unreachable"), { kind: "upstream", reason: "unreachable" });
   assert.deepEqual(parseTestQuery("test:upstream_invalid_response"), { kind: "upstream", reason: "invalid_response" });
-  for (const code of [
-    "insufficient_balance",
-    "slow=10001",
-    "slow=-1",
-    "slow=1e3",
-    "upstream_302",
-    "upstream_600",
-    "Empty",
-  ]) {
+  for (const code of "insufficient_balance slow=10001 slow=-1 slow=1e3 upstream_302 upstream_600 Empty".split(" ")) {
     assert.deepEqual(parseTestQuery(`test:${code}`), { kind: "problem", code });
   }
 });
 
-test("a wished failure looks like the real one", async () => {
-  assert.deepEqual(await askTestUpstream({ query: "test:upstream_429", n: 10 }, options), {
+test("a simulated failure looks like a real one", async () => {
+  assert.deepEqual(await queryTestUpstream({ query: "test:upstream_429", n: 10 }, options), {
     ok: false,
     provider: "test",
     reason: "throttled",
     upstreamStatus: 429,
     tookMs: 0,
   });
-  assert.deepEqual(await askTestUpstream({ query: "test:empty", n: 10 }, options), {
+  assert.deepEqual(await queryTestUpstream({ query: "test:empty", n: 10 }, options), {
     ok: true,
     provider: "test",
     hits: [],
@@ -80,19 +72,19 @@ test("a wished failure looks like the real one", async () => {
   });
 });
 
-test("a slow answer comes late, not after the deadline, and not to a caller who has gone", async () => {
+test("a slow answer respects the deadline and an abort", async () => {
   const slow = { query: "test:slow=20", n: 3 };
-  const late = await askTestUpstream(slow, options);
+  const late = await queryTestUpstream(slow, options);
   assert.ok(late.ok);
   assert.equal(late.hits.length, 3);
   assert.equal(late.tookMs, 20);
 
-  const missed = await askTestUpstream(slow, { ...options, deadlineMs: 5 });
+  const missed = await queryTestUpstream(slow, { ...options, deadlineMs: 5 });
   assert.ok(!missed.ok);
   assert.equal(missed.reason, "timeout");
 
   const caller = new AbortController();
-  const pending = askTestUpstream(
+  const pending = queryTestUpstream(
     { query: "test:slow=10000", n: 3 },
     { ...options, signal: caller.signal, deadlineMs: 20_000 },
   );
@@ -102,6 +94,6 @@ test("a slow answer comes late, not after the deadline, and not to a caller who 
   assert.equal(unwanted.reason, "aborted");
 });
 
-test("a wish that the story should have refused is never answered with results", async () => {
-  assert.equal((await askTestUpstream({ query: "test:insufficient_balance", n: 10 }, options)).ok, false);
+test("never returns results for a query that the search flow should have answered", async () => {
+  assert.equal((await queryTestUpstream({ query: "test:insufficient_balance", n: 10 }, options)).ok, false);
 });

@@ -1,48 +1,48 @@
-// The upstream behind `pb_test_` keys. It never leaves the machine, and the same search always gets the same answer, so
-// that callers can write tests against it. Queries that begin with `test:` ask for a failure.
+// The upstream of `pb_test_` keys. It makes no network calls, and the same search always returns the same results, so that
+// callers can test against it. Queries that start with `test:` simulate failures.
 
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { AskOptions, FailureReason, Hit, UpstreamAnswer, UpstreamFailure, UpstreamSearch } from "./provider.ts";
+import type { FailureReason, Hit, QueryOptions, UpstreamAnswer, UpstreamFailure, UpstreamSearch } from "./provider.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
 
 const name = "test";
 
-export async function askTestUpstream(search: UpstreamSearch, options: AskOptions): Promise<UpstreamAnswer> {
+export async function queryTestUpstream(search: UpstreamSearch, options: QueryOptions): Promise<UpstreamAnswer> {
   if (options.signal.aborted) return failure("aborted", 0);
 
-  const wish = parseTestQuery(search.query);
-  switch (wish.kind) {
+  const testQuery = parseTestQuery(search.query);
+  switch (testQuery.kind) {
     case "hits":
-      return { ok: true, provider: name, hits: inventHits(search), tookMs: 0 };
+      return { ok: true, provider: name, hits: generateHits(search), tookMs: 0 };
     case "empty":
       return { ok: true, provider: name, hits: [], tookMs: 0 };
     case "slow":
-      return answerSlowly(search, wish.ms, options);
+      return answerSlowly(search, testQuery.ms, options);
     case "upstream":
-      return { ...failure(wish.reason, 0), upstreamStatus: wish.upstreamStatus };
-    // The story refuses these before it asks anyone. Results here would let a broken refusal look like success.
+      return { ...failure(testQuery.reason, 0), upstreamStatus: testQuery.upstreamStatus };
+    // The search flow answers these itself. Returning results here would hide a bug in it.
     case "problem":
       return failure("invalid_response", 0);
   }
 }
 
-export type TestWish =
+export type TestQuery =
   | { kind: "hits" }
   | { kind: "empty" }
   | { kind: "slow"; ms: number }
   | { kind: "upstream"; reason: FailureReason; upstreamStatus?: number }
-  /** The code of a problem that the story is to answer with, or a word that nobody knows. */
+  /** A problem code for the search flow to answer with, or an unknown word. */
   | { kind: "problem"; code: string };
 
-/** Only a query that is one word beginning with `test:` is a wish; `test: a title` is a search like any other. */
-export function parseTestQuery(query: string): TestWish {
+/** Only a single word that starts with `test:` is a test query; `test: a title` is an ordinary search. */
+export function parseTestQuery(query: string): TestQuery {
   const word = /^test:(\S+)$/.exec(query)?.[1];
   if (word === undefined) return { kind: "hits" };
   if (word === "empty") return { kind: "empty" };
 
   const ms = /^slow=(\d{1,5})$/.exec(word)?.[1];
-  if (ms !== undefined && Number(ms) <= longestWaitMs) return { kind: "slow", ms: Number(ms) };
+  if (ms !== undefined && Number(ms) <= maxDelayMs) return { kind: "slow", ms: Number(ms) };
 
   const status = /^upstream_([45]\d\d)$/.exec(word)?.[1];
   if (status !== undefined) {
@@ -53,7 +53,7 @@ export function parseTestQuery(query: string): TestWish {
   return reason === undefined ? { kind: "problem", code: word } : { kind: "upstream", reason };
 }
 
-const longestWaitMs = 10_000;
+const maxDelayMs = 10_000;
 
 const failuresWithoutStatus = new Map<string, FailureReason>([
   ["upstream_timeout", "timeout"],
@@ -64,23 +64,25 @@ const failuresWithoutStatus = new Map<string, FailureReason>([
 async function answerSlowly(
   search: UpstreamSearch,
   ms: number,
-  { signal, deadlineMs }: AskOptions,
+  { signal, deadlineMs }: QueryOptions,
 ): Promise<UpstreamAnswer> {
   const tookMs = Math.min(ms, deadlineMs);
   const hasWaited = await wait(tookMs, true, { signal }).catch(() => false);
   if (!hasWaited) return failure("aborted", tookMs);
-  return ms > deadlineMs ? failure("timeout", tookMs) : { ok: true, provider: name, hits: inventHits(search), tookMs };
+  return ms > deadlineMs
+    ? failure("timeout", tookMs)
+    : { ok: true, provider: name, hits: generateHits(search), tookMs };
 }
 
 function failure(reason: FailureReason, tookMs: number): UpstreamFailure {
   return { ok: false, provider: name, reason, tookMs };
 }
 
-// Names that RFC 2606 and RFC 6761 keep free for ever: no made-up result leads to somebody's site.
+// Reserved by RFC 2606 and RFC 6761, so that no made-up result links to a real site.
 const hosts = ["example.com", "www.example.org", "docs.example.net", "library.example", "news.example"];
 const kinds = ["Guide", "Reference", "Overview", "Questions and answers", "Case study"];
 
-function inventHits({ query, n, category }: UpstreamSearch): Hit[] {
+function generateHits({ query, n, category }: UpstreamSearch): Hit[] {
   const subject = category === undefined ? query : `${query} (${category})`;
   return Array.from({ length: n }, (_, index) => {
     const digest = createHash("sha256")

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFixture, switchOn } from "../../test/provider-fixtures.ts";
+import { readFixture, switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
 import { you } from "./you.ts";
 
 const provider = switchOn(you);
 
-test("a query too long for a request line is posted", () => {
+test("sends a query that is too long for a URL as POST", () => {
   const short = provider.request({ query: "cats & dogs", n: 20 }, 1);
   assert.equal(short.method, "GET");
   assert.equal(short.url, "https://upstream.example:8443/prefix/search?query=cats+%26+dogs&count=20");
@@ -17,7 +17,7 @@ test("a query too long for a request line is posted", () => {
   assert.deepEqual(JSON.parse(long.body ?? ""), { query, count: 20 });
 });
 
-test("a page's own description stands in for a missing snippet, and news are not web results", () => {
+test("uses the description if there is no snippet, and ignores news", () => {
   const parsed = provider.response(readFixture("you", "ok"));
   assert.deepEqual(parsed.ok && parsed.hits.map(({ snippet }) => snippet), [
     "Locks whose meaning the application defines are called advisory locks.",

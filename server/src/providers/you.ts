@@ -9,36 +9,38 @@ import { reasonForStatus } from "./reason-for-status.ts";
 /** You.com's web search. */
 export const you: Adapter = {
   name: "you",
-  usualUrl: "https://ydc-index.io/v1",
+  defaultUrl: "https://ydc-index.io/v1",
   key: "required",
   create: ({ url, key }) => ({
     name: "you",
     documentation: "https://you.com/docs/api-reference/search/v1-search",
-    longestQuery: { characters: 2048 },
+    queryLimit: { characters: 2048 },
     resultsPerPage: 20,
-    mostPages: 1,
+    maxPages: 1,
     costMicros: () => 5_000n,
     request: (search) => request(`${url}/search`, key, search),
     response,
   }),
 };
 
-// No limit is named, but few servers take a request line over 8 KB, and 2,048 characters can need three times that.
-const longestGet = 3800;
+// No limit is documented, but few servers accept a request line over 8 KB, and 2,048 characters can need three times that.
+const maxGetLength = 3800;
 
 function request(endpoint: string, key: string, { query, n }: UpstreamSearch): UpstreamCall {
   const headers = { "x-api-key": key };
   const url = `${endpoint}?${new URLSearchParams({ query, count: String(n) }).toString()}`;
-  // The same endpoint takes the same fields as JSON. https://you.com/docs/support/troubleshooting
-  return url.length <= longestGet ? { method: "GET", url, headers } : postJson(endpoint, headers, { query, count: n });
+  // The endpoint accepts the same fields as JSON. https://you.com/docs/support/troubleshooting
+  return url.length <= maxGetLength
+    ? { method: "GET", url, headers }
+    : postJson(endpoint, headers, { query, count: n });
 }
 
 function response(reply: UpstreamReply): ParsedReply {
   if (reply.status >= 400) return { ok: false, reason: readReason(reply) };
 
   const results = parseJsonObject(reply.body)?.results;
-  // `web` and `news` are optional in the schema: a search that found only news, or nothing, has no `web`. Without
-  // `results` around them it is not an answer to a search.
+  // `web` and `news` are optional: a search that found only news, or nothing, has no `web`. A response without `results`
+  // is invalid.
   if (isJsonObject(results) && results.web === undefined) return { ok: true, hits: [], more: false };
 
   const pages = readPath(results, "web");
@@ -54,9 +56,9 @@ function withSnippet(page: unknown): unknown {
 // https://you.com/docs/using-the-api/error-code-reference
 function readReason({ status, body }: UpstreamReply): FailureReason {
   const texts = readErrorTexts(body);
-  // A 429, but one that waiting does not end: the key has spent what it may in this billing period.
+  // A 429 that waiting does not resolve: the key reached its spending cap for the billing period.
   if (texts.includes("spend_cap_exceeded")) return "account_empty";
-  // A 403 about what this key may do.
+  // A 403 about the key's permissions.
   if (texts.some((text) => /^missing required scopes?\b/i.test(text))) return "credential";
   return reasonForStatus(status);
 }

@@ -14,17 +14,17 @@ const onePage = [
   "https://example.org/a/./c/../b",
 ];
 
-test("spellings of one page have one key", () => {
+test("equivalent URLs of a page have the same key", () => {
   for (const url of onePage) assert.equal(canonicalUrl(url), "https://example.org/a/b", url);
 });
 
-test("the order and the encoding of parameters do not matter, their values do", () => {
+test("ignores the order and encoding of parameters, but not their values", () => {
   assert.equal(canonicalUrl("https://example.org/?b=2&a=x%20y"), canonicalUrl("https://example.org/?a=x+y&b=2"));
   assert.notEqual(canonicalUrl("https://example.org/?a=1"), canonicalUrl("https://example.org/?a=2"));
   assert.notEqual(canonicalUrl("https://example.org/?a=1&a=2"), canonicalUrl("https://example.org/?a=2&a=1"));
 });
 
-test("different pages keep different keys", () => {
+test("different pages have different keys", () => {
   const pages = [
     "https://example.org/",
     "https://example.org/a",
@@ -40,17 +40,9 @@ test("different pages keep different keys", () => {
   assert.equal(new Set(pages.map(canonicalUrl)).size, pages.length);
 });
 
-test("the key of a key is the key", () => {
-  const host = fc.constantFrom(
-    "example.org",
-    "www.example.org",
-    "www.www.example.org",
-    "www.com",
-    "www.www.com",
-    "127.0.0.1",
-    "[::1]",
-    "bücher.example",
-  );
+test("canonicalization is idempotent", () => {
+  const hosts = "example.org www.example.org www.www.example.org www.com www.www.com 127.0.0.1 [::1] bücher.example";
+  const host = fc.constantFrom(...hosts.split(" "));
   const port = fc.constantFrom("", ":80", ":443", ":8080");
   const path = fc.webPath({ size: "small" });
   const parameters = fc.webQueryParameters({ size: "small" });
@@ -60,32 +52,20 @@ test("the key of a key is the key", () => {
   fc.assert(fc.property(url, (address) => canonicalUrl(canonicalUrl(address)) === canonicalUrl(address)));
 });
 
-test("the short way and the long way to a key agree", () => {
+test("the fast path and the URL parser produce the same key", () => {
   const piece = fc.string({
     unit: fc.constantFrom(...Array.from("aZ09-._~%&=+/?#:@!$'()*,;2eE\u00e9 ")),
     maxLength: 24,
   });
-  const host = fc.constantFrom(
-    "example.org",
-    "www.example.co.uk",
-    "www.www.com",
-    "a-b.example",
-    "xn--bcher-kva.example",
-    "1.2.3.4",
-    "EXAMPLE.org",
-  );
+  const hosts = "example.org www.example.co.uk www.www.com a-b.example xn--bcher-kva.example 1.2.3.4 EXAMPLE.org";
+  const host = fc.constantFrom(...hosts.split(" "));
   const parameter = fc
     .tuple(fc.constantFrom("a", "b", "UTM_x", "gclid", "q"), fc.constantFrom("", "1", "x.y", "*", "a+b", "="))
     .map((pair) => pair.join("="));
   const query = fc.array(parameter, { maxLength: 4 }).map((parameters) => `?${parameters.join("&")}`);
+  const [scheme, slash] = [fc.constantFrom("http://", "https://"), fc.constantFrom("", "/")];
   const address = fc
-    .tuple(
-      fc.constantFrom("http://", "https://"),
-      host,
-      fc.constantFrom("", "/"),
-      piece,
-      fc.oneof(query, fc.constant("")),
-    )
+    .tuple(scheme, host, slash, piece, fc.oneof(query, fc.constant("")))
     .map((parts) => parts.join(""))
     .filter((text) => URL.canParse(text) && URL.parse(text)?.username === "");
   fc.assert(
@@ -94,7 +74,7 @@ test("the short way and the long way to a key agree", () => {
   );
 });
 
-test("the host of a page comes without the port, and its path without the query", () => {
+test("the host has no port and the path no query", () => {
   const split = (address: string) => Object.values(canonicalPage(address)).slice(1);
   assert.deepEqual(split("http://www.example.org:8080/a/b/?c=d"), ["example.org", "/a/b"]);
   assert.deepEqual(split("https://[::1]:8443/?/x"), ["[::1]", "/"]);

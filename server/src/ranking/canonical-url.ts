@@ -1,5 +1,5 @@
 export interface CanonicalPage {
-  /** One spelling for all addresses of a page, to compare by. */
+  /** Canonical URL, for comparison only. */
   key: string;
   /** Without the port. */
   host: string;
@@ -8,8 +8,8 @@ export interface CanonicalPage {
 }
 
 /**
- * One spelling for addresses that lead to the same page. It is a key to compare by and is never shown: the caller gets
- * the address that the upstream gave. Expects an http or https address that has been cleaned.
+ * Canonical form of a URL, to compare pages by. It is never returned to callers, who get the upstream's URL. Expects a
+ * cleaned http or https URL.
  */
 export function canonicalUrl(address: string): string {
   return canonicalPage(address).key;
@@ -19,9 +19,9 @@ export function canonicalPage(address: string): CanonicalPage {
   return fromPlainAddress(address) ?? fromAnyAddress(address);
 }
 
-// Most addresses hold nothing that a parser would change, and looking is several times cheaper than parsing. The host has
-// no capitals and no port; no part of the path is empty or begins with a dot; each parameter has one
-// equals sign. Everything else takes the long way. canonical-url.test.ts compares the two.
+// Fast path: most URLs contain nothing that the parser would change, and matching is several times cheaper than parsing.
+// The host has no capitals and no port, no path segment is empty or starts with a dot, and each parameter has one equals
+// sign. Everything else goes through the URL parser. canonical-url.test.ts compares the two.
 const plainAddress =
   /^https?:\/\/((?:[a-z0-9-]+\.)+[a-z]+)((?:\/[\w~!$'()*,;:@&=+-][\w~!$'()*,;:@&=+.%-]*)*)\/*(?:\?((?:[\w.*-]+=[\w.*-]*(?:&(?!$)|$))*))?$/;
 
@@ -51,7 +51,7 @@ function byCodeUnits(left: string, right: string): number {
 
 export function fromAnyAddress(address: string): CanonicalPage {
   const url = new URL(address);
-  // Which of the two a page is served by says nothing about the page. The setter also drops a port that is now the default.
+  // http and https are treated as the same page. The setter also drops a port that is now the default.
   url.protocol = "https:";
   url.hostname = withoutWww(url.hostname.replace(/\.$/, ""));
   url.pathname = url.pathname.replace(/(?<!\/)\/+$/, "");
@@ -60,7 +60,7 @@ export function fromAnyAddress(address: string): CanonicalPage {
   return { key: url.href, host: url.hostname, path: url.pathname };
 }
 
-/** All of them at once, or the key of a key would differ; but `www.com` is somebody's name. */
+/** Removes repeated prefixes, so that the result is idempotent, but keeps a registered name such as `www.com`. */
 function withoutWww(host: string): string {
   let start = 0;
   while (host.startsWith("www.", start) && host.indexOf(".", start + 4) > start + 4) start += 4;
@@ -70,7 +70,7 @@ function withoutWww(host: string): string {
 function withoutTracking(parameters: URLSearchParams): URLSearchParams {
   const kept = [...parameters].filter(([name]) => !isTracking(name.toLowerCase()));
   const sorted = new URLSearchParams(kept);
-  // Stable: `a=1&a=2` and `a=2&a=1` may be two pages.
+  // The sort is stable: `a=1&a=2` and `a=2&a=1` may be different pages.
   sorted.sort();
   return sorted;
 }
@@ -79,8 +79,8 @@ function isTracking(name: string): boolean {
   return name.startsWith("utm_") || trackingNames.has(name);
 }
 
-// Only names that mark where a visitor came from: a click on an advertisement, a share, a mailing. A general word such as
-// `ref` or `source` chooses the page on some sites.
+// Only parameters that track where a visitor came from: ads, shares, mailings. Generic names such as `ref` or `source`
+// select the page on some sites.
 const trackingNames = new Set(
   `gclid gclsrc dclid gbraid wbraid srsltid _ga _gl fbclid igshid igsh msclkid twclid ttclid li_fat_id yclid ysclid epik
   mc_cid mc_eid _hsenc _hsmi mkt_tok vero_id oly_enc_id oly_anon_id`.split(/\s+/),

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { encodeExplanation, type Reason } from "./explain-ranking.ts";
 
 const reason = fc.record<Reason>({
-  place: fc.integer({ min: 1, max: 99 }),
+  position: fc.integer({ min: 1, max: 99 }),
   upstreamRank: fc.integer({ min: 1, max: 99 }),
   tier: fc.constantFrom("A", "B", "C", "N", "D", "E"),
   why: fc.stringMatching(/^[a-z][a-z0-9-]{0,39}$/),
@@ -13,10 +13,18 @@ const reason = fc.record<Reason>({
   move: fc.constantFrom(undefined, "copy", "third-of-site", "anchor"),
 });
 
-test("an explanation reads as it is documented", () => {
+test("encodes an explanation in the documented format", () => {
   const text = encodeExplanation([
-    { place: 1, upstreamRank: 4, tier: "A", why: "government", score: 0.91875, isNavigational: false, move: undefined },
-    { place: 2, upstreamRank: 1, tier: "N", why: "unlisted", score: 1, isNavigational: true, move: "anchor" },
+    {
+      position: 1,
+      upstreamRank: 4,
+      tier: "A",
+      why: "government",
+      score: 0.91875,
+      isNavigational: false,
+      move: undefined,
+    },
+    { position: 2, upstreamRank: 1, tier: "N", why: "unlisted", score: 1, isNavigational: true, move: "anchor" },
   ]);
   assert.equal(
     text,
@@ -25,7 +33,7 @@ test("an explanation reads as it is documented", () => {
   assert.equal(encodeExplanation([]), "");
 });
 
-test("an explanation fits into a header, is a structured list, and counts what it leaves out", () => {
+test("an explanation is a structured list within the size limit and counts omitted members", () => {
   const member =
     /^\d+;from=\d+;tier=[A-EN];why=[a-z][a-z0-9-]*;score=[01]\.\d{3}(?:;navigational)?(?:;(?:copy|third-of-site|anchor))?$/;
   fc.assert(
@@ -37,7 +45,7 @@ test("an explanation fits into a header, is a structured list, and counts what i
       const shown = more === undefined ? members : members.slice(0, -1);
       assert.ok(shown.every((each) => member.test(each)));
       assert.equal(shown.length + Number(more ?? 0), reasons.length);
-      // It leaves out no more than it must: one more would not have fitted.
+      // One more member would not have fit.
       if (more !== undefined) assert.ok(text.length > 4_096 - 140);
     }),
   );

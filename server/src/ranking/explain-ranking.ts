@@ -5,8 +5,8 @@ import type { RankInput } from "./rank.ts";
 import type { Tier } from "./tier.ts";
 
 export interface Reason {
-  /** Counted from 1, as is the upstream's. */
-  place: number;
+  /** Counted from 1, like `upstreamRank`. */
+  position: number;
   upstreamRank: number;
   tier: Tier;
   why: string;
@@ -15,7 +15,7 @@ export interface Reason {
   move: "copy" | "third-of-site" | "anchor" | undefined;
 }
 
-/** Why each of the results of `rank` with the same input is where it is. Costs as much again, so only on request. */
+/** The reason for each result's position in `rank` with the same input. As expensive as ranking, so only on request. */
 export function explainRanking<Result extends Rankable>(
   input: RankInput<Result> & { lens: Lens; query: string },
 ): Reason[] {
@@ -24,34 +24,34 @@ export function explainRanking<Result extends Rankable>(
 
 function toReason<Result>(page: RankedPage<Result>, index: number): Reason {
   const { upstreamRank, verdict, score, isNavigational, move } = page;
-  return { place: index + 1, upstreamRank, ...verdict, score, isNavigational, move };
+  return { position: index + 1, upstreamRank, ...verdict, score, isNavigational, move };
 }
 
-const mostBytes = 4_096;
+const maxBytes = 4_096;
 
 /**
- * A structured list (RFC 9651) for a header, one member for each result, in order:
+ * Encodes the reasons as a structured list (RFC 9651) for a header, one member per result:
  *
  *   1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;navigational
  *
- * `from` is the place that the upstream gave it. If the list would grow beyond 4,096 bytes, its end is left out and the
- * last member tells how much: `more;count=3`.
+ * `from` is the upstream's rank. If the list would exceed 4,096 bytes, it is truncated and the last member is the number
+ * of omitted results: `more;count=3`.
  */
 export function encodeExplanation(reasons: readonly Reason[]): string {
   const members = reasons.map(encodeReason);
   const whole = members.join(", ");
-  if (whole.length <= mostBytes) return whole;
-  const roomForCount = ", more;count=".length + String(members.length).length;
+  if (whole.length <= maxBytes) return whole;
+  const countSuffixLength = ", more;count=".length + String(members.length).length;
   let length = 0;
   const fitting = members.findIndex((member) => {
     length += member.length + 2;
-    return length - 2 + roomForCount > mostBytes;
+    return length - 2 + countSuffixLength > maxBytes;
   });
   return [...members.slice(0, fitting), `more;count=${members.length - fitting}`].join(", ");
 }
 
-function encodeReason({ place, upstreamRank, tier, why, score, isNavigational, move }: Reason): string {
+function encodeReason({ position, upstreamRank, tier, why, score, isNavigational, move }: Reason): string {
   const moves = [...(isNavigational ? ["navigational"] : []), ...(move === undefined ? [] : [move])];
   const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${why}`, `score=${score.toFixed(3)}`, ...moves];
-  return [String(place), ...facts].join(";");
+  return [String(position), ...facts].join(";");
 }

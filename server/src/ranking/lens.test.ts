@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lensOf } from "../../test/lens-of.ts";
+import { lensOf } from "../../test/support/data/lens-of.ts";
 import { canonicalPage } from "./canonical-url.ts";
 import { buildLenses, type Lens } from "./lens.ts";
 
 function tierOf(lens: Lens, address: string): string {
-  const { tier, why } = lens.judge(canonicalPage(address));
+  const { tier, why } = lens.classify(canonicalPage(address));
   return `${tier} ${why}`;
 }
 
-test("a page that no rule names is neutral", () => {
+test("a page without a matching rule is neutral", () => {
   assert.equal(tierOf(lensOf(""), "https://example.org/"), "N unlisted");
 });
 
-test("each selector finds its hosts and no others", () => {
+test("each selector matches only its hosts", () => {
   const lens = lensOf(`
 $tier=A,host=docs.example.org,why=one-host
 $tier=B,site=example.net,why=whole-site
@@ -48,7 +48,7 @@ $cap=D,psl-private,why=rented
   assert.deepEqual(found, expected);
 });
 
-test("the more specific rule has the last word, and an override the very last", () => {
+test("a more specific rule wins, and an override wins over all", () => {
   const lens = lensOf(`
 /coupons/$tier=D,override,why=coupons
 $tier=A,host=news.example.com,why=host
@@ -91,7 +91,7 @@ const child = {
   text: "! name: child\n! version: 2026-11-15.2\n! extends: base\n! lambda: 0.5\n$tier=A,site=example.org,why=child",
 };
 
-test("a lens that extends another may decide differently about the same pages, and its digest covers both", () => {
+test("a lens can override the rules it extends, and its digest covers both", () => {
   const one = buildLenses([child, base]);
   const other = buildLenses([child, { ...base, text: `${base.text}\n$tier=B,site=example.net,why=new` }]);
   assert.ok(one.ok && other.ok);
@@ -103,7 +103,7 @@ test("a lens that extends another may decide differently about the same pages, a
   assert.deepEqual([lens.version, lens.lambda, lens.ruleCount], ["2026-11-15.2", 0.5, 2]);
 });
 
-test("one fault in one file and no lens is built; the fault names the file", () => {
+test("a fault in any file prevents all lenses from loading and names the file", () => {
   const built = buildLenses([
     base,
     { file: "bad.lens", text: `${child.text}\nnonsense` },
@@ -115,10 +115,10 @@ test("one fault in one file and no lens is built; the fault names the file", () 
     ["bad.lens:6", "twin.lens:1"],
   );
   const orphan = buildLenses([child]);
-  assert.match(JSON.stringify(orphan), /extends base, which is not there/);
+  assert.match(JSON.stringify(orphan), /extends base, which does not exist/);
 });
 
-test("a host is judged the same before and after thousands of others", () => {
+test("a host is classified the same before and after thousands of others", () => {
   const lens = lensOf("$tier=A,site=example.org,why=x");
   const before = tierOf(lens, "https://www.example.org/");
   for (let index = 0; index < 9_000; index += 1) tierOf(lens, `https://host-${index}.example.com/`);

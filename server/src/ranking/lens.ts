@@ -4,16 +4,15 @@ import type { Rule } from "./parse-rule.ts";
 import { type HostFacts, readHost } from "./read-host.ts";
 import { higherTier, lowerTier, type Tier } from "./tier.ts";
 
-/** Rules ready to be looked up. Made once when a lens is loaded, so that judging a page is a few look-ups. */
+/** Compiled rules. Compiled once when a lens is loaded, so that classifying a page takes a few lookups. */
 export interface Lens {
   name: string;
   version: string;
-  /** Of the text of this lens and of those it extends: two servers that show the same digest rank alike. */
+  /** Hash of the text of this lens and the lens it extends. Servers with the same digest rank identically. */
   digest: string;
   lambda: number;
   ruleCount: number;
-  judge(page: { host: string; path: string }): Verdict;
-  /** The registered domain, so that news.example.co.uk and www.example.co.uk are one site. */
+  classify(page: { host: string; path: string }): Verdict;
   facts(host: string): HostFacts;
 }
 
@@ -26,7 +25,7 @@ export type BuiltLenses =
   | { ok: true; lenses: ReadonlyMap<string, Lens> }
   | { ok: false; faults: (LensFault & { file: string })[] };
 
-/** All lenses of a folder, each with what it extends. One bad line anywhere and there is none: the old ones stay. */
+/** Builds all lenses of a folder. A fault in any file fails all of them, so that the previous lenses stay in use. */
 export function buildLenses(files: readonly { file: string; text: string }[]): BuiltLenses {
   const parsed = files.map(({ file, text }) => ({ file, text, result: parseLens(text) }));
   const faults = parsed.flatMap(({ file, result }) =>
@@ -36,11 +35,11 @@ export function buildLenses(files: readonly { file: string; text: string }[]): B
   for (const { file, text, result } of parsed) {
     if (!result.ok) continue;
     const { name } = result.lens;
-    if (sources.has(name)) faults.push({ file, line: 1, message: `there are two lenses named ${name}` });
+    if (sources.has(name)) faults.push({ file, line: 1, message: `another lens is also named ${name}` });
     sources.set(name, { file, text, lens: result.lens });
   }
   for (const { file, lens } of sources.values()) {
-    const message = faultOfLineage(lens, sources);
+    const message = findExtendsFault(lens, sources);
     if (message !== undefined) faults.push({ file, line: 1, message });
   }
   if (faults.length > 0) return { ok: false, faults };
@@ -53,12 +52,12 @@ interface Source {
   lens: LensText;
 }
 
-/** One step is enough for categories over a base, and cannot go round in a circle. */
-function faultOfLineage(lens: LensText, sources: ReadonlyMap<string, Source>): string | undefined {
+/** Only one level of inheritance is allowed, which rules out cycles. */
+function findExtendsFault(lens: LensText, sources: ReadonlyMap<string, Source>): string | undefined {
   if (lens.extends === undefined) return undefined;
   const parent = sources.get(lens.extends);
-  if (parent === undefined) return `extends ${lens.extends}, which is not there or has faults`;
-  return parent.lens.extends === undefined ? undefined : `extends ${lens.extends}, which itself extends another`;
+  if (parent === undefined) return `extends ${lens.extends}, which does not exist or has faults`;
+  return parent.lens.extends === undefined ? undefined : `extends ${lens.extends}, which itself extends another lens`;
 }
 
 function lineage(name: string, sources: ReadonlyMap<string, Source>): Source[] {
@@ -67,35 +66,34 @@ function lineage(name: string, sources: ReadonlyMap<string, Source>): Source[] {
   return [...(source.lens.extends === undefined ? [] : lineage(source.lens.extends, sources)), source];
 }
 
-// Hosts repeat from search to search. The bound keeps a stream of strange hosts from filling the memory; what is
-// forgotten is worked out again, with the same outcome.
-const mostHostsRemembered = 8_192;
+// Hosts repeat across searches. The limit bounds memory; evicted hosts are analyzed again.
+const maxCachedHosts = 8_192;
 
 function compile(sources: readonly Source[]): Lens {
   const { name, version, lambda } = sources.at(-1)?.lens ?? { name: "", version: "", lambda: 0 };
   const rules = sources.flatMap(({ lens }) => lens.rules);
   const table = indexRules(rules);
-  const remembered = new Map<string, Known>();
-  // A page's host is asked about twice in a row.
-  let latest = { host: "", known: study("", table) };
+  const cache = new Map<string, HostEntry>();
+  // Every host is looked up twice in a row, by `classify` and `facts`.
+  let latest = { host: "", entry: analyzeHost("", table) };
 
-  function know(host: string): Known {
-    if (host !== latest.host) latest = { host, known: remembered.get(host) ?? learn(host) };
-    return latest.known;
+  function lookUp(host: string): HostEntry {
+    if (host !== latest.host) latest = { host, entry: cache.get(host) ?? analyzeAndCache(host) };
+    return latest.entry;
   }
 
-  function learn(host: string): Known {
-    const known = study(host, table);
-    if (remembered.size >= mostHostsRemembered) remembered.clear();
-    remembered.set(host, known);
-    return known;
+  function analyzeAndCache(host: string): HostEntry {
+    const entry = analyzeHost(host, table);
+    if (cache.size >= maxCachedHosts) cache.clear();
+    cache.set(host, entry);
+    return entry;
   }
 
-  function judge({ host, path }: { host: string; path: string }): Verdict {
-    const { verdict, matching, paths } = know(host);
-    const closed = `${path.toLowerCase()}/`;
-    const isSpecial = table.anyPath?.test(closed) === true || paths.some((part) => closed.includes(part));
-    return isSpecial ? apply(inOrder([...matching, ...table.everywhere], closed)) : verdict;
+  function classify({ host, path }: { host: string; path: string }): Verdict {
+    const { verdict, matching, paths } = lookUp(host);
+    const closedPath = `${path.toLowerCase()}/`;
+    const isSpecial = table.anyPath?.test(closedPath) === true || paths.some((part) => closedPath.includes(part));
+    return isSpecial ? apply(inOrder([...matching, ...table.everywhere], closedPath)) : verdict;
   }
 
   const digest = createHash("sha256").update(JSON.stringify(sources.map(({ text }) => text)));
@@ -105,24 +103,24 @@ function compile(sources: readonly Source[]): Lens {
     digest: digest.digest("hex").slice(0, 16),
     lambda,
     ruleCount: rules.length,
-    judge,
-    facts: (host) => know(host).facts,
+    classify,
+    facts: (host) => lookUp(host).facts,
   };
 }
 
-interface Known {
+interface HostEntry {
   facts: HostFacts;
-  /** Of a page whose path no rule is about. */
+  /** Verdict for pages whose path matches no rule. */
   verdict: Verdict;
   matching: readonly Rule[];
-  /** Those that its rules are about. */
+  /** Paths in the matching rules. */
   paths: readonly string[];
 }
 
 interface RuleTable {
-  /** By selector and value, as in `site=example.org`. */
+  /** Keyed by selector and value, such as `site=example.org`. */
   byHost: ReadonlyMap<string, Rule[]>;
-  /** Rules about paths on every host, and one pattern that finds whether any of them applies. */
+  /** Path rules for all hosts, and one pattern that matches if any of them applies. */
   everywhere: readonly Rule[];
   anyPath: RegExp | undefined;
 }
@@ -137,7 +135,7 @@ function indexRules(rules: readonly Rule[]): RuleTable {
   return { byHost, everywhere, anyPath: paths.length === 0 ? undefined : new RegExp(paths.join("|")) };
 }
 
-function study(host: string, { byHost }: RuleTable): Known {
+function analyzeHost(host: string, { byHost }: RuleTable): HostEntry {
   const facts = readHost(host);
   const matching = keysOf(host, facts).flatMap((key) => byHost.get(key) ?? []);
   return {
@@ -148,7 +146,7 @@ function study(host: string, { byHost }: RuleTable): Known {
   };
 }
 
-/** Every selector that could speak of this host. */
+/** All selectors that can match this host. */
 function keysOf(host: string, { suffix, isPrivate, labels }: HostFacts): string[] {
   const parts = host.split(".");
   const tails = parts.map((_, index) => parts.slice(index).join("."));
@@ -159,21 +157,21 @@ function keysOf(host: string, { suffix, isPrivate, labels }: HostFacts): string[
     ...tails.map((tail) => `site=${tail}`),
     ...tails.slice(1).map((tail) => `host-suffix=${tail}`),
     ...suffixes.map((part) => `suffix=${part}`),
-    // gov.* is government below a country's two letters; gov.com is a shop that bought the name.
+    // gov.* matches only country-code domains: gov.uk is a government, gov.com is not.
     ...suffixes.filter((part) => /^[^.]+\.[a-z]{2}$/.test(part)).map((part) => `suffix=${part.replace(/[^.]+$/, "*")}`),
     ...labels.map((label) => `label=${label}`),
     ...(isPrivate ? ["psl-private="] : []),
   ];
 }
 
-/** From the most general to the most specific; a category's rule after the base's for the same pages. */
+/** From general to specific. For equal specificity, rules of the category follow those of the base. */
 function inOrder(rules: readonly Rule[], path: string | undefined): Rule[] {
   return rules
     .filter((rule) => rule.path === undefined || path?.includes(rule.path) === true)
     .toSorted((a, b) => specificity(a) - specificity(b));
 }
 
-// A word in the name or the path of an unknown site says something; it says nothing against a site that is known.
+// A word in the host name or path is only a hint, so a rule for the site itself outweighs it.
 const selectorWeights: Readonly<Record<Rule["selector"], number>> = {
   any: 1,
   label: 1,

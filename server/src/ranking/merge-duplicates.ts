@@ -2,11 +2,11 @@ import { type CanonicalPage, canonicalPage } from "./canonical-url.ts";
 
 export interface Page<Result> extends CanonicalPage {
   result: Result;
-  /** The upstream's, counted from 1. */
+  /** Counted from 1. */
   upstreamRank: number;
 }
 
-/** Different pages in the upstream's order. Of several spellings of one page, the first is shown. */
+/** Distinct pages in the upstream's order. Of equivalent URLs, the first is kept. */
 export function mergeDuplicates<Result extends { url: string }>(results: readonly Result[]): Page<Result>[] {
   const pages: Page<Result>[] = [];
   const seen = new Set<string>();

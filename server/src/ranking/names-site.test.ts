@@ -6,7 +6,7 @@ function named(query: string, name: string, labels: string[] = []): string | und
   return namesSite(readQueryWords(query), { name, labels });
 }
 
-test("a query that is the name of a site, however it is spaced, names it wholly", () => {
+test("a query that consists of a site's name, in any spacing, is a whole match", () => {
   assert.equal(named("example bank", "examplebank"), "whole");
   assert.equal(named("Example-Bank", "example-bank"), "whole");
   assert.equal(named("examplebank login", "examplebank"), "whole");
@@ -15,12 +15,12 @@ test("a query that is the name of a site, however it is spaced, names it wholly"
   assert.equal(named("inbox", "example", ["inbox"]), "whole");
 });
 
-test("a word or two neighbouring words of a longer query name it in part", () => {
+test("one or two adjacent words of a longer query are a partial match", () => {
   assert.equal(named("example opening hours", "example"), "part");
   assert.equal(named("example bank opening hours", "examplebank"), "part");
 });
 
-test("short words, and words that say what is wanted of a site, name none", () => {
+test("short and generic words match no site", () => {
   assert.equal(named("my tv licence", "tv"), undefined);
   assert.equal(named("free download", "download"), undefined);
   assert.equal(named("inbox rules explained", "example", ["inbox"]), undefined);

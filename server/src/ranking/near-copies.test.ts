@@ -11,7 +11,7 @@ const report =
   "The harbour was closed on Monday after a crane fell into the basin, the port authority said. Nobody was hurt, and " +
   "ships were sent to a neighbouring port until the wreck can be lifted, which may take until the end of the week.";
 
-test("one report on two sites is a copy, whatever the sites add to its title", () => {
+test("the same article on two sites is a copy, even if the titles differ", () => {
   const one = { title: "Harbour closed after crane falls | Morning Post", snippet: report };
   const other = {
     title: "HARBOUR CLOSED after crane falls - Coast Radio",
@@ -21,14 +21,14 @@ test("one report on two sites is a copy, whatever the sites add to its title", (
   assert.ok(isCopy(one, { ...other, snippet: report.toUpperCase() }));
 });
 
-test("two reports on one event are none", () => {
+test("two articles about the same event are not copies", () => {
   const other =
     "A crane has collapsed in the harbour and blocked the basin. The authority that runs the port hopes to lift it by " +
     "Friday; until then all ships are sent elsewhere. No one was injured.";
   assert.ok(!isCopy({ title: "Harbour closed", snippet: report }, { title: "Harbour closed", snippet: other }));
 });
 
-test("a shared opening, such as a site's own greeting, makes no copy", () => {
+test("a shared opening, such as a site's greeting, does not make a copy", () => {
   const words = (start: number): string => Array.from({ length: 30 }, (_, index) => `word${start + index}`).join(" ");
   const greeting = "welcome to the encyclopaedia that everybody can read and nobody has to pay for";
   for (let page = 0; page < 60; page += 1) {
@@ -37,13 +37,13 @@ test("a shared opening, such as a site's own greeting, makes no copy", () => {
   }
 });
 
-test("a few equal words are not enough to call anything a copy", () => {
+test("a few equal words do not make a copy", () => {
   const short = { title: "Sign in to your account", snippet: "Enter your name and password" };
   assert.ok(!isCopy(short, short));
   assert.ok(!isCopy({}, {}));
 });
 
-test("text without spaces is compared as well", () => {
+test("compares text without spaces", () => {
   const japanese = {
     title: "港が閉鎖される",
     snippet: "月曜日にクレーンが倒れたため港は閉鎖されたと当局が発表した。けが人はいなかった。",
@@ -57,7 +57,7 @@ test("text without spaces is compared as well", () => {
   assert.ok(!isCopy(japanese, chinese));
 });
 
-test("being a copy is mutual, and long texts do no harm", () => {
+test("is symmetric, also for long texts", () => {
   const word = fc.constantFrom("a", "b", "harbour", "crane", "Δ", "港", "é", ".", "\u2014");
   const shown = fc.array(word, { maxLength: 1_500 }).map((words) => ({ title: "", snippet: words.join(" ") }));
   fc.assert(fc.property(shown, shown, (one, other) => isCopy(one, other) === isCopy(other, one)));

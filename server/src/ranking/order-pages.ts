@@ -12,20 +12,20 @@ export interface RankedPage<Result> extends Page<Result> {
   verdict: Verdict;
   /** The registered domain. */
   site: string;
-  /** Does the query name the site, and is it among the upstream's first three? */
+  /** The query names the site and the upstream ranked it among the first three. */
   isNavigational: boolean;
   score: number;
-  /** Why it stands elsewhere than its score says. */
+  /** Why its position differs from its score. */
   move: "copy" | "third-of-site" | "anchor" | undefined;
 }
 
 const rankOffset = 20;
 const navigationalRanks = 3;
 const navigationalValues = { whole: 1, part: 0.9 };
-const mostOfOneSite = 2;
-const anchorPlace = 2;
+const maxPerSite = 2;
+const anchorIndex = 2;
 
-/** The first `n` pages, the best first. */
+/** The `n` best pages, best first. */
 export function orderPages<Result extends Rankable>({
   pages,
   query,
@@ -36,7 +36,7 @@ export function orderPages<Result extends Rankable>({
   const scored = pages.map((page) => scorePage(page, words, lens));
   const [first] = scored;
   if (first === undefined) return [];
-  // The upstream's order decides between equal scores, as sorting is stable.
+  // The sort is stable, so equal scores keep the upstream's order.
   const sorted = scored.toSorted((a, b) => b.score - a.score);
   return anchorFirst(moveToTail(sorted, { n, first }), first).slice(0, n);
 }
@@ -50,7 +50,7 @@ export interface OrderInput<Result> {
 
 function scorePage<Result>(page: Page<Result>, words: QueryWords, lens: Lens): RankedPage<Result> {
   const { result, key, host, path, upstreamRank } = page;
-  const verdict = lens.judge(page);
+  const verdict = lens.classify(page);
   const { site, name, labels } = lens.facts(host);
   const named = upstreamRank <= navigationalRanks ? namesSite(words, { name, labels }) : undefined;
   const authority = Math.max(tierValues[verdict.tier], named === undefined ? 0 : navigationalValues[named]);
@@ -61,8 +61,8 @@ function scorePage<Result>(page: Page<Result>, words: QueryWords, lens: Lens): R
 }
 
 /**
- * What shows the same text as a result above it, and all but two results of a site, come after all others. Ends as soon
- * as the first `n` are known and it is known what became of the upstream's first: most texts need not be read.
+ * Moves copies of a better result, and all but two results per site, to the end. Stops once the first `n` are known and
+ * the upstream's first result has been placed, so most texts are not hashed.
  */
 function moveToTail<Result extends Rankable>(
   sorted: readonly RankedPage<Result>[],
@@ -79,7 +79,7 @@ function moveToTail<Result extends Rankable>(
     const fingerprint = takeFingerprint(page.result);
     const sameSite = countOfSite.get(page.site) ?? 0;
     if (isCopyOfAny(fingerprint, seen)) tail.push({ ...page, move: "copy" });
-    else if (sameSite >= mostOfOneSite) tail.push({ ...page, move: "third-of-site" });
+    else if (sameSite >= maxPerSite) tail.push({ ...page, move: "third-of-site" });
     else {
       kept.push(page);
       seen.push(fingerprint);
@@ -89,10 +89,10 @@ function moveToTail<Result extends Rankable>(
   return [...kept, ...tail];
 }
 
-/** The upstream's first is often exactly what was wanted: it never falls below third, unless we would show it last. */
+/** The upstream's first result is often the right one, so it stays in the top three unless it is in tier E or a copy. */
 function anchorFirst<Result>(ordered: RankedPage<Result>[], first: RankedPage<Result>): RankedPage<Result>[] {
-  const place = ordered.findIndex(({ key }) => key === first.key);
-  const page = ordered[place];
-  if (page === undefined || place <= anchorPlace || page.verdict.tier === "E" || page.move === "copy") return ordered;
-  return ordered.toSpliced(place, 1).toSpliced(anchorPlace, 0, { ...page, move: "anchor" });
+  const index = ordered.findIndex(({ key }) => key === first.key);
+  const page = ordered[index];
+  if (page === undefined || index <= anchorIndex || page.verdict.tier === "E" || page.move === "copy") return ordered;
+  return ordered.toSpliced(index, 1).toSpliced(anchorIndex, 0, { ...page, move: "anchor" });
 }

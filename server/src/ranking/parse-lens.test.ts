@@ -3,16 +3,16 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseLens } from "./parse-lens.ts";
 
-const facts = "! name: tried\n! version: 2026-11-15.1\n! lambda: 0.5\n";
+const headers = "! name: tried\n! version: 2026-11-15.1\n! lambda: 0.5\n";
 
 function faultsOf(text: string): string[] {
   const parsed = parseLens(text);
   return parsed.ok ? [] : parsed.faults.map(({ line, message }) => `${line}: ${message}`);
 }
 
-test("every part of a rule is read", () => {
+test("parses every part of a rule", () => {
   const parsed = parseLens(
-    `${facts}! a comment: with a colon\n\n/Coupons/$cap=D,site=www.example.org,override,why=coupon-section\r\n`,
+    `${headers}! a comment: with a colon\n\n/Coupons/$cap=D,site=www.example.org,override,why=coupon-section\r\n`,
   );
   assert.ok(parsed.ok);
   assert.deepEqual(parsed.lens, {
@@ -35,7 +35,7 @@ test("every part of a rule is read", () => {
   });
 });
 
-test("all faults are told at once, each with its line", () => {
+test("reports all faults with their lines", () => {
   const faults = faultsOf(
     [
       "! name: tried",
@@ -57,43 +57,22 @@ test("all faults are told at once, each with its line", () => {
     [...new Set(faults.map((fault) => Number(fault.split(":")[0])))],
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
   );
-  assert.match(faults.join("\n"), /1: the version is missing/);
-  assert.match(faults.join("\n"), /2: there is no fact "lamda"/);
+  assert.match(faults.join("\n"), /1: version is missing/);
+  assert.match(faults.join("\n"), /2: unknown header "lamda"/);
 });
 
-test("a fact that is given twice is a fault", () => {
-  assert.deepEqual(faultsOf(`${facts}! name: again\n`), ["4: the name is given twice"]);
+test("a repeated header is a fault", () => {
+  assert.deepEqual(faultsOf(`${headers}! name: again\n`), ["4: name is repeated"]);
 });
 
-test("two rules for the same pages are a fault, also when they say different things", () => {
+test("two rules for the same pages are a fault, even if they differ", () => {
   const rules = "$tier=A,site=example.org,why=x\n$cap=D,site=www.example.org,why=y\n";
-  assert.deepEqual(faultsOf(facts + rules), ["5: line 4 has a rule for the same pages"]);
+  assert.deepEqual(faultsOf(headers + rules), ["5: line 4 already has a rule for the same pages"]);
 });
 
-test("no text makes the parser throw, and every fault has a line of the text", () => {
-  const scrap = fc.constantFrom(
-    "$",
-    ",",
-    "=",
-    "!",
-    ":",
-    "/",
-    "~",
-    "\n",
-    "tier",
-    "cap",
-    "why",
-    "site",
-    "A",
-    "x.org",
-    "override",
-    "! name: x\n",
-    "__proto__",
-    "constructor",
-    "toString",
-    " ",
-    "*",
-  );
+test("never throws, and every fault has a valid line number", () => {
+  const words = "$ , = ! : / ~ * tier cap why site A x.org override __proto__ constructor toString".split(" ");
+  const scrap = fc.constantFrom(" ", "\n", "! name: x\n", ...words);
   const text = fc.oneof(
     fc.string(),
     fc.array(scrap, { maxLength: 60 }).map((scraps) => scraps.join("")),

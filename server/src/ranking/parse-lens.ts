@@ -1,12 +1,12 @@
 import { parseRule, type Rule } from "./parse-rule.ts";
 
-// A lens is text: facts about itself first, then one rule a line.
+// A lens is a text file: headers first, then one rule per line.
 //
 //   ! name: programming
 //   ! version: 2026-11-15.1
 //   ! extends: base
 //   ! lambda: 0.50
-//   ! Every other line that begins with an exclamation mark is a comment.
+//   ! Any other line that starts with an exclamation mark is a comment.
 //   $tier=A,host=docs.python.org,why=primary-docs
 //   /coupons/$tier=D,override,why=coupon-section
 
@@ -14,12 +14,12 @@ export interface LensText {
   name: string;
   version: string;
   extends: string | undefined;
-  /** The share of authority in the score; the rest is the upstream's order. */
+  /** Weight of authority in the score, from 0 to 1. The rest is the upstream's rank. */
   lambda: number;
   rules: Rule[];
 }
 
-/** What is wrong with a line, for the person who wrote it. Lines are counted from 1. */
+/** Lines are counted from 1. */
 export interface LensFault {
   line: number;
   message: string;
@@ -27,17 +27,17 @@ export interface LensFault {
 
 export type ParsedLens = { ok: true; lens: LensText } | { ok: false; faults: LensFault[] };
 
-/** Never throws, and tells all faults at once: whoever mends a lens should not have to ask again after each line. */
+/** Never throws. Reports all faults at once. */
 export function parseLens(text: string): ParsedLens {
   const faults: LensFault[] = [];
-  const facts = new Map<string, string>();
+  const headers = new Map<string, string>();
   const rules: Rule[] = [];
   for (const [index, raw] of text.split("\n").entries()) {
     const line = index + 1;
     const content = raw.trim();
     if (content === "") continue;
     if (content.startsWith("!")) {
-      const fault = rules.length === 0 ? readFact(content, facts) : undefined;
+      const fault = rules.length === 0 ? readHeader(content, headers) : undefined;
       if (fault !== undefined) faults.push({ line, message: fault });
       continue;
     }
@@ -45,12 +45,12 @@ export function parseLens(text: string): ParsedLens {
     if (parsed.ok) rules.push(parsed.rule);
     else faults.push(...parsed.messages.map((message) => ({ line, message })));
   }
-  faults.push(...missingFacts(facts), ...repeatedRules(rules));
+  faults.push(...missingHeaders(headers), ...repeatedRules(rules));
   if (faults.length > 0) return { ok: false, faults: faults.toSorted((a, b) => a.line - b.line) };
-  return { ok: true, lens: toLens(facts, rules) };
+  return { ok: true, lens: toLens(headers, rules) };
 }
 
-const knownFacts: Readonly<Record<string, RegExp>> = {
+const headerPatterns: Readonly<Record<string, RegExp>> = {
   name: /^[a-z][a-z0-9-]{0,31}$/,
   version: /^\d{4}-\d{2}-\d{2}\.\d{1,4}$/,
   description: /./,
@@ -58,40 +58,41 @@ const knownFacts: Readonly<Record<string, RegExp>> = {
   lambda: /^(?:0(?:\.\d{1,4})?|1(?:\.0{1,4})?)$/,
 };
 
-/** A fact is one small word and a colon. A comment rarely begins so, and a misspelled fact must not pass for one. */
-function readFact(content: string, facts: Map<string, string>): string | undefined {
+/** A header is one lower-case word and a colon. A comment rarely starts that way, so a misspelled header is a fault. */
+function readHeader(content: string, headers: Map<string, string>): string | undefined {
   const [, name, value = ""] = /^!\s*([a-z]+):\s*(.*)$/.exec(content) ?? [];
   if (name === undefined) return undefined;
-  const pattern = Object.hasOwn(knownFacts, name) ? knownFacts[name] : undefined;
-  if (pattern === undefined) return `there is no fact "${name}"; there are ${Object.keys(knownFacts).join(", ")}`;
-  if (facts.has(name)) return `the ${name} is given twice`;
-  facts.set(name, value);
-  return pattern.test(value) ? undefined : `the ${name} "${value}" does not look like one`;
+  const pattern = Object.hasOwn(headerPatterns, name) ? headerPatterns[name] : undefined;
+  if (pattern === undefined)
+    return `unknown header "${name}"; valid headers: ${Object.keys(headerPatterns).join(", ")}`;
+  if (headers.has(name)) return `${name} is repeated`;
+  headers.set(name, value);
+  return pattern.test(value) ? undefined : `invalid ${name} "${value}"`;
 }
 
-function missingFacts(facts: ReadonlyMap<string, string>): LensFault[] {
+function missingHeaders(headers: ReadonlyMap<string, string>): LensFault[] {
   return ["name", "version", "lambda"]
-    .filter((name) => !facts.has(name))
-    .map((name) => ({ line: 1, message: `the ${name} is missing` }));
+    .filter((name) => !headers.has(name))
+    .map((name) => ({ line: 1, message: `${name} is missing` }));
 }
 
-/** Two rules for the same pages would make the later one win silently. */
+/** Of two rules for the same pages, the later one would silently win. */
 function repeatedRules(rules: readonly Rule[]): LensFault[] {
   const first = new Map<string, number>();
   return rules.flatMap(({ selector, value, path, isOverride, line }) => {
     const key = JSON.stringify([selector, value, path, isOverride]);
     const earlier = first.get(key);
     if (earlier === undefined) first.set(key, line);
-    return earlier === undefined ? [] : [{ line, message: `line ${earlier} has a rule for the same pages` }];
+    return earlier === undefined ? [] : [{ line, message: `line ${earlier} already has a rule for the same pages` }];
   });
 }
 
-function toLens(facts: ReadonlyMap<string, string>, rules: Rule[]): LensText {
+function toLens(headers: ReadonlyMap<string, string>, rules: Rule[]): LensText {
   return {
-    name: facts.get("name") ?? "",
-    version: facts.get("version") ?? "",
-    extends: facts.get("extends"),
-    lambda: Number(facts.get("lambda")),
+    name: headers.get("name") ?? "",
+    version: headers.get("version") ?? "",
+    extends: headers.get("extends"),
+    lambda: Number(headers.get("lambda")),
     rules,
   };
 }

@@ -1,25 +1,25 @@
 import { isTier, type Tier } from "./tier.ts";
 
 /**
- * Which hosts a rule is about:
- * - `host=docs.python.org` is that host alone, `site=cern.ch` the host and everything below it, `host-suffix=github.io`
- *   only what is below it;
- * - `suffix=edu` is a public suffix, and `suffix=ac.*` that one below every country's;
- * - `label=forum` is a host with that word before its registered name, as in forum.example.org;
- * - `psl-private` is a subdomain that a hosting platform gives to its customers;
- * - `any` is every host, for a rule about paths.
+ * The hosts a rule matches:
+ * - `host=docs.python.org`: only that host. `site=cern.ch`: the host and its subdomains. `host-suffix=github.io`: only
+ *   its subdomains.
+ * - `suffix=edu`: a public suffix. `suffix=ac.*`: that suffix under every country code.
+ * - `label=forum`: a host with that label before its registered domain, such as forum.example.org.
+ * - `psl-private`: a subdomain that a hosting platform assigns to its customers.
+ * - `any`: every host, for path rules.
  */
 export type Selector = "host" | "site" | "host-suffix" | "suffix" | "label" | "psl-private" | "any";
 
 export interface Rule {
-  /** Sets the tier, holds it down to this one, or brings it up to this one. */
+  /** `tier` sets the tier, `cap` lowers it to at most this one, `lift` raises it to at least this one. */
   verb: "tier" | "cap" | "lift";
   tier: Tier;
   selector: Selector;
   value: string;
-  /** The page's path, closed by a slash, contains this. In small letters. */
+  /** Lower-case text that the page's path, with a trailing slash, must contain. */
   path: string | undefined;
-  /** Has the last word over rules that are more specific. */
+  /** Wins over more specific rules. */
   isOverride: boolean;
   why: string;
   line: number;
@@ -29,16 +29,15 @@ export type ParsedRule = { ok: true; rule: Rule } | { ok: false; messages: strin
 
 export function parseRule(content: string, line: number): ParsedRule {
   const dollar = content.indexOf("$");
-  if (dollar === -1) return { ok: false, messages: ["a rule needs a $, a comment begins with !"] };
+  if (dollar === -1) return { ok: false, messages: ["a rule must contain $; a comment starts with !"] };
   const path = content.slice(0, dollar).toLowerCase();
   const fields = content.slice(dollar + 1).split(",");
   const draft: Draft = { messages: [], isOverride: false };
-  if (path !== "" && !/^\/[!-~]+$/.test(path)) draft.messages.push("a path begins with / and has no spaces");
+  if (path !== "" && !/^\/[!-~]+$/.test(path)) draft.messages.push("a path must start with / and have no spaces");
   for (const field of fields) readField(field.trim(), draft);
-  if (draft.verb === undefined) draft.messages.push("a rule needs one of tier=, cap=, lift=");
-  if (draft.why === undefined) draft.messages.push("a rule needs a why=");
-  if (draft.selector === undefined && path === "")
-    draft.messages.push("a rule needs a host, a site, a suffix or a path");
+  if (draft.verb === undefined) draft.messages.push("a rule must have tier=, cap= or lift=");
+  if (draft.why === undefined) draft.messages.push("a rule must have why=");
+  if (draft.selector === undefined && path === "") draft.messages.push("a rule must have a host, site, suffix or path");
   const { verb, tier, why, messages } = draft;
   if (messages.length > 0 || verb === undefined || tier === undefined || why === undefined) {
     return { ok: false, messages };
@@ -60,21 +59,21 @@ function readField(field: string, draft: Draft): void {
   else if (name === "why") readWhy(value, draft);
   else if (name === "override" && equals === -1) draft.isOverride = true;
   else if (isSelector(name)) readSelector(name, value, draft);
-  else draft.messages.push(`"${field.slice(0, 40)}" is no part of a rule`);
+  else draft.messages.push(`unknown field "${field.slice(0, 40)}"`);
 }
 
 function readVerb(verb: Rule["verb"], value: string, draft: Draft): void {
-  if (draft.verb !== undefined) draft.messages.push("a rule has one of tier=, cap=, lift=, once");
+  if (draft.verb !== undefined) draft.messages.push("a rule can have only one of tier=, cap= and lift=");
   else if (!isTier(value)) draft.messages.push(`${verb}= must be A, B, C, N, D or E`);
   draft.verb = verb;
   if (isTier(value)) draft.tier = value;
 }
 
 function readWhy(value: string, draft: Draft): void {
-  // It is shown in a header as it stands, where a token begins with a letter.
+  // Sent unchanged in a header, where a token must start with a letter.
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(value))
-    draft.messages.push("why= must be words-joined-like-this, up to 40 letters");
-  if (draft.why !== undefined) draft.messages.push("why= is given twice");
+    draft.messages.push("why= must be lower-case-words-with-hyphens, up to 40 characters");
+  if (draft.why !== undefined) draft.messages.push("why= is repeated");
   draft.why = value;
 }
 
@@ -94,10 +93,9 @@ function isSelector(name: string): name is Exclude<Selector, "any"> {
 }
 
 function readSelector(selector: Exclude<Selector, "any">, value: string, draft: Draft): void {
-  if (draft.selector !== undefined) draft.messages.push(`a rule is about ${draft.selector}= or ${selector}=, not both`);
-  if (!selectorPatterns[selector].test(value))
-    draft.messages.push(`${selector}= "${value.slice(0, 80)}" does not look right`);
+  if (draft.selector !== undefined) draft.messages.push(`a rule can have ${draft.selector}= or ${selector}=, not both`);
+  if (!selectorPatterns[selector].test(value)) draft.messages.push(`invalid ${selector}= "${value.slice(0, 80)}"`);
   draft.selector = selector;
-  // Pages are compared without it; see canonical-url.ts.
+  // canonical-url.ts removes the prefix from pages too.
   draft.value = selector === "host" || selector === "site" ? value.replace(/^www\.(?=[^.]+\.)/, "") : value;
 }

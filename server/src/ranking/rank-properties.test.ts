@@ -1,9 +1,9 @@
-// What holds for every query, lens and list of candidates, whatever the figures are.
+// Properties that hold for every query, lens and list of candidates.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { lensOf } from "../../test/lens-of.ts";
+import { lensOf } from "../../test/support/data/lens-of.ts";
 import { canonicalUrl } from "./canonical-url.ts";
 import { explainRanking } from "./explain-ranking.ts";
 import type { Lens } from "./lens.ts";
@@ -52,7 +52,7 @@ const input = fc.record({
   n: fc.integer({ min: 1, max: 24 }),
 });
 
-test("nothing is invented, lost or shown twice: the output is the merged input in another order, cut to n", () => {
+test("the output is a permutation of the merged input, truncated to n", () => {
   fc.assert(
     fc.property(input, ({ n, ...rest }) => {
       const whole = rank({ ...rest, n: rest.results.length + 1 });
@@ -60,12 +60,12 @@ test("nothing is invented, lost or shown twice: the output is the merged input i
       assert.deepEqual(new Set(whole), new Set(merged));
       assert.equal(whole.length, merged.length);
       assert.equal(new Set(whole.map(({ url }) => canonicalUrl(url))).size, whole.length);
-      assert.deepEqual(rank({ ...rest, n }), whole.slice(0, n), "a shorter list is the beginning of a longer one");
+      assert.deepEqual(rank({ ...rest, n }), whole.slice(0, n), "a shorter list is a prefix of a longer one");
     }),
   );
 });
 
-test("the same input gives the same bytes, also from a lens that has judged other hosts before", () => {
+test("the same input gives the same output, also with a lens that has classified other hosts before", () => {
   const text = "$tier=A,suffix=gov,why=x\n$cap=D,psl-private,why=y\n$tier=B,site=news.co.uk,why=z";
   const used = lensOf(text);
   fc.assert(
@@ -80,7 +80,7 @@ const different = fc
   .uniqueArray(fc.integer({ min: 0, max: 999 }), { maxLength: 24 })
   .map((numbers) => numbers.map((number) => ({ url: `https://site-${number}.example/`, title: `number ${number}` })));
 
-test("an empty lens keeps the upstream's order of different sites, whatever its share", () => {
+test("an empty lens keeps the upstream's order of different sites for any lambda", () => {
   fc.assert(
     fc.property(
       different,
@@ -92,36 +92,36 @@ test("an empty lens keeps the upstream's order of different sites, whatever its 
   );
 });
 
-test("raising the tier of a result never lowers its place", () => {
+test("raising the tier of a result never lowers its position", () => {
   fc.assert(
     fc.property(input, fc.nat(), tier, tier, ({ results, lens: tried, query: words }, pick, one, other) => {
       const merged = rank({ results, n: 24 });
       const chosen = merged[pick % Math.max(1, merged.length)];
       if (chosen === undefined) return;
       const [low, high] = tierValues[one] <= tierValues[other] ? [one, other] : [other, one];
-      const placeAt = (to: Tier): number =>
+      const positionAt = (to: Tier): number =>
         rank({ results, n: 24, query: words, lens: withTier(tried, chosen.url, to) }).indexOf(chosen);
-      assert.ok(placeAt(high) <= placeAt(low));
+      assert.ok(positionAt(high) <= positionAt(low));
     }),
     { numRuns: 500 },
   );
 });
 
-/** The same lens, but for one page. */
+/** The same lens with a different tier for one page. */
 function withTier(tried: Lens, url: string, to: Tier): Lens {
   const key = canonicalUrl(url);
-  const judge: Lens["judge"] = (page) =>
+  const classify: Lens["classify"] = (page) =>
     key.startsWith(`https://${page.host}${page.path}`) && canonicalPathEnds(key, page)
       ? { tier: to, why: "w" }
-      : tried.judge(page);
-  return { ...tried, judge };
+      : tried.classify(page);
+  return { ...tried, classify };
 }
 
 function canonicalPathEnds(key: string, { host, path }: { host: string; path: string }): boolean {
   return ["", "?"].includes(key.charAt(`https://${host}${path}`.length));
 }
 
-test("the upstream's first is among the first three, unless it is in the last tier or a copy", () => {
+test("the upstream's first result is in the top three, unless it is in tier E or a copy", () => {
   fc.assert(
     fc.property(input, ({ results, query: words, lens: tried }) => {
       const [first] = results;
@@ -133,7 +133,7 @@ test("the upstream's first is among the first three, unless it is in the last ti
   );
 });
 
-test("a site that the whole query names, and that the upstream put first, stays first", () => {
+test("a site named by the whole query and ranked first by the upstream stays first", () => {
   const rest = fc.array(candidate, { maxLength: 20 });
   fc.assert(
     fc.property(rest, lens, (others, tried) => {
@@ -144,18 +144,18 @@ test("a site that the whole query names, and that the upstream put first, stays 
   );
 });
 
-test("an explanation tells the order that was shown, and asking for it changes nothing", () => {
+test("an explanation matches the ranking and does not change it", () => {
   fc.assert(
-    fc.property(input, (asked) => {
-      const before = rank(asked);
-      const reasons = explainRanking(asked);
-      assert.deepEqual(rank(asked), before);
+    fc.property(input, (search) => {
+      const before = rank(search);
+      const reasons = explainRanking(search);
+      assert.deepEqual(rank(search), before);
       assert.deepEqual(
-        reasons.map(({ upstreamRank }) => asked.results[upstreamRank - 1]),
+        reasons.map(({ upstreamRank }) => search.results[upstreamRank - 1]),
         before,
       );
       assert.deepEqual(
-        reasons.map(({ place }) => place),
+        reasons.map(({ position }) => position),
         before.map((_, index) => index + 1),
       );
     }),

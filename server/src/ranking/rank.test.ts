@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lensOf } from "../../test/lens-of.ts";
+import { lensOf } from "../../test/support/data/lens-of.ts";
 import { rank } from "./rank.ts";
 
 function resultsAt(...urls: string[]) {
   return urls.map((url, index) => ({ url, title: `number ${index + 1}` }));
 }
 
-test("the upstream's order is kept and cut to what was asked for", () => {
+test("without a lens, keeps the upstream's order and truncates to n", () => {
   const results = resultsAt("https://c.example/", "https://a.example/", "https://b.example/");
   assert.deepEqual(rank({ results, n: 2 }), results.slice(0, 2));
   assert.deepEqual(rank({ results, n: 20 }), results);
   assert.deepEqual(rank({ results: [], n: 20 }), []);
 });
 
-test("of several spellings of a page the first is shown, as the upstream wrote it", () => {
+test("of equivalent URLs, returns the first as the upstream wrote it", () => {
   const results = resultsAt(
     "http://www.example.org/a/?utm_source=feed",
     "https://example.org/a",
@@ -28,7 +28,7 @@ test("of several spellings of a page the first is shown, as the upstream wrote i
   assert.equal(rank({ results, n: 1 })[0]?.url, "http://www.example.org/a/?utm_source=feed");
 });
 
-test("a duplicate does not take the place of another page", () => {
+test("a duplicate does not displace another page", () => {
   const results = resultsAt("https://example.org/", "https://www.example.org/", "https://example.com/");
   assert.equal(rank({ results, n: 2 }).length, 2);
 });
@@ -45,31 +45,31 @@ function order(urls: string[], query = "", lens = lensOf(rules, 0.35)): string[]
   return rank({ results, n: 20, query, lens }).map(({ url }) => new URL(url).hostname);
 }
 
-test("authority lifts a primary source over an unknown page, and not over everything", () => {
+test("authority ranks a primary source above an unknown page, within limits", () => {
   assert.deepEqual(order(["a.org", "b.org", "primary.example"]), ["primary.example", "a.org", "b.org"]);
   const many = Array.from({ length: 14 }, (_, index) => `unknown-${index}.org`);
   assert.equal(order([...many, "primary.example"])[0], "unknown-0.org");
 });
 
-test("the upstream's first stays among the first three, unless it is in the last tier", () => {
+test("the upstream's first result stays in the top three, unless it is in tier E", () => {
   const better = ["primary.example", "a.primary.example", "established.example", "a.established.example"];
   assert.equal(order(["weak.example", ...better])[2], "weak.example");
   assert.equal(order(["last.example", ...better])[4], "last.example");
 });
 
-test("a site that the query names keeps its place against every authority", () => {
+test("a site named by the query ranks above any authority", () => {
   const pages = ["post.org", "primary.example", "established.example"];
   assert.equal(order(pages)[0], "primary.example");
   assert.equal(order(pages, "post login")[0], "post.org");
   assert.equal(order(["primary.example", "established.example", "x.org", "post.org"], "post")[3], "post.org");
 });
 
-test("the third page of a site comes after all other sites", () => {
+test("the third page of a site ranks below all other sites", () => {
   const pages = ["a.primary.example", "b.primary.example", "c.primary.example", "weak.example", "x.org"];
   assert.equal(order(pages).at(-1), "c.primary.example");
 });
 
-test("of two results with one text the one of lesser standing goes to the end, though it came first", () => {
+test("of two results with the same text, the one with the lower tier goes to the end", () => {
   const text =
     "the harbour was closed on monday after a crane fell into the basin said the authority of the port today";
   const results = [

@@ -3,12 +3,12 @@ import { mergeDuplicates } from "./merge-duplicates.ts";
 import { orderPages, type Rankable } from "./order-pages.ts";
 
 /**
- * The first `n` different pages: by authority and the upstream's order together if there is a lens, otherwise in the
- * upstream's order. Nothing is invented or rewritten. The same input gives the same output: no clock, no chance.
+ * Returns the best `n` distinct pages: by authority and the upstream's rank if there is a lens, otherwise in the upstream's
+ * order. Results are never changed. Deterministic.
  *
  *   merge duplicates -> tier from the lens -> score -> sort -> copies and the third page of a site to the tail -> anchor
  *
- * docs/ranking.md has the formula; explain-ranking.ts tells why each result is where it is.
+ * docs/ranking.md has the formula; explain-ranking.ts explains each position.
  */
 export function rank<Result extends Rankable>({ results, n, query = "", lens }: RankInput<Result>): Result[] {
   const pages = mergeDuplicates(results);

@@ -15,22 +15,22 @@ function lensesOf(version: string, tier: string): ReadonlyMap<string, Lens> {
   return built.lenses;
 }
 
-const question = { query: "", n: 10, results: [{ url: "https://a.example/" }, { url: "https://city.example/" }] };
+const search = { query: "", n: 10, results: [{ url: "https://a.example/" }, { url: "https://city.example/" }] };
 
-test("a category is ranked by its own lens, and everything else by the base", () => {
+test("a category uses its own lens, and everything else the base lens", () => {
   const ranking = createRanking(() => lensesOf("2026-11-15.1", "A"));
-  const urls = (category?: string) => ranking.rank({ ...question, category }).results.map(({ url }) => url);
+  const urls = (category?: string) => ranking.rank({ ...search, category }).results.map(({ url }) => url);
   assert.deepEqual(urls("gov"), ["https://city.example/", "https://a.example/"]);
   assert.deepEqual(urls(), ["https://a.example/", "https://city.example/"]);
-  assert.equal(ranking.rank({ ...question, category: "gov" }).lens, "gov@2026-11-15.1");
-  assert.equal(ranking.rank({ ...question, category: "unheard-of" }).lens, "base@2026-11-15.1");
+  assert.equal(ranking.rank({ ...search, category: "gov" }).lens, "gov@2026-11-15.1");
+  assert.equal(ranking.rank({ ...search, category: "unheard-of" }).lens, "base@2026-11-15.1");
 });
 
-test("a search is explained by the lens it was ranked with, also when another has taken its place since", () => {
+test("a search is explained with the lens that ranked it, even after a reload", () => {
   let lenses = lensesOf("2026-11-15.1", "A");
   const ranking = createRanking(() => lenses);
-  const ranked = ranking.rank({ ...question, category: "gov" });
+  const ranked = ranking.rank({ ...search, category: "gov" });
   lenses = lensesOf("2026-11-16.1", "E");
   assert.equal(ranked.explain(), "1;from=2;tier=A;why=city;score=0.982, 2;from=1;tier=N;why=unlisted;score=0.640");
-  assert.equal(ranking.rank({ ...question, category: "gov" }).lens, "gov@2026-11-16.1");
+  assert.equal(ranking.rank({ ...search, category: "gov" }).lens, "gov@2026-11-16.1");
 });

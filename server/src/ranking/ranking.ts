@@ -7,10 +7,10 @@ export { explainRanking, type Reason } from "./explain-ranking.ts";
 export { buildLenses, type Lens } from "./lens.ts";
 
 export interface Ranking {
-  rank<Result extends Rankable>(question: RankingQuestion<Result>): Ranked<Result>;
+  rank<Result extends Rankable>(search: RankingInput<Result>): Ranked<Result>;
 }
 
-export interface RankingQuestion<Result extends Rankable> {
+export interface RankingInput<Result extends Rankable> {
   results: readonly Result[];
   n: number;
   query: string;
@@ -19,13 +19,13 @@ export interface RankingQuestion<Result extends Rankable> {
 
 export interface Ranked<Result> {
   results: Result[];
-  /** For the header Rank-Lens, as in `programming@2026-11-15.1`. */
+  /** Value of the Rank-Lens header, such as `programming@2026-11-15.1`. */
   lens: string;
-  /** For the header Rank-Explain. Worked out when asked, as it costs as much as the ranking. */
+  /** Value of the Rank-Explain header. Computed on demand, because it costs as much as the ranking. */
   explain: () => string;
 }
 
-/** Asked anew for each search, so that lenses can be exchanged while the server runs. There must be one named base. */
+/** `currentLenses` is called for each search, so that lenses can be reloaded. It must include a lens named base. */
 export function createRanking(currentLenses: () => ReadonlyMap<string, Lens>): Ranking {
   function choose(category: string | undefined): Lens {
     const lenses = currentLenses();
@@ -35,12 +35,12 @@ export function createRanking(currentLenses: () => ReadonlyMap<string, Lens>): R
   }
 
   return {
-    rank({ category, ...question }) {
+    rank({ category, ...search }) {
       const lens = choose(category);
       return {
-        results: rank({ ...question, lens }),
+        results: rank({ ...search, lens }),
         lens: `${lens.name}@${lens.version}`,
-        explain: () => encodeExplanation(explainRanking({ ...question, lens })),
+        explain: () => encodeExplanation(explainRanking({ ...search, lens })),
       };
     },
   };

@@ -1,22 +1,22 @@
 import { parse } from "tldts";
 
 export interface HostFacts {
-  /** The registered domain, or the host itself where there is none: two pages of one site share it. */
+  /** The registered domain, shared by all hosts of a site, or the host itself if there is none. */
   site: string;
-  /** The registered name without its suffix: `bbc` of news.bbc.co.uk. */
+  /** The registered domain without its suffix: `bbc` in news.bbc.co.uk. */
   name: string;
-  /** The public suffix of a registry, such as `co.uk`; never that of a hosting platform. */
+  /** The registry's public suffix, such as `co.uk`; never that of a hosting platform. */
   suffix: string;
-  /** Is it a subdomain that a hosting platform, such as github.io, gives to its customers? */
+  /** Whether it is a customer subdomain of a hosting platform such as github.io. */
   isPrivate: boolean;
-  /** What stands before the registered domain: `news` of news.bbc.co.uk. */
+  /** The labels before the registered domain: `news` in news.bbc.co.uk. */
   labels: string[];
 }
 
 export function readHost(host: string): HostFacts {
   const own = parse(host, { allowPrivateDomains: true });
   const isPrivate = own.isPrivate === true && own.domain !== null;
-  // A platform's customers stand below a registry's suffix as well: foo.service.gov.uk is still government.
+  // A platform's customers are also under a registry's suffix: foo.service.gov.uk is still government.
   const registry = own.isPrivate === true ? parse(host, { allowPrivateDomains: false }) : own;
   return {
     site: own.domain ?? host,

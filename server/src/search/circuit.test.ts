@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { FailureReason, UpstreamAnswer } from "../providers/provider.ts";
+import { metricTable } from "../telemetry/metric-table.ts";
 import { createCircuit } from "./circuit.ts";
 
 const ok: UpstreamAnswer = { ok: true, provider: "brave", hits: [], tookMs: 1 };
@@ -12,11 +13,11 @@ function failed(reason: FailureReason, retryAfterSeconds?: number): UpstreamAnsw
 
 function openedBy(...answers: UpstreamAnswer[]) {
   const circuit = createCircuit();
-  for (const answer of answers) circuit.ask(0)(answer, 0);
+  for (const answer of answers) circuit.startCall(0)(answer, 0);
   return circuit;
 }
 
-test("three failures in a row open it for two seconds, and a success between them starts the count anew", () => {
+test("three failures in a row open the circuit for two seconds, and a success resets the count", () => {
   assert.equal(openedBy(failed("unreachable"), failed("timeout")).isOpen(0), false);
   assert.equal(openedBy(failed("status"), failed("status"), ok, failed("status"), failed("status")).isOpen(0), false);
   const circuit = openedBy(failed("unreachable"), failed("timeout"), failed("invalid_response"));
@@ -24,7 +25,7 @@ test("three failures in a row open it for two seconds, and a success between the
   assert.equal(circuit.isOpen(2_000), false);
 });
 
-test("the kind of failure decides how long: our credential, our account, a throttle, or down", () => {
+test("the cool-down depends on the reason for the failure", () => {
   const openFor = (answer: UpstreamAnswer) => openedBy(answer).openUntilMs();
   assert.equal(openFor(failed("credential")), 300_000);
   assert.equal(openFor(failed("account_empty")), 300_000);
@@ -35,78 +36,69 @@ test("the kind of failure decides how long: our credential, our account, a throt
   assert.equal(openFor(failed("unreachable")), undefined);
 });
 
-test("no upstream can talk itself out for more than an hour", () => {
+test("an upstream's Retry-After is limited to one hour", () => {
   assert.equal(openedBy(failed("account_empty", 30 * 24 * 3_600)).openUntilMs(), 3_600_000);
 });
 
-test("when the cool-down is over one search tries, and the others wait for what it finds", () => {
+test("after the cool-down, one search tries the upstream first, and the circuit stays open for others until it answers", () => {
   const circuit = openedBy(failed("throttled", 2));
   assert.equal(circuit.isOpen(2_000), false);
-  const noteTrial = circuit.ask(2_000);
+  const recordTrial = circuit.startCall(2_000);
   assert.equal(circuit.isOpen(2_001), true);
-  noteTrial(ok, 2_050);
+  recordTrial(ok, 2_050);
   assert.equal(circuit.isOpen(2_051), false);
   assert.equal(circuit.openUntilMs(), undefined);
 });
 
-test("each failed trial doubles the pause, up to ten seconds, and a success forgets them", () => {
+test("each failed trial doubles the cool-down up to ten seconds, and a success resets it", () => {
   const circuit = openedBy(failed("timeout"), failed("timeout"), failed("timeout"));
   const pauses: number[] = [];
   let now = 2_000;
   for (let trial = 0; trial < 4; trial += 1) {
-    circuit.ask(now)(failed("timeout"), now);
+    circuit.startCall(now)(failed("timeout"), now);
     pauses.push((circuit.openUntilMs() ?? 0) - now);
     now = circuit.openUntilMs() ?? 0;
   }
   assert.deepEqual(pauses, [4_000, 8_000, 10_000, 10_000]);
-  circuit.ask(now)(ok, now);
-  for (let count = 0; count < 3; count += 1) circuit.ask(now)(failed("timeout"), now);
+  circuit.startCall(now)(ok, now);
+  for (let count = 0; count < 3; count += 1) circuit.startCall(now)(failed("timeout"), now);
   assert.equal(circuit.openUntilMs(), now + 2_000);
 });
 
-test("a trial whose caller left hands the turn to the next search", () => {
+test("if the caller of a trial disconnects, the next search tries", () => {
   const circuit = openedBy(failed("throttled", 2));
-  circuit.ask(2_000)(failed("aborted"), 2_100);
+  circuit.startCall(2_000)(failed("aborted"), 2_100);
   assert.equal(circuit.isOpen(2_100), false);
 });
 
-test("a timeout that an impatient caller set says nothing of the upstream", () => {
-  const hasty: UpstreamAnswer = { ok: false, provider: "brave", reason: "timeout", tookMs: 500 };
-  assert.equal(openedBy(hasty, hasty, hasty, hasty).isOpen(0), false);
+test("a timeout caused by a caller's short deadline does not count", () => {
+  const shortTimeout: UpstreamAnswer = { ok: false, provider: "brave", reason: "timeout", tookMs: 500 };
+  assert.equal(openedBy(shortTimeout, shortTimeout, shortTimeout, shortTimeout).isOpen(0), false);
   const circuit = openedBy(failed("throttled", 2));
-  circuit.ask(2_000)(hasty, 2_500);
-  assert.equal(circuit.isOpen(2_500), false, "the next search may try");
+  circuit.startCall(2_000)(shortTimeout, 2_500);
+  assert.equal(circuit.isOpen(2_500), false, "the next search tries");
 });
 
-test("answers to what was asked before it opened change nothing", () => {
+test("ignores results of calls started before the circuit opened", () => {
   const circuit = createCircuit();
-  const early = Array.from({ length: 50 }, () => circuit.ask(0));
-  for (const note of early.slice(0, 3)) note(failed("timeout"), 5_000);
-  for (const note of early.slice(3, 40)) note(failed("timeout"), 5_500);
+  const early = Array.from({ length: 50 }, () => circuit.startCall(0));
+  for (const record of early.slice(0, 3)) record(failed("timeout"), 5_000);
+  for (const record of early.slice(3, 40)) record(failed("timeout"), 5_500);
   assert.equal(circuit.openUntilMs(), 7_000);
   early.at(-1)?.(ok, 5_600);
   assert.equal(circuit.openUntilMs(), 7_000);
 });
 
-test("an upstream that is asked though open, as the last one left, closes its circuit by answering", () => {
+test("an open circuit closes when the upstream answers", () => {
   const circuit = openedBy(failed("credential"));
-  circuit.ask(1_000)(failed("credential"), 1_000);
+  circuit.startCall(1_000)(failed("credential"), 1_000);
   assert.equal(circuit.openUntilMs(), 300_000);
-  circuit.ask(2_000)(ok, 2_000);
+  circuit.startCall(2_000)(ok, 2_000);
   assert.equal(circuit.isOpen(2_000), false);
 });
 
-test("whatever happened, it is closed for somebody within an hour", () => {
-  const reasons = [
-    "status",
-    "credential",
-    "account_empty",
-    "throttled",
-    "timeout",
-    "unreachable",
-    "invalid_response",
-    "aborted",
-  ] as const;
+test("any sequence of results leaves the circuit closed within an hour", () => {
+  const reasons = metricTable.pennyblack_upstream_calls.labels.outcome.filter((outcome) => outcome !== "ok");
   const event = fc.record({
     reason: fc.option(fc.constantFrom(...reasons)),
     retryAfterSeconds: fc.option(fc.integer({ min: 0, max: 1e9 }), { nil: undefined }),
@@ -117,9 +109,9 @@ test("whatever happened, it is closed for somebody within an hour", () => {
       const circuit = createCircuit();
       let now = 0;
       for (const { reason, retryAfterSeconds, afterMs } of events) {
-        const note = circuit.ask(now);
+        const record = circuit.startCall(now);
         now += afterMs;
-        note(reason === null ? ok : failed(reason, retryAfterSeconds), now);
+        record(reason === null ? ok : failed(reason, retryAfterSeconds), now);
         if (reason === null) assert.equal(circuit.isOpen(now), false);
       }
       assert.equal(circuit.isOpen(now + 3_600_000), false);

@@ -9,9 +9,8 @@ export interface SearchResult {
 }
 
 /**
- * Makes what an upstream sent fit to show. The text comes from pages that anyone can write, and it is read by people, by
- * browsers and by language models: it must not carry markup, turn the reading direction or hide words from the eye.
- * A result without a usable address is dropped.
+ * Sanitizes upstream results. Their text comes from arbitrary web pages and is read by people, browsers and language
+ * models, so markup, bidirectional controls and invisible characters are removed. Results without a valid URL are dropped.
  */
 export function cleanResults(hits: Hit[]): SearchResult[] {
   return hits.flatMap((hit) => {
@@ -24,46 +23,46 @@ export function cleanResults(hits: Hit[]): SearchResult[] {
 }
 
 function parseWebUrl(text: string): URL | undefined {
-  if (hostBeyondAllNames.test(text)) return undefined;
+  if (overlongHost.test(text)) return undefined;
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol)) return undefined;
   return url.username === "" && url.password === "" ? url : undefined;
 }
 
-// A host has at most 253 characters, and a port six. Translating a longer one from another script takes the parser a time
-// that grows with the square of its length: three seconds for the most that an upstream may send.
-const hostBeyondAllNames = /^[^:]*:[\\/\s]*[^\\/?#]{260}/;
+// A hostname has at most 253 characters, a port six. The URL parser converts internationalized hostnames in quadratic
+// time: three seconds for the longest response an upstream may send.
+const overlongHost = /^[^:]*:[\\/\s]*[^\\/?#]{260}/;
 
-/** In this order: an entity may spell a hidden character, and a hidden character may split the name of a tag. */
-function cleanText(raw: string, longest: number): string {
-  // Each step only where it has something to do. Most text needs none, and looking is far cheaper than rewriting.
+/** The order matters: an entity can encode a hidden character, and a hidden character can split a tag name. */
+function cleanText(raw: string, maxLength: number): string {
+  // Most text needs none of these steps, and testing is far cheaper than replacing.
   const decoded = raw.includes("&") ? decodeHTMLStrict(raw) : raw;
   const visible = beyondPrintableAscii.test(decoded) ? decoded.replace(hiddenCharacters, "") : decoded;
   const stripped = visible.includes("<") ? stripTags(visible) : visible;
   const text = looseSpace.test(stripped) ? stripped.replace(/\s+/g, " ").trim() : stripped;
-  // Twice: the cut may shorten `<bold` to `<b`.
-  return fit(fit(text, longest), longest);
+  // Twice, because truncation can turn `<bold` into `<b`.
+  return fit(fit(text, maxLength), maxLength);
 }
 
 const beyondPrintableAscii = /[^ -~]/;
 const looseSpace = /^\s|\s$|\s\s|[^\S ]/;
 
-// White space is folded instead. Default_Ignorable_Code_Point has the bidi controls, everything of zero width, the
-// variation selectors and the tag block, in which whole sentences can be hidden. Surrogate matches only lone ones.
+// White space is collapsed instead. Default_Ignorable_Code_Point covers bidi controls, zero-width characters, variation
+// selectors and the tag block, which can hide whole sentences. With the u flag, Surrogate matches only lone surrogates.
 const hiddenCharacters =
   /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Noncharacter_Code_Point}\p{Surrogate}\uFFF9-\uFFFB]|(?!\s)\p{Cc}/gu;
 
-function fit(text: string, longest: number): string {
-  const harmless = text.includes("<") ? text.replace(openingsOfTags, "< ") : text;
-  return harmless.length <= longest ? harmless : Array.from(harmless).slice(0, longest).join("").trimEnd();
+function fit(text: string, maxLength: number): string {
+  const escaped = text.includes("<") ? text.replace(remainingTags, "< ") : text;
+  return escaped.length <= maxLength ? escaped : Array.from(escaped).slice(0, maxLength).join("").trimEnd();
 }
 
-/** Takes out comments and the tags of HTML's own elements, and nothing else: `vector<int>` is text. */
+/** Removes comments and tags of HTML elements only: `vector<int>` is text. */
 function stripTags(text: string): string {
   return text.replace(tags, (tag, element?: string) => (inlineElements.has(element?.toLowerCase() ?? "") ? "" : " "));
 }
 
-// Tags of these leave no gap: `un<b>believ</b>able` is one word.
+// Removed without a space: `un<b>believ</b>able` is one word.
 const inlineElements = new Set(
   `a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s samp small span
   strike strong sub sup time tt u var wbr`.split(/\s+/),
@@ -79,13 +78,13 @@ const elements = [
   xmp`.split(/\s+/),
 ];
 
-// A tag is written in small letters or, on old pages, in capitals; `List<Object>` and `Option<A>` are source code.
-const written = elements.flatMap((name) => (name.length > 1 ? [name, name.toUpperCase()] : [name])).join("|");
+// HTML tags are all lower case or, on old pages, all upper case; `List<Object>` and `Option<A>` are source code.
+const spellings = elements.flatMap((name) => (name.length > 1 ? [name, name.toUpperCase()] : [name])).join("|");
 
-// No part of it can run over another `<`, so the time taken grows with the text and not with its square. An unclosed
-// comment reaches to the end, as in a browser.
-const tags = new RegExp(`<!--.*?(?:-->|$)|<!(?:doctype|DOCTYPE)\\b[^<>]*>|</?(${written})(?=[\\s/>])[^<>]*>`, "gs");
+// No part matches across another `<`, which keeps it linear in the length of the text. An unclosed comment extends to the
+// end, as in a browser.
+const tags = new RegExp(`<!--.*?(?:-->|$)|<!(?:doctype|DOCTYPE)\\b[^<>]*>|</?(${spellings})(?=[\\s/>])[^<>]*>`, "gs");
 
-// What still looks like a tag to a browser afterwards, be it unfinished, oddly spelled or joined from two halves around
-// one that was taken out: a space after the `<` makes it text. Repeating the removal instead could take for ever.
-const openingsOfTags = new RegExp(`<(?=!--|!doctype|/?(?:${elements.join("|")})(?:[\\s/>]|$))`, "gi");
+// Anything a browser would still parse as a tag: unfinished, in mixed case, or formed from two halves around a removed
+// tag. A space after the `<` makes it text. Repeating the removal until nothing changes could take too long.
+const remainingTags = new RegExp(`<(?=!--|!doctype|/?(?:${elements.join("|")})(?:[\\s/>]|$))`, "gi");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { startHostileUpstream } from "../../test/hostile-upstream.ts";
-import { searxngAt } from "../../test/searxng-at.ts";
-import { NoAnswer } from "../http/no-answer.ts";
-import { Problem } from "../problems.ts";
+import { startHostileUpstream } from "../../test/support/upstreams/hostile-upstream.ts";
+import { searxngAt } from "../../test/support/upstreams/searxng-at.ts";
+import { NoResponse } from "../http/no-response.ts";
+import { Problem } from "../problems/problems.ts";
 import { createCaller } from "../providers/call-provider.ts";
 import { createFindHits } from "./find-hits.ts";
 
@@ -12,9 +12,9 @@ const provider = searxngAt(upstream.url);
 const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
 const { signal } = new AbortController();
 const findHits = createFindHits({
-  live: async (search, options) => ({ answer: await caller.callProvider(provider, search, options), asked: 1 }),
-  test: async () => assert.fail("a live search asked the test upstream"),
-  askedProblem: () => assert.fail("only test keys may ask for a failure"),
+  live: async (search, options) => ({ answer: await caller.callProvider(provider, search, options), queried: 1 }),
+  test: async () => assert.fail("a live search queried the test upstream"),
+  requestedProblem: () => assert.fail("only test keys can request a problem"),
 });
 
 after(async () => {
@@ -22,7 +22,7 @@ after(async () => {
   await upstream.close();
 });
 
-test("our deadline passing is 504 upstream_timeout, wherever the upstream stands still", async () => {
+test("returns 504 upstream_timeout when the deadline passes, wherever the upstream stalls", async () => {
   for (const behaviour of ["slow_headers", "stall_in_body", "slow_drip"] as const) {
     await upstream.behave(behaviour);
     await assert.rejects(findHits("live", { query: "cats", n: 10 }, { signal, deadlineMs: 80 }), (error: unknown) => {
@@ -37,17 +37,17 @@ test("our deadline passing is 504 upstream_timeout, wherever the upstream stands
   }
 });
 
-test("the hits come with who found them, which is for the operator, and how many were asked", async () => {
+test("returns the hits, the provider and the number of upstreams queried", async () => {
   await upstream.behave("ok");
-  const { hits, provider, asked } = await findHits("live", { query: "cats", n: 10 }, { signal, deadlineMs: 5_000 });
-  assert.deepEqual([hits.length, provider, asked], [10, "searxng", 1]);
+  const found = await findHits("live", { query: "cats", n: 10 }, { signal, deadlineMs: 5_000 });
+  assert.deepEqual([found.hits.length, found.provider, found.queried], [10, "searxng", 1]);
 });
 
-test("without any upstream it is known that none is configured", async () => {
+test("returns upstream_not_configured without any upstream", async () => {
   const unconfigured = createFindHits({
-    live: async () => ({ answer: undefined, asked: 0 }),
-    test: async () => assert.fail("a live search asked the test upstream"),
-    askedProblem: () => undefined,
+    live: async () => ({ answer: undefined, queried: 0 }),
+    test: async () => assert.fail("a live search queried the test upstream"),
+    requestedProblem: () => undefined,
   });
   await assert.rejects(
     unconfigured("live", { query: "cats", n: 10 }, { signal, deadlineMs: 80 }),
@@ -55,15 +55,15 @@ test("without any upstream it is known that none is configured", async () => {
   );
 });
 
-test("a caller who left gets no answer, and that is no failure of the upstream", async () => {
-  const left = new AbortController();
+test("rejects with NoResponse when the caller disconnects", async () => {
+  const disconnected = new AbortController();
   await upstream.behave("slow_headers");
-  const running = findHits("live", { query: "cats", n: 10 }, { signal: left.signal, deadlineMs: 5_000 });
-  left.abort();
-  await assert.rejects(running, NoAnswer);
+  const running = findHits("live", { query: "cats", n: 10 }, { signal: disconnected.signal, deadlineMs: 5_000 });
+  disconnected.abort();
+  await assert.rejects(running, NoResponse);
 });
 
-test("the cause is for us and names the upstream; the caller reads nothing of it", async () => {
+test("the cause names the upstream, and the caller sees nothing of it", async () => {
   await upstream.behave("status_500", { body: "a secret of the upstream" });
   await assert.rejects(findHits("live", { query: "cats", n: 10 }, { signal, deadlineMs: 5_000 }), (error: unknown) => {
     assert.ok(error instanceof Problem && error.cause instanceof Error);

@@ -1,59 +1,58 @@
-import { NoAnswer } from "../http/no-answer.ts";
+import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
-import { isProblemCode, Problem, problemRow } from "../problems.ts";
-import type { AskOptions, AskUpstream, Hit, UpstreamAnswer } from "../providers/provider.ts";
+import { exampleProblem, isProblemCode, Problem } from "../problems/problems.ts";
+import type { Hit, QueryOptions, QueryUpstream, UpstreamAnswer } from "../providers/provider.ts";
 import { forwardFailure } from "./forward-failure.ts";
 import type { SearchInput } from "./parse-search.ts";
 import type { Router } from "./routing.ts";
 
-export type FindHits = (mode: KeyMode, input: SearchInput, options: AskOptions) => Promise<Found>;
+export type FindHits = (mode: KeyMode, input: SearchInput, options: QueryOptions) => Promise<Found>;
 
 export interface Found {
   hits: Hit[];
-  /** Who answered: for the operator's books, never for the caller. */
+  /** For the operator's accounting; never sent to the caller. */
   provider: string;
-  /** How many upstreams were asked. */
-  asked: number;
+  /** The number of upstreams queried. */
+  queried: number;
 }
 
 export interface Upstreams {
-  live: Router["ask"];
-  test: AskUpstream;
-  /** The word after "test:" in a query that asks for one of our own failures. */
-  askedProblem: (query: string) => string | undefined;
+  live: Router["query"];
+  test: QueryUpstream;
+  /** The code after "test:" in a query that requests one of our own problems. */
+  requestedProblem: (query: string) => string | undefined;
 }
 
-/** Asks the upstreams that serve this kind of key, and turns their failure into what the caller is told. */
+/** Queries the upstreams that serve this kind of key, and throws the problem to return if they fail. */
 export function createFindHits(upstreams: Upstreams): FindHits {
   return async function findHits(mode, input, options) {
     if (mode === "test") {
-      const wish = upstreams.askedProblem(input.query);
-      if (wish !== undefined) throw exampleProblem(wish);
+      const code = upstreams.requestedProblem(input.query);
+      if (code !== undefined) throw isProblemCode(code) ? exampleProblem(code) : unknownTestQuery();
       return hitsOrProblem(await upstreams.test(input, options), 1);
     }
-    const { answer, asked } = await upstreams.live(input, options);
+    const { answer, queried } = await upstreams.live(input, options);
     if (!answer) throw new Problem("upstream_not_configured");
-    return hitsOrProblem(answer, asked);
+    return hitsOrProblem(answer, queried);
   };
 }
 
-function hitsOrProblem(answer: UpstreamAnswer, asked: number): Found {
-  if (answer.ok) return { hits: answer.hits, provider: answer.provider, asked };
-  if (answer.reason === "aborted") throw new NoAnswer("the caller left before the upstream answered");
+function hitsOrProblem(answer: UpstreamAnswer, queried: number): Found {
+  if (answer.ok) return { hits: answer.hits, provider: answer.provider, queried };
+  if (answer.reason === "aborted") throw new NoResponse("the caller disconnected before the upstream answered");
   const { code, upstreamStatus, ...rest } = forwardFailure(answer);
   throw new Problem(code, {
     ...rest,
-    ...(code === "upstream_error" && { detail: explain(rest.retryAfterSeconds) }),
+    ...(code === "upstream_error" && { detail: describeError(rest.retryAfterSeconds) }),
     members: upstreamStatus === undefined ? {} : { upstream_status: upstreamStatus },
-    headers: { "proxy-status": proxyStatus(code, upstreamStatus), "search-upstreams": String(asked) },
+    headers: { "proxy-status": proxyStatus(code, upstreamStatus), "search-upstreams": String(queried) },
     cause: new Error(`${answer.provider}: ${answer.reason} after ${Math.round(answer.tookMs)} ms`),
   });
 }
 
-function explain(retryAfterSeconds: number | undefined): string {
-  const advice =
-    retryAfterSeconds === undefined ? "The same search will fail again" : `Retry in ${retryAfterSeconds} s`;
-  return `The search failed upstream. Nothing was charged. ${advice}; do not answer from memory.`;
+function describeError(retryAfterSeconds: number | undefined): string {
+  const advice = retryAfterSeconds === undefined ? "A retry will fail too" : `Retry in ${retryAfterSeconds} s`;
+  return `The search provider returned an error. You were not charged. ${advice}; do not answer from memory.`;
 }
 
 const proxyErrors = {
@@ -63,7 +62,7 @@ const proxyErrors = {
   upstream_timeout: "http_response_timeout",
 } as const;
 
-/** RFC 9209. The provider's name stays ours. */
+/** RFC 9209, without the provider's name. */
 function proxyStatus(code: keyof typeof proxyErrors, upstreamStatus: number | undefined): string {
   const error = proxyErrors[code];
   return ["search", error && `error=${error}`, upstreamStatus && `received-status=${upstreamStatus}`]
@@ -71,14 +70,9 @@ function proxyStatus(code: keyof typeof proxyErrors, upstreamStatus: number | un
     .join("; ");
 }
 
-/** The failure a test query asked for, carrying the example values of its row. */
-function exampleProblem(word: string): Problem {
-  if (!isProblemCode(word)) {
-    return new Problem("invalid_request", {
-      detail: "This `test:` query asks for nothing we know. The page on test mode lists those that exist.",
-      members: { errors: [{ pointer: "#/query", code: "unknown_test_query", detail: "is not a test query" }] },
-    });
-  }
-  const { members = {}, occurrenceHeaders = {} } = problemRow(word);
-  return new Problem(word, { members, headers: occurrenceHeaders });
+function unknownTestQuery(): Problem {
+  return new Problem("invalid_request", {
+    detail: "This is not a known test query. You were not charged. The test mode page of the docs lists them all.",
+    members: { errors: [{ pointer: "#/query", code: "unknown_test_query", detail: "is not a test query" }] },
+  });
 }

@@ -12,7 +12,7 @@ function forwardStatus(upstreamStatus: number, retryAfterSeconds?: number) {
   return forwardFailure(failed(reasonForStatus(upstreamStatus), { upstreamStatus, retryAfterSeconds }));
 }
 
-test("every 4xx and 5xx is forwarded, except those that would send the caller the wrong way", () => {
+test("forwards every 4xx and 5xx except those that would mislead the caller", () => {
   const hidden: number[] = [];
   for (let status = 400; status <= 599; status += 1) {
     const forwarded = forwardStatus(status);
@@ -26,7 +26,7 @@ test("every 4xx and 5xx is forwarded, except those that would send the caller th
   assert.deepEqual(hidden, [401, 402, 405, 407, 426]);
 });
 
-test("what would send the caller after its own key or money is hidden, whatever an adapter makes of it", () => {
+test("never forwards 401, 402 or 407, whatever reason an adapter reports", () => {
   for (const upstreamStatus of [401, 402, 407]) {
     for (const reason of ["status", "throttled"] as const) {
       assert.equal(forwardFailure(failed(reason, { upstreamStatus })).status, 502);
@@ -34,7 +34,7 @@ test("what would send the caller after its own key or money is hidden, whatever 
   }
 });
 
-test("a body that proves our credential or our empty account hides the status that came with it", () => {
+test("returns 502 for a rejected credential or an empty account, whatever the upstream's status", () => {
   for (const [reason, upstreamStatus] of [
     ["credential", 422],
     ["credential", 403],
@@ -48,19 +48,19 @@ test("a body that proves our credential or our empty account hides the status th
   }
 });
 
-test("an upstream that gave no usable answer is a 502, one that gave none in time a 504", () => {
-  const shown = (["invalid_response", "unreachable", "timeout"] as const).map((reason) => {
+test("an unusable answer or unreachable upstream is a 502, a timeout a 504", () => {
+  const responses = (["invalid_response", "unreachable", "timeout"] as const).map((reason) => {
     const { code, status, retryable, retryAfterSeconds } = forwardFailure(failed(reason));
     return [code, status, retryable, retryAfterSeconds];
   });
-  assert.deepEqual(shown, [
+  assert.deepEqual(responses, [
     ["upstream_invalid_response", 502, true, 2],
     ["upstream_unreachable", 502, true, 2],
     ["upstream_timeout", 504, true, 2],
   ]);
 });
 
-test("a status that came with a useless answer is told but never forwarded", () => {
+test("reports but never forwards the status of an unusable answer", () => {
   for (const upstreamStatus of [200, 204, 302, 304, 999]) {
     const forwarded = forwardFailure(failed("invalid_response", { upstreamStatus }));
     assert.equal(forwarded.status, 502);
@@ -68,22 +68,22 @@ test("a status that came with a useless answer is told but never forwarded", () 
   }
 });
 
-test("a status outside 400 to 599 is not forwarded, whatever an adapter makes of it", () => {
+test("does not forward a status outside 400 to 599, whatever reason an adapter reports", () => {
   for (const upstreamStatus of [undefined, 200, 302, 399, 600]) {
     assert.equal(forwardFailure(failed("throttled", { upstreamStatus })).status, 502);
   }
 });
 
-test("retrying is advised for 408, 425, 429 and every 5xx, and only then with a time to wait", () => {
+test("408, 425, 429 and every 5xx are retryable with Retry-After, and no other status", () => {
   for (let status = 400; status <= 599; status += 1) {
     const forwarded = forwardStatus(status);
-    const isAdvised = [408, 425, 429].includes(forwarded.status) || forwarded.status >= 500;
-    assert.equal(forwarded.retryable, isAdvised, `${status}`);
-    assert.equal(forwarded.retryAfterSeconds, isAdvised ? 2 : undefined, `${status}`);
+    const isRetryable = [408, 425, 429].includes(forwarded.status) || forwarded.status >= 500;
+    assert.equal(forwarded.retryable, isRetryable, `${status}`);
+    assert.equal(forwarded.retryAfterSeconds, isRetryable ? 2 : undefined, `${status}`);
   }
 });
 
-test("the upstream's Retry-After crosses over for 429 and 503, between 1 and 120 seconds", () => {
+test("forwards the upstream's Retry-After for 429 and 503, limited to 1 to 120 seconds", () => {
   assert.equal(forwardStatus(429, 7).retryAfterSeconds, 7);
   assert.equal(forwardStatus(503, 0).retryAfterSeconds, 1);
   assert.equal(forwardStatus(503, 86_400).retryAfterSeconds, 120);

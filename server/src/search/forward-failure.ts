@@ -9,26 +9,26 @@ export interface ForwardedFailure {
   retryAfterSeconds?: number | undefined;
 }
 
-/** What the caller is told when the upstream failed: its own status where that can be said without misleading. */
+/** The response to an upstream failure: the upstream's own status unless it would mislead the caller. */
 export function forwardFailure(failure: UpstreamFailure): ForwardedFailure {
-  const { code, status } = answerTo(failure);
-  const retryable = status >= 500 || retryableRefusals.has(status);
+  const { code, status } = toResponse(failure);
+  const retryable = status >= 500 || retryableStatuses.has(status);
   return {
     code,
     status,
     upstreamStatus: failure.upstreamStatus,
     retryable,
-    retryAfterSeconds: retryable ? secondsToWait(status, failure.retryAfterSeconds) : undefined,
+    retryAfterSeconds: retryable ? retryAfter(status, failure.retryAfterSeconds) : undefined,
   };
 }
 
-// Request Timeout, Too Early, Too Many Requests: the same request may succeed later.
-const retryableRefusals = new Set([408, 425, 429]);
+// Request Timeout, Too Early, Too Many Requests.
+const retryableStatuses = new Set([408, 425, 429]);
 
-// 401, 402 and 407 would send callers after their own key or money; 405 and 426 demand headers that would be a lie.
+// 401, 402 and 407 would make callers check their own key or balance; 405 and 426 require headers that do not apply here.
 const neverForwarded = new Set([401, 402, 405, 407, 426]);
 
-function answerTo({ reason, upstreamStatus }: UpstreamFailure): Pick<ForwardedFailure, "code" | "status"> {
+function toResponse({ reason, upstreamStatus }: UpstreamFailure): Pick<ForwardedFailure, "code" | "status"> {
   switch (reason) {
     case "status":
     case "throttled":
@@ -40,7 +40,7 @@ function answerTo({ reason, upstreamStatus }: UpstreamFailure): Pick<ForwardedFa
       return { code: "upstream_invalid_response", status: 502 };
     case "unreachable":
       return { code: "upstream_unreachable", status: 502 };
-    // Nobody is left to read the answer to an aborted search; no answer in time is the truest thing to log.
+    // An aborted search has no caller left to read the response; a timeout is the closest outcome to log.
     case "timeout":
     case "aborted":
       return { code: "upstream_timeout", status: 504 };
@@ -51,7 +51,7 @@ function isForwardable(status: number | undefined): status is number {
   return status !== undefined && status >= 400 && status <= 599 && !neverForwarded.has(status);
 }
 
-function secondsToWait(status: number, asked: number | undefined): number {
-  const isAboutWaiting = status === 429 || status === 503;
-  return isAboutWaiting && asked !== undefined ? Math.min(Math.max(asked, 1), 120) : 2;
+function retryAfter(status: number, requestedSeconds: number | undefined): number {
+  const isForwarded = (status === 429 || status === 503) && requestedSeconds !== undefined;
+  return isForwarded ? Math.min(Math.max(requestedSeconds, 1), 120) : 2;
 }

@@ -1,20 +1,24 @@
 import { formatUsd, type Micros, priceMicros } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
 
+/** The route that starts a top-up, and the smallest amount it accepts. */
 export interface TopUpApi {
   url: string;
-  /** The smallest top-up it takes. */
   minimum: Micros;
 }
 
-/** What the caller is told when the ledger did not hold the price. */
-export function refuseHold(held: HoldOutcome, way: { topUpUrl: string; topUpApi?: TopUpApi | undefined }): Problem {
+/** The problem to return when the ledger did not hold the price. */
+export function holdOutcomeToProblem(
+  held: HoldOutcome,
+  run: string | undefined,
+  { topUpUrl, topUpApi }: { topUpUrl: string; topUpApi?: TopUpApi | undefined },
+): Problem {
   switch (held.outcome) {
     case "insufficient_balance":
       return new Problem("insufficient_balance", {
-        members: { ...amounts(held.balance), top_up: topUp(way.topUpUrl, way.topUpApi) },
-        headers: { link: `<${way.topUpUrl}>; rel="payment"` },
+        members: { ...amounts(held.balance), top_up: describeTopUp(topUpUrl, topUpApi) },
+        headers: { link: `<${topUpUrl}>; rel="payment"` },
       });
     case "balance_reserved":
       return new Problem("balance_reserved", { members: amounts(held.balance) });
@@ -27,6 +31,7 @@ export function refuseHold(held: HoldOutcome, way: { topUpUrl: string; topUpApi?
           currency: "usd",
           resets_at: held.resetsAt?.toISOString() ?? null,
         },
+        values: { run },
       });
     case "api_key_invalid":
     case "api_key_revoked":
@@ -35,7 +40,7 @@ export function refuseHold(held: HoldOutcome, way: { topUpUrl: string; topUpApi?
     case "idempotency_in_progress":
     case "idempotency_key_reused":
       return new Problem(held.outcome);
-    // The hold of a resent request was ended meanwhile, or our clock is far off: known to have charged nothing.
+    // The hold of a retried request has already ended, or this server's clock is wrong. Neither can have been charged.
     case "lost":
     case "clock_skewed":
       return new Problem("ledger_unavailable", { cause: new Error(held.outcome) });
@@ -50,12 +55,13 @@ function amounts(balance: Micros): Record<string, unknown> {
   return { balance: formatUsd(balance), price: formatUsd(priceMicros), currency: "usd" };
 }
 
-function topUp(url: string, api: TopUpApi | undefined): Record<string, unknown> {
+function describeTopUp(url: string, api: TopUpApi | undefined): Record<string, unknown> {
   if (!api) {
     return {
       url,
       minimum: formatUsd(priceMicros),
-      instructions: "Open this address; it says how the wallet's owner adds money. Searches work again at once.",
+      instructions:
+        "Open this URL to see how the wallet's owner adds money. Searches work again immediately afterwards.",
     };
   }
   const amount = formatUsd(api.minimum);
@@ -63,7 +69,7 @@ function topUp(url: string, api: TopUpApi | undefined): Record<string, unknown> 
     url,
     minimum: amount,
     instructions:
-      "Send `create` with a management key and an Idempotency-Key of yours, then let the wallet's owner pay at the checkout_url of the answer. Searches work again at once.",
+      "Send the request in `create` with a management key and an Idempotency-Key, then have the wallet's owner pay at the `checkout_url` in the response. Searches work again immediately afterwards.",
     create: { method: "POST", url: api.url, required_scope: "wallet:write", body: { amount } },
   };
 }

@@ -8,7 +8,7 @@ const scope = { walletId: "wallet", mode: "live" };
 const input = { query: "cats", n: 10 };
 const body = Buffer.from(JSON.stringify({ query: "cats", n: 1, results: [{ title: "A cat" }] }));
 
-test("an answer opens with the same secret, wallet, mode and key, and with nothing less", () => {
+test("an answer opens only with the same secret, wallet, mode and key", () => {
   const sealed = makeClaim(secret, scope, "once", input).seal(body);
   assert.deepEqual(makeClaim(secret, scope, "once", input).open(sealed), body);
   for (const claim of [
@@ -21,7 +21,7 @@ test("an answer opens with the same secret, wallet, mode and key, and with nothi
   }
 });
 
-test("an answer that was changed by one bit anywhere does not open", () => {
+test("an answer with any bit changed does not open", () => {
   const claim = makeClaim(secret, scope, "once", input);
   const sealed = claim.seal(body);
   for (let index = 0; index < sealed.length; index += 1) {
@@ -32,7 +32,7 @@ test("an answer that was changed by one bit anywhere does not open", () => {
   for (const length of [0, 5, 12, 28, sealed.length - 1]) assert.throws(() => claim.open(sealed.subarray(0, length)));
 });
 
-test("the fingerprint tells inputs apart that a careless one would confuse", () => {
+test("the fingerprint distinguishes similar inputs", () => {
   const inputs = [
     { query: "cats", n: 10 },
     { query: "cats", n: 1 },
@@ -41,18 +41,18 @@ test("the fingerprint tells inputs apart that a careless one would confuse", () 
     { query: "cats", n: 10, category: "gov" as const },
     { query: "cats,gov", n: 10 },
   ];
-  const prints = inputs.map((each) => makeClaim(secret, scope, "once", each).fingerprint.toString("hex"));
+  const prints = inputs.map((other) => makeClaim(secret, scope, "once", other).fingerprint.toString("hex"));
   assert.equal(new Set(prints).size, inputs.length);
 });
 
-test("the stored name of a key tells apart wallets, modes, keys and secrets, and is not a plain hash", () => {
-  const names = [
+test("the stored HMAC of a key depends on wallet, mode, key and secret", () => {
+  const hmacs = [
     makeClaim(secret, scope, "once", input),
     makeClaim(secret, scope, "twice", input),
     makeClaim(secret, { ...scope, mode: "test" }, "once", input),
     makeClaim(secret, { ...scope, walletId: "other" }, "once", input),
     makeClaim(createSecretKey(Buffer.alloc(32, 2)), scope, "once", input),
   ].map((claim) => claim.keyHmac.toString("hex"));
-  assert.equal(new Set(names).size, names.length);
-  assert.deepEqual(makeClaim(secret, scope, "once", { query: "dogs", n: 1 }).keyHmac.toString("hex"), names[0]);
+  assert.equal(new Set(hmacs).size, hmacs.length);
+  assert.deepEqual(makeClaim(secret, scope, "once", { query: "dogs", n: 1 }).keyHmac.toString("hex"), hmacs[0]);
 });

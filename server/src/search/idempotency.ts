@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomByt
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { SearchInput } from "./parse-search.ts";
 
-// The only place where a query rests. An answer is compressed, then encrypted under a key made from our secret
-// *and* the caller's raw Idempotency-Key. We keep an HMAC of that key, not the key: a copy of the database and of
-// our secret together still read nothing.
+// Stored answers are the only place a query is persisted. An answer is compressed, then encrypted with a key derived from
+// our secret *and* the caller's raw Idempotency-Key. Only an HMAC of that key is stored, so the database and the secret
+// together are not enough to decrypt an answer.
 
 export interface Claim {
   keyHmac: Buffer;
@@ -21,12 +21,12 @@ export interface ClaimScope {
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** What an Idempotency-Key stands for: within one wallet and mode, one input. */
+/** An Idempotency-Key identifies one input within one wallet and mode. */
 export function makeClaim(secret: KeyObject, scope: ClaimScope, key: string, input: SearchInput): Claim {
-  const named = `${scope.walletId}/${scope.mode}/${key}`;
-  const encryptionKey = (): Buffer => hmac(secret, "stored answer", named);
+  const scopedKey = `${scope.walletId}/${scope.mode}/${key}`;
+  const encryptionKey = (): Buffer => hmac(secret, "stored answer", scopedKey);
   return {
-    keyHmac: hmac(secret, "idempotency key", named),
+    keyHmac: hmac(secret, "idempotency key", scopedKey),
     fingerprint: hmac(secret, "search input", JSON.stringify([input.query, input.n, input.category ?? null])),
     seal(body) {
       const nonce = randomBytes(nonceBytes);

@@ -3,8 +3,8 @@ import type { UpstreamAnswer, UpstreamFailure } from "../providers/provider.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
-/** Counts every call to an upstream, and calls for the operator where only the operator can help. */
-export function noteCall(
+/** Counts a call to an upstream, and alerts if only the operator can fix its failure. */
+export function recordCall(
   { metrics, log }: { metrics: Pick<Metrics, "countUpstreamCall" | "countUpstreamAlert">; log: Pick<Log, "error"> },
   answer: UpstreamAnswer,
   cost: Micros,
@@ -19,13 +19,13 @@ export function noteCall(
 }
 
 const alerts = {
-  credential: "an upstream refuses our credential",
-  account_empty: "our account with an upstream is empty",
-  request: "an upstream says that our request is wrong",
+  credential: "upstream rejected our credential",
+  account_empty: "upstream account out of credit",
+  request: "upstream rejected our request",
 } as const;
 
 function alertFor({ reason, upstreamStatus = 0 }: UpstreamFailure): keyof typeof alerts | undefined {
   if (reason === "credential" || reason === "account_empty") return reason;
-  // A capability that the adapter does not declare, or a setting such as SearXNG's JSON format.
+  // The adapter does not declare a capability correctly, or the upstream is misconfigured, such as SearXNG without JSON.
   return reason === "status" && upstreamStatus < 500 ? "request" : undefined;
 }

@@ -1,33 +1,34 @@
 import { type Micros, priceMicros } from "../lib/money.ts";
 import type {
-  AskOptions,
   Provider,
   QueryLimit,
+  QueryOptions,
   UpstreamAnswer,
   UpstreamFailure,
   UpstreamSearch,
   UpstreamSuccess,
 } from "../providers/provider.ts";
 import { type Circuit, createCircuit } from "./circuit.ts";
-import { carries } from "./query-limit.ts";
+import { accepts } from "./query-limit.ts";
 import { createUpstreamHealth, type HealthReport, type UpstreamHealth } from "./upstream-health.ts";
 
-// Which upstream is asked, and who is asked next when it fails. The order is the operator's. Upstreams that would cost
-// more than the price, and those that have just failed, move behind the others; nobody is left out for it, so that a
-// search is refused only when every upstream that can carry its query has failed.
+// Decides which upstream to query and which one next if it fails. The operator sets the order. Upstreams that cost more
+// than the price of a search, and those with an open circuit, move behind the others but are never skipped: a search
+// fails only when every upstream that accepts its query has failed.
 
 export interface Router {
-  ask: (search: UpstreamSearch, options: AskOptions) => Promise<Routed>;
-  /** How long a query may be: one of these must carry it. */
+  query: (search: UpstreamSearch, options: QueryOptions) => Promise<Routed>;
+  /** At least one of these must accept a query. */
   queryLimits: readonly QueryLimit[];
-  noteCharge(provider: string, charge: Micros): void;
+  recordCharge(provider: string, charge: Micros): void;
   report(): UpstreamReport[];
 }
 
 export interface Routed {
-  /** Undefined if no upstream can carry the query, or none is configured. */
+  /** Undefined if no upstream accepts the query, or none is configured. */
   answer: UpstreamAnswer | undefined;
-  asked: number;
+  /** The number of upstreams queried. */
+  queried: number;
 }
 
 export interface UpstreamReport extends HealthReport {
@@ -36,10 +37,10 @@ export interface UpstreamReport extends HealthReport {
   circuit: { state: "closed" | "open" | "trial"; until: string | null };
 }
 
-export interface RouterParts {
+export interface RouterDependencies {
   providers: readonly Provider[];
-  callProvider: (provider: Provider, search: UpstreamSearch, options: AskOptions) => Promise<UpstreamAnswer>;
-  /** `isOpen`: after this answer others are asked first for a while. */
+  callProvider: (provider: Provider, search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;
+  /** `isOpen`: whether the upstream's circuit is open after this call. */
   onCall: (answer: UpstreamAnswer, cost: Micros, isOpen: boolean) => void;
 }
 
@@ -49,85 +50,86 @@ interface Upstream {
   health: UpstreamHealth;
 }
 
-export function createRouter({ providers, callProvider, onCall }: RouterParts): Router {
+export function createRouter({ providers, callProvider, onCall }: RouterDependencies): Router {
   const upstreams: Upstream[] = providers.map((provider) => ({
     provider,
     circuit: createCircuit(),
     health: createUpstreamHealth(),
   }));
 
-  async function askOne({ provider, circuit, health }: Upstream, search: UpstreamSearch, options: AskOptions) {
-    const n = worthAsking(provider, search.n);
-    const noteAnswer = circuit.ask(Date.now());
+  async function queryOne({ provider, circuit, health }: Upstream, search: UpstreamSearch, options: QueryOptions) {
+    const n = candidateCount(provider, search.n);
+    const recordAnswer = circuit.startCall(Date.now());
     const endAttempt = options.startAttempt?.(provider.name);
     const answer = await callProvider(provider, { ...search, n }, options);
     endAttempt?.(answer.ok ? "ok" : answer.reason, answer.ok ? undefined : answer.upstreamStatus);
     const costMicros = answer.ok ? provider.costMicros(n) : 0n;
-    noteAnswer(answer, Date.now());
-    health.noteCall(answer, costMicros, Date.now());
+    recordAnswer(answer, Date.now());
+    health.recordCall(answer, costMicros, Date.now());
     onCall(answer, costMicros, circuit.isOpen(Date.now()));
     return answer;
   }
 
-  async function ask(search: UpstreamSearch, { deadlineMs, ...options }: AskOptions): Promise<Routed> {
+  async function query(search: UpstreamSearch, { deadlineMs, ...options }: QueryOptions): Promise<Routed> {
     const startedAt = performance.now();
     const queue = inOrder(upstreams, search, Date.now());
     let failure: UpstreamFailure | undefined;
-    let unproven: UpstreamSuccess | undefined;
-    let asked = 0;
+    let unconfirmed: UpstreamSuccess | undefined;
+    let queried = 0;
     for (const upstream of queue) {
       const leftMs = Math.max(0, deadlineMs - (performance.now() - startedAt));
-      if (asked > 0 && leftMs === 0) break;
-      const isLast = asked === queue.length - 1;
-      asked += 1;
-      const answer = await askOne(upstream, search, { ...options, deadlineMs: isLast ? leftMs : leftMs / 2 });
-      if (!answer.ok && answer.reason === "aborted") return { answer, asked };
-      if (answer.ok && isProven(answer, upstream.provider, unproven)) return { answer, asked };
-      if (answer.ok) unproven = answer;
+      if (queried > 0 && leftMs === 0) break;
+      const isLast = queried === queue.length - 1;
+      queried += 1;
+      const answer = await queryOne(upstream, search, { ...options, deadlineMs: isLast ? leftMs : leftMs / 2 });
+      if (!answer.ok && answer.reason === "aborted") return { answer, queried };
+      if (answer.ok && isConclusive(answer, upstream.provider, unconfirmed)) return { answer, queried };
+      if (answer.ok) unconfirmed = answer;
       else failure ??= answer;
     }
-    // Nobody could contradict an empty 2xx; and of several failures the first upstream's is the one to tell.
-    return { answer: unproven ?? failure, asked };
+    // No other upstream contradicted the empty result. Of several failures, report the first upstream's.
+    return { answer: unconfirmed ?? failure, queried };
   }
 
   return {
-    ask,
-    queryLimits: providers.map((provider) => provider.longestQuery),
-    noteCharge: (name, charge) => upstreams.find(({ provider }) => provider.name === name)?.health.noteCharge(charge),
+    query,
+    queryLimits: providers.map((provider) => provider.queryLimit),
+    recordCharge: (name, charge) =>
+      upstreams.find(({ provider }) => provider.name === name)?.health.recordCharge(charge),
     report: () => upstreams.map((upstream) => describe(upstream, Date.now())),
   };
 }
 
-/** An empty answer of an upstream that is known to hide failures counts once a second one has found nothing either. */
-function isProven(answer: UpstreamSuccess, provider: Provider, unproven: UpstreamSuccess | undefined): boolean {
-  return answer.hits.length > 0 || !provider.emptyNeedsProof || unproven !== undefined;
+/** Some upstreams return an empty result instead of an error. It counts once a second upstream is empty too. */
+function isConclusive(answer: UpstreamSuccess, provider: Provider, unconfirmed: UpstreamSuccess | undefined): boolean {
+  return answer.hits.length > 0 || !provider.emptyIsUnreliable || unconfirmed !== undefined;
 }
 
 function inOrder(upstreams: readonly Upstream[], search: UpstreamSearch, nowMs: number): Upstream[] {
-  const detour = ({ provider, circuit }: Upstream): number =>
-    (circuit.isOpen(nowMs) ? 2 : 0) + (provider.costMicros(worthAsking(provider, search.n)) > priceMicros ? 1 : 0);
+  const penalty = ({ provider, circuit }: Upstream): number =>
+    (circuit.isOpen(nowMs) ? 2 : 0) + (provider.costMicros(candidateCount(provider, search.n)) > priceMicros ? 1 : 0);
   return upstreams
-    .filter(({ provider }) => carries(provider.longestQuery, search.query))
-    .toSorted((a, b) => detour(a) - detour(b));
+    .filter(({ provider }) => accepts(provider.queryLimit, search.query))
+    .toSorted((a, b) => penalty(a) - penalty(b));
 }
 
-const mostWorthRanking = 20;
+const maxCandidates = 20;
 
-/** Ranking chooses best among twenty; we ask for as many as one request brings at the price of `n`. */
-function worthAsking(provider: Provider, n: number): number {
-  let most = Math.max(n, Math.min(mostWorthRanking, provider.resultsPerPage));
-  while (most > n && provider.costMicros(most) > provider.costMicros(n)) most -= 1;
-  return most;
+/** Ranking works better with more candidates: request up to twenty, within one page and at the cost of `n`. */
+function candidateCount(provider: Provider, n: number): number {
+  let count = Math.max(n, Math.min(maxCandidates, provider.resultsPerPage));
+  while (count > n && provider.costMicros(count) > provider.costMicros(n)) count -= 1;
+  return count;
 }
 
 function describe({ provider, circuit, health }: Upstream, nowMs: number): UpstreamReport {
   const until = circuit.openUntilMs();
-  const whileNotClosed = circuit.isOpen(nowMs) ? "open" : "trial";
+  const notClosed = circuit.isOpen(nowMs) ? "open" : "trial";
   return {
     name: provider.name,
     documentation: provider.documentation,
     circuit: {
-      state: until === undefined ? "closed" : whileNotClosed,
+      state: until === undefined ? "closed" : notClosed,
       until: until === undefined ? null : new Date(until).toISOString(),
     },
     ...health.report(nowMs),

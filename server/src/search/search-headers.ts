@@ -8,30 +8,30 @@ export interface Run {
 }
 
 const defaultTtlSeconds = 3_600;
-const mostTtlSeconds = 30 * 24 * 3_600;
+const maxTtlSeconds = 30 * 24 * 3_600;
 
-/** `Search-Run: <id>; max=0.50; ttl=3600`. The max is asked for every time, so that no run is open-ended by mistake. */
+/** `Search-Run: <id>; max=0.50; ttl=3600`. `max` is required on every request, so that no run is unlimited by mistake. */
 export function readRun(header: string | undefined): Run | undefined {
   if (header === undefined) return undefined;
   const [name = "", ...parameters] = header.split(";").map((part) => part.trim());
-  const given = new Map(parameters.map(readParameter));
-  const maxMicros = parseUsd(given.get("max") ?? "");
-  const ttlSeconds = Number(given.get("ttl") ?? defaultTtlSeconds);
-  const isClear = given.size === parameters.length && !given.has("unknown");
-  if (!/^[\w.:@/-]{1,128}$/.test(name) || maxMicros === undefined || !isClear) {
+  const values = new Map(parameters.map(readParameter));
+  const maxMicros = parseUsd(values.get("max") ?? "");
+  const ttlSeconds = Number(values.get("ttl") ?? defaultTtlSeconds);
+  const isValid = values.size === parameters.length && !values.has("unknown");
+  if (!/^[\w.:@/-]{1,128}$/.test(name) || maxMicros === undefined || !isValid) {
     throw invalidHeader("Search-Run", "must look like `my-run; max=0.50; ttl=3600`");
   }
-  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > mostTtlSeconds) {
-    throw invalidHeader("Search-Run", `its ttl must be 1 to ${mostTtlSeconds} seconds`);
+  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > maxTtlSeconds) {
+    throw invalidHeader("Search-Run", `ttl must be 1 to ${maxTtlSeconds} seconds`);
   }
   return { name, maxMicros, ttlSeconds };
 }
 
-const mostWaitSeconds = 10;
+const maxWaitSeconds = 10;
 
 /**
- * The seconds of `Prefer: wait=2` (RFC 7240): how long the caller cares for an answer, counted from its request. More
- * than our own deadline or anything we do not understand is no fault, and as if it had not been said.
+ * The seconds in `Prefer: wait=2` (RFC 7240): how long the caller is willing to wait, counted from its request. Values
+ * beyond our own deadline and anything unrecognized are ignored.
  */
 export function readWait(header: string | undefined): number | undefined {
   const wait = header
@@ -39,12 +39,12 @@ export function readWait(header: string | undefined): number | undefined {
     .map((preference) => /^\s*wait\s*=\s*"?(\d{1,4})"?\s*(?:;.*)?$/i.exec(preference)?.[1])
     .find((seconds) => seconds !== undefined);
   const seconds = Number(wait);
-  return wait !== undefined && seconds >= 1 && seconds < mostWaitSeconds ? seconds : undefined;
+  return wait !== undefined && seconds >= 1 && seconds < maxWaitSeconds ? seconds : undefined;
 }
 
-/** How much time is left for the upstreams. */
+/** The time left for the upstreams. */
 export function timeLeftMs(waitSeconds: number | undefined, elapsedMs: number): number {
-  return waitSeconds === undefined ? mostWaitSeconds * 1_000 : Math.max(0, waitSeconds * 1_000 - elapsedMs);
+  return waitSeconds === undefined ? maxWaitSeconds * 1_000 : Math.max(0, waitSeconds * 1_000 - elapsedMs);
 }
 
 function readParameter(text: string): ["max" | "ttl" | "unknown", string] {

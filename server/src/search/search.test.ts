@@ -2,16 +2,15 @@ import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { NoAnswer } from "../http/no-answer.ts";
+import { NoResponse } from "../http/no-response.ts";
 import type { Principal } from "../keys/keys.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
 import { makeClaim } from "./idempotency.ts";
-import { type SearchParts, type SearchRequest, search } from "./search.ts";
+import { type SearchDependencies, type SearchRequest, search } from "./search.ts";
 import { startSteps } from "./steps.ts";
 
-// The story with every other room replaced by a note of who entered it. What the rooms do is tested elsewhere; here it
-// is the order of the steps, and that what was held is given back.
+// Every dependency is a fake that records its calls: these tests check the order of the steps and the release of holds.
 
 const caller: Principal = {
   keyId: "key",
@@ -23,52 +22,45 @@ const caller: Principal = {
 };
 const secret = createSecretKey(Buffer.alloc(32, 7));
 const hit = { title: "A title", url: "https://example.org/", snippet: "Some text" };
-const wholeStory = [
-  "authenticate",
-  "enterLimits",
-  "tell",
-  "readBody",
-  "hold",
-  "findHits",
-  "rank",
-  "tell",
-  "capture",
-  "leave",
-];
+const stepsToHold = ["authenticate", "acquireSlot", "setHeaders", "readBody", "hold"];
+const allSteps = [...stepsToHold, "findHits", "rank", "setHeaders", "capture", "releaseSlot"];
 
-/** A search that works, each step noted, and a way to make one of them go wrong. */
-function tellStory(
-  replace: Partial<SearchParts> = {},
+/** Runs a search with fakes that succeed, except those in `replace`. */
+function runSearch(
+  replace: Partial<SearchDependencies> = {},
   headers: Record<string, string> = {},
   body = '{"query":"cats"}',
 ) {
-  const notes: string[] = [];
-  const noted = <Part extends keyof SearchParts>(name: Part, usual: SearchParts[Part]): SearchParts[Part] => {
-    const part = (replace[name] ?? usual) as (...given: unknown[]) => unknown;
+  const calls: string[] = [];
+  const recorded = <Name extends keyof SearchDependencies>(
+    name: Name,
+    fake: SearchDependencies[Name],
+  ): SearchDependencies[Name] => {
+    const call = (replace[name] ?? fake) as (...given: unknown[]) => unknown;
     return ((...given: unknown[]) => {
-      notes.push(name);
-      return part(...given);
-    }) as SearchParts[Part];
+      calls.push(name);
+      return call(...given);
+    }) as SearchDependencies[Name];
   };
-  const parts: SearchParts = {
-    authenticate: noted("authenticate", async () => caller),
-    enterLimits: noted("enterLimits", async () => ({
+  const dependencies: SearchDependencies = {
+    authenticate: recorded("authenticate", async () => caller),
+    acquireSlot: recorded("acquireSlot", async () => ({
       rateLimitPolicy: "policy",
       rateLimit: "limit",
-      leave: () => void notes.push("leave"),
+      release: () => void calls.push("releaseSlot"),
     })),
     queryLimits: () => [{ characters: 100 }],
-    findHits: noted("findHits", async () => ({ hits: [hit], provider: "searxng", asked: 1 })),
-    rank: noted("rank", (hits) => ({
+    findHits: recorded("findHits", async () => ({ hits: [hit], provider: "searxng", queried: 1 })),
+    rank: recorded("rank", (hits) => ({
       results: hits.map((each) => ({ ...each, source: "example.org" })),
       lens: "base@1",
       explain: () => "1;from=1",
     })),
-    hold: noted("hold", async () => ({ outcome: "held", balance: 50_000n })),
-    capture: noted("capture", async () => ({ state: "captured", balance: 40_000n })),
-    release: noted("release", async () => undefined),
-    noteCharge: () => undefined,
-    noteUnheld: replace.noteUnheld ?? (() => undefined),
+    hold: recorded("hold", async () => ({ outcome: "held", balance: 50_000n })),
+    capture: recorded("capture", async () => ({ state: "captured", balance: 40_000n })),
+    release: recorded("release", async () => undefined),
+    recordCharge: () => undefined,
+    recordRefusal: replace.recordRefusal ?? (() => undefined),
     secret,
     topUpUrl: "https://pay.test/",
   };
@@ -79,132 +71,126 @@ function tellStory(
     ip: "127.0.0.1",
     steps: startSteps(),
     signal: new AbortController().signal,
-    tell: () => void notes.push("tell"),
-    noteCaller: () => undefined,
+    setHeaders: () => void calls.push("setHeaders"),
+    setCaller: () => undefined,
     async readBody() {
-      notes.push("readBody");
+      calls.push("readBody");
       return Buffer.from(body);
     },
   };
-  return { notes, answer: search(request, parts) };
+  return { calls, answer: search(request, dependencies) };
 }
 
 const fail = (error: Error) => () => Promise.reject(error);
 
-test("the steps of a paid search come in the published order, and nothing is answered before the capture", async () => {
-  const { notes, answer } = tellStory();
+test("runs the steps of a paid search in the documented order, and responds after the capture", async () => {
+  const { calls, answer } = runSearch();
   const { charge, balance, isReplayed, body } = await answer;
-  assert.deepEqual(notes, wholeStory);
+  assert.deepEqual(calls, allSteps);
   assert.deepEqual([charge, balance, isReplayed], [10_000n, 40_000n, false]);
   assert.equal(JSON.parse(body.toString()).n, 1);
 });
 
-test("the answer waits for the capture however long it takes", async () => {
+test("waits for the capture however long it takes", async () => {
   const captured = Promise.withResolvers<{ state: "captured"; balance: bigint }>();
-  const { answer, notes } = tellStory({ capture: () => captured.promise });
+  const { answer, calls } = runSearch({ capture: () => captured.promise });
   let isAnswered = false;
-  const told = answer.then(() => {
+  const done = answer.then(() => {
     isAnswered = true;
   });
   for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-  assert.equal(notes.at(-1), "capture");
+  assert.equal(calls.at(-1), "capture");
   assert.equal(isAnswered, false);
   captured.resolve({ state: "captured", balance: 0n });
-  await told;
+  await done;
   assert.equal(isAnswered, true);
 });
 
-test("whatever fails between hold and capture releases the hold, once, before the failure is told", async () => {
-  const failures: Partial<SearchParts>[] = [
+test("any failure between hold and capture releases the hold once", async () => {
+  const failures: Partial<SearchDependencies>[] = [
     { findHits: fail(new Problem("upstream_timeout")) },
-    { findHits: fail(new NoAnswer("the caller left")) },
-    { findHits: fail(new TypeError("a bug of ours")) },
+    { findHits: fail(new NoResponse("the caller left")) },
+    { findHits: fail(new TypeError("a bug")) },
     {
       rank() {
-        throw new RangeError("a bug of ours");
+        throw new RangeError("a bug");
       },
     },
-    // Hits that cannot be encoded.
+    // Results that cannot be encoded.
     {
       rank: () => ({
-        results: [{ toJSON: () => assert.fail("a bug of ours") } as never],
+        results: [{ toJSON: () => assert.fail("a bug") } as never],
         lens: "base@1",
         explain: () => "",
       }),
     },
-    { rank: () => ({ results: [], lens: "base@1", explain: () => assert.fail("a bug of ours") }) },
+    { rank: () => ({ results: [], lens: "base@1", explain: () => assert.fail("a bug") }) },
   ];
   for (const replace of failures) {
-    const { notes, answer } = tellStory(replace, { "idempotency-key": "once", "rank-explain": "1" });
+    const { calls, answer } = runSearch(replace, { "idempotency-key": "once", "rank-explain": "1" });
     await assert.rejects(answer);
-    assert.equal(notes.filter((note) => note === "release").length, 1, notes.join(" "));
-    assert.deepEqual(notes.slice(-2), ["release", "leave"]);
-    assert.ok(!notes.includes("capture"));
+    assert.equal(calls.filter((call) => call === "release").length, 1, calls.join(" "));
+    assert.deepEqual(calls.slice(-2), ["release", "releaseSlot"]);
+    assert.ok(!calls.includes("capture"));
   }
 });
 
-test("the failure that is told is the one that happened, after the release is done", async () => {
+test("rejects with the original failure after the release", async () => {
   const released = Promise.withResolvers<void>();
   const failure = new Problem("upstream_unreachable");
-  const { answer } = tellStory({ findHits: fail(failure), release: () => released.promise });
-  let told: unknown;
+  const { answer } = runSearch({ findHits: fail(failure), release: () => released.promise });
+  let rejection: unknown;
   const done = answer.catch((error: unknown) => {
-    told = error;
+    rejection = error;
   });
   for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-  assert.equal(told, undefined);
+  assert.equal(rejection, undefined);
   released.resolve();
   await done;
-  assert.equal(told, failure);
+  assert.equal(rejection, failure);
 });
 
-test("a capture whose outcome is unknown releases nothing and gives no answer", async () => {
-  const { notes, answer } = tellStory({ capture: fail(new NoAnswer("the capture's outcome is unknown")) });
-  await assert.rejects(answer, NoAnswer);
-  assert.deepEqual(notes, wholeStory);
+test("does not release or respond if the outcome of the capture is unknown", async () => {
+  const { calls, answer } = runSearch({ capture: fail(new NoResponse("the capture's outcome is unknown")) });
+  await assert.rejects(answer, NoResponse);
+  assert.deepEqual(calls, allSteps);
 });
 
-test("a capture that came too late charges nothing and is 503, never a 200", async () => {
+test("a capture that is too late is a 503, never a 200", async () => {
   for (const state of ["expired", "released", "unknown", "pending"] as const) {
-    const { answer } = tellStory({ capture: async () => ({ state, balance: 0n }) });
+    const { answer } = runSearch({ capture: async () => ({ state, balance: 0n }) });
     await assert.rejects(answer, { code: "ledger_unavailable" });
   }
 });
 
-test("before the hold nothing is held, so nothing is released; after a refused hold neither", async () => {
-  const refusals: [Partial<SearchParts>, string, string?][] = [
+test("does not release if the search is rejected before or by the hold", async () => {
+  const rejections: [Partial<SearchDependencies>, string, string?][] = [
     [{ authenticate: fail(new Problem("api_key_invalid")) }, "authenticate"],
-    [{ enterLimits: fail(new Problem("rate_limited")) }, "enterLimits"],
+    [{ acquireSlot: fail(new Problem("rate_limited")) }, "acquireSlot"],
     [{}, "readBody", "{"],
     [{ hold: fail(new Problem("ledger_unavailable")) }, "hold"],
-    ...(
-      [
-        "insufficient_balance",
-        "balance_reserved",
-        "api_key_revoked",
-        "idempotency_in_progress",
-        "lost",
-        "id_taken",
-        "clock_skewed",
-      ] as const
-    ).map((outcome): [Partial<SearchParts>, string] => [{ hold: async () => ({ outcome, balance: 0n }) }, "hold"]),
   ];
-  for (const [replace, last, body] of refusals) {
-    const { notes, answer } = tellStory(replace, {}, body);
+  for (const outcome of ["insufficient_balance", "balance_reserved"] as const)
+    rejections.push([{ hold: async () => ({ outcome, balance: 0n }) }, "hold"]);
+  for (const outcome of ["api_key_revoked", "idempotency_in_progress", "lost", "id_taken", "clock_skewed"] as const)
+    rejections.push([{ hold: async () => ({ outcome }) }, "hold"]);
+  for (const [replace, last, body] of rejections) {
+    const { calls, answer } = runSearch(replace, {}, body);
     await assert.rejects(answer, Problem);
-    const steps = notes.filter((note) => note !== "tell" && note !== "leave");
-    assert.deepEqual(steps, wholeStory.filter((note) => note !== "tell" && note !== "leave").slice(0, steps.length));
+    const isStep = (call: string) => call !== "setHeaders" && call !== "releaseSlot";
+    const steps = calls.filter(isStep);
+    assert.deepEqual(steps, allSteps.filter(isStep).slice(0, steps.length));
     assert.equal(steps.at(-1), last);
   }
 });
 
-test("for the owner's report, every known caller's request is either a hold or noted, never both", async () => {
+test("every authenticated request either has a hold or is recorded as a refusal, never both", async () => {
   const claim = makeClaim(secret, caller, "once", { query: "cats", n: 10 });
   const replayed = { outcome: "replayed", balance: 0n, answer: claim.seal(Buffer.from("{}")) } as const;
-  const bug = new Error("a bug of ours");
-  for (const [replace, body, noted] of [
+  const bug = new Error("a bug");
+  for (const [replace, body, expected] of [
     [{ authenticate: fail(new Problem("api_key_invalid")) }, undefined, []],
-    [{ enterLimits: fail(new Problem("rate_limited")) }, undefined, ["rate_limited"]],
+    [{ acquireSlot: fail(new Problem("rate_limited")) }, undefined, ["rate_limited"]],
     [{}, "{", ["malformed_json"]],
     [{ hold: async () => ({ outcome: "insufficient_balance", balance: 0n }) }, undefined, ["insufficient_balance"]],
     [{ hold: fail(bug) }, undefined, ["internal_error"]],
@@ -213,59 +199,58 @@ test("for the owner's report, every known caller's request is either a hold or n
     [{ findHits: fail(new Problem("upstream_error")) }, undefined, []],
     [{ capture: fail(bug) }, undefined, []],
     [{ capture: async () => ({ state: "expired", balance: 0n }) }, undefined, []],
-  ] as [Partial<SearchParts>, string | undefined, string[]][]) {
+  ] as [Partial<SearchDependencies>, string | undefined, string[]][]) {
     const outcomes: string[] = [];
-    const noteUnheld: SearchParts["noteUnheld"] = ({ keyId }, outcome) => {
+    const recordRefusal: SearchDependencies["recordRefusal"] = ({ keyId }, outcome) => {
       assert.equal(keyId, caller.keyId);
       outcomes.push(outcome);
     };
-    await tellStory({ ...replace, noteUnheld }, { "idempotency-key": "once" }, body).answer.catch(() => undefined);
-    assert.deepEqual(outcomes, noted);
+    await runSearch({ ...replace, recordRefusal }, { "idempotency-key": "once" }, body).answer.catch(() => undefined);
+    assert.deepEqual(outcomes, expected);
   }
 });
 
-test("who was let in by the limits leaves them again, whatever happens", async () => {
+test("releases the slot whatever happens", async () => {
   for (const [replace, body] of [
     [{}, "{"],
-    [{ hold: fail(new Error("a bug of ours")) }, undefined],
-    [{ findHits: fail(new Error("a bug of ours")) }, undefined],
-    [{ capture: fail(new Error("a bug of ours")) }, undefined],
+    [{ hold: fail(new Error("a bug")) }, undefined],
+    [{ findHits: fail(new Error("a bug")) }, undefined],
+    [{ capture: fail(new Error("a bug")) }, undefined],
   ] as const) {
-    const { notes, answer } = tellStory(replace, {}, body);
+    const { calls, answer } = runSearch(replace, {}, body);
     await assert.rejects(answer);
-    assert.equal(notes.filter((note) => note === "leave").length, 1);
-    assert.equal(notes.at(-1), "leave");
+    assert.equal(calls.filter((call) => call === "releaseSlot").length, 1);
+    assert.equal(calls.at(-1), "releaseSlot");
   }
 });
 
-test("a replay asks no upstream, captures nothing and costs nothing", async () => {
+test("a replay queries no upstream, captures nothing and is free", async () => {
   const body = Buffer.from('{"query":"cats","n":0,"results":[]}');
   const claim = makeClaim(secret, caller, "once", { query: "cats", n: 10 });
   const hold = async (): Promise<HoldOutcome> => ({ outcome: "replayed", balance: 3n, answer: claim.seal(body) });
-  const { notes, answer } = tellStory({ hold }, { "idempotency-key": "once" });
-  const given = await answer;
-  assert.deepEqual(given.body, body);
-  assert.deepEqual([given.charge, given.balance, given.isReplayed], [0n, 3n, true]);
-  assert.deepEqual(notes, ["authenticate", "enterLimits", "tell", "readBody", "hold", "leave"]);
+  const { calls, answer } = runSearch({ hold }, { "idempotency-key": "once" });
+  const replayed = await answer;
+  assert.deepEqual(replayed.body, body);
+  assert.deepEqual([replayed.charge, replayed.balance, replayed.isReplayed], [0n, 3n, true]);
+  assert.deepEqual(calls, [...stepsToHold, "releaseSlot"]);
 });
 
-test("what is stored with the capture opens to the very bytes that are answered", async () => {
+test("the stored answer decrypts to the bytes of the response", async () => {
   let stored: Buffer | undefined;
-  const capture: SearchParts["capture"] = async ({ answer }) => {
+  const capture: SearchDependencies["capture"] = async ({ answer }) => {
     stored = answer;
     return { state: "captured", balance: 0n };
   };
-  const { answer } = tellStory({ capture }, { "idempotency-key": "once" });
+  const { answer } = runSearch({ capture }, { "idempotency-key": "once" });
   const { body } = await answer;
   const claim = makeClaim(secret, caller, "once", { query: "cats", n: 10 });
   assert.deepEqual(claim.open(stored ?? Buffer.alloc(0)), body);
-  const { answer: unnamed } = tellStory({ capture });
-  await unnamed;
-  assert.equal(stored, undefined, "an answer without an Idempotency-Key must not rest anywhere");
+  await runSearch({ capture }).answer;
+  assert.equal(stored, undefined, "an answer without an Idempotency-Key must not be stored");
 });
 
-test("a test key's search goes through the same steps and costs nothing", async () => {
-  const { notes, answer } = tellStory({ authenticate: async () => ({ ...caller, mode: "test" }) });
+test("a search with a test key runs the same steps and is free", async () => {
+  const { calls, answer } = runSearch({ authenticate: async () => ({ ...caller, mode: "test" }) });
   assert.equal((await answer).charge, 0n);
-  assert.deepEqual(notes, wholeStory);
+  assert.deepEqual(calls, allSteps);
 });

@@ -1,110 +1,138 @@
 import type { KeyObject } from "node:crypto";
 import { readIdempotencyKey } from "../http/idempotency-key.ts";
-import { NoAnswer } from "../http/no-answer.ts";
+import { NoResponse } from "../http/no-response.ts";
+import type { AcquireSlot, Slot } from "../http/request-limits.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Ledger, ReleaseRequest } from "../wallet/wallet.ts";
 import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
+import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
-import type { EnterLimits } from "./limits.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
-import { refuseHold, type TopUpApi } from "./refusals.ts";
 import { readRun, readWait, timeLeftMs } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
-// One paid search, read from top to bottom. The order is published: it decides which refusal wins.
-// A 200 is charged exactly once and anything else nothing, because
-//   - the price is held before an upstream is asked, so two searches cannot spend the same cent;
-//   - whatever fails between hold and capture releases the hold;
+// One paid search, from authentication to the response. A search that succeeds is charged exactly once, however often it is
+// retried with its Idempotency-Key. A search that fails is not charged.
+//   - the price is held before an upstream is queried, so two searches cannot spend the same cent;
+//   - a failure between hold and capture releases the hold;
 //   - the capture writes the charge, its ledger entry and the stored answer in one transaction;
-//   - nothing is answered before the capture is known.
+//   - the response is sent only after the capture has committed.
+// The order of the steps is documented, because it decides which error is returned when several apply.
 
-export async function search(request: SearchRequest, parts: SearchParts): Promise<SearchAnswer> {
-  const caller = await request.steps.time("auth", () => parts.authenticate(request));
-  request.noteCaller(caller);
-  const progress = { isHeld: false };
-  return searchFor(caller, request, parts, progress).catch((failure: unknown) => {
-    if (!progress.isHeld) parts.noteUnheld(caller, outcomeOf(failure));
-    throw failure;
-  });
-}
-
-async function searchFor(
-  caller: Principal,
-  request: SearchRequest,
-  parts: SearchParts,
-  progress: { isHeld: boolean },
-): Promise<SearchAnswer> {
+export async function search(request: SearchRequest, dependencies: SearchDependencies): Promise<SearchAnswer> {
   const { searchId, headers, steps } = request;
-  const place = await parts.enterLimits(caller);
-  request.tell({ "ratelimit-policy": place.rateLimitPolicy, ratelimit: place.rateLimit });
+  const caller = await steps.time("auth", () => dependencies.authenticate(request));
+  request.setCaller(caller);
+  let slot: Slot | undefined;
+  let isHeld = false;
   try {
-    const input = parseSearch(await request.readBody(), parts.queryLimits(caller.mode));
+    slot = await dependencies.acquireSlot(caller);
+    request.setHeaders({ "ratelimit-policy": slot.rateLimitPolicy, ratelimit: slot.rateLimit });
+    const input = parseSearch(await request.readBody(), dependencies.queryLimits(caller.mode));
     const run = readRun(headers["search-run"]);
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
     const wait = readWait(headers.prefer);
-    if (wait !== undefined) request.tell({ "preference-applied": `wait=${wait}` });
-    const claim = idempotencyKey ? makeClaim(parts.secret, caller, idempotencyKey, input) : undefined;
+    if (wait !== undefined) request.setHeaders({ "preference-applied": `wait=${wait}` });
+    const claim = idempotencyKey ? makeClaim(dependencies.secret, caller, idempotencyKey, input) : undefined;
 
     const hold = { searchId, walletId: caller.walletId };
     const held = await steps.time("hold", () =>
-      parts.hold({ ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim }),
+      dependencies.hold({ ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim }),
     );
     if (held.outcome === "replayed" && claim) {
-      parts.noteUnheld(caller, "replayed");
+      dependencies.recordRefusal(caller, "replayed");
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
     }
-    if (held.outcome !== "held") throw refuseHold(held, parts);
-    progress.isHeld = true;
+    if (held.outcome !== "held") throw holdOutcomeToProblem(held, run?.name, dependencies);
+    isHeld = true;
 
-    const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
-    const { body, answer, provider, facts } = await steps
-      .time("upstream", () =>
-        parts.findHits(caller.mode, input, { signal: request.signal, deadlineMs, startAttempt: steps.startAttempt }),
-      )
-      .then(({ hits, provider, asked }) => {
-        const { results, lens, explain } = steps.trace("rank", () => parts.rank(hits, input));
-        const reasons = headers["rank-explain"] === "1" ? { "rank-explain": explain() } : {};
-        const facts = { "search-upstreams": String(asked), "rank-lens": lens, ...reasons };
-        return { ...encodeAnswer(input, results, claim), provider, facts };
-      })
-      .catch(async (failure: unknown) => {
-        await steps.trace("release", () => parts.release({ ...hold, outcome: outcomeOf(failure) }, caller.mode));
-        throw failure;
-      });
+    let found: FoundAnswer;
+    try {
+      const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
+      found = await findAnswer(request, dependencies, { mode: caller.mode, input, claim, deadlineMs });
+    } catch (error) {
+      await steps.trace("release", () => dependencies.release({ ...hold, outcome: outcomeOf(error) }, caller.mode));
+      throw error;
+    }
+    request.setHeaders(found.headers);
 
-    request.tell(facts);
-    const paid = await steps.time("capture", () => parts.capture({ ...hold, answer }));
-    if (paid.state !== "captured") throw new Problem("ledger_unavailable", { cause: new Error(`late: ${paid.state}`) });
+    const paid = await steps.time("capture", () => dependencies.capture({ ...hold, answer: found.storedAnswer }));
+    if (paid.state !== "captured")
+      throw new Problem("ledger_unavailable", { cause: new Error(`capture too late: ${paid.state}`) });
     const charge = caller.mode === "live" ? priceMicros : 0n;
-    return { caller, body, charge, balance: paid.balance, isReplayed: false, provider };
+    return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
+  } catch (error) {
+    if (!isHeld) dependencies.recordRefusal(caller, outcomeOf(error));
+    throw error;
   } finally {
-    place.leave();
+    slot?.release();
   }
 }
 
-/** What HTTP hands to the story. */
+interface AnswerQuery {
+  mode: Principal["mode"];
+  input: SearchInput;
+  claim: Claim | undefined;
+  deadlineMs: number;
+}
+
+interface FoundAnswer {
+  body: Buffer;
+  /** The body, encrypted for a retry with the same Idempotency-Key. Undefined without one. */
+  storedAnswer: Buffer | undefined;
+  headers: Record<string, string>;
+  provider: string;
+}
+
+/** Queries the upstreams, ranks their results and encodes the response. */
+async function findAnswer(
+  { headers, signal, steps }: SearchRequest,
+  dependencies: SearchDependencies,
+  { mode, input, claim, deadlineMs }: AnswerQuery,
+): Promise<FoundAnswer> {
+  const { hits, provider, queried } = await steps.time("upstream", () =>
+    dependencies.findHits(mode, input, { signal, deadlineMs, startAttempt: steps.startAttempt }),
+  );
+  const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, input));
+  const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
+  const explanation = headers["rank-explain"] === "1" ? { "rank-explain": explain() } : {};
+  return {
+    body,
+    storedAnswer: claim?.seal(body),
+    headers: { "search-upstreams": String(queried), "rank-lens": lens, ...explanation },
+    provider,
+  };
+}
+
+/** The outcome under which a failed search is recorded. */
+function outcomeOf(error: unknown): string {
+  if (error instanceof Problem) return error.code;
+  return error instanceof NoResponse ? "caller_left" : "internal_error";
+}
+
+/** The HTTP request, without the web framework. */
 export interface SearchRequest {
-  /** Names the request, the hold and the charge. */
+  /** Also the id of the hold and of the charge. */
   searchId: string;
-  /** Header lines as they came, names and values in turn. */
+  /** Header lines as received: name, value, name, value. */
   rawHeaders: readonly string[];
   headers: Record<string, string | undefined>;
   ip: string;
   steps: Steps;
-  /** Reads the body only when asked, so that nobody without a key or over a limit makes us parse. */
+  /** Reads the body on demand: a request without a valid key or over its limits is never parsed. */
   readBody(): Promise<Buffer>;
-  /** Fires when the caller has gone. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal;
-  /** Whose request it is, as soon as that is known: for the operator's counts. */
-  noteCaller(caller: Principal): void;
-  /** Headers of the answer, whatever the answer will be. */
-  tell(headers: Record<string, string>): void;
+  /** Called once the key is authenticated, for the metrics. */
+  setCaller(caller: Principal): void;
+  /** Sets headers of the response, whether it succeeds or fails. */
+  setHeaders(headers: Record<string, string>): void;
 }
 
 export interface SearchAnswer {
@@ -113,38 +141,27 @@ export interface SearchAnswer {
   charge: Micros;
   balance: Micros;
   isReplayed: boolean;
-  /** Who answered: for the operator's books, never for the caller. */
+  /** For the operator's accounting; never sent to the caller. */
   provider?: string;
 }
 
-/** The other rooms, as functions; app.ts hands them in. */
-export interface SearchParts extends Pick<Ledger, "hold" | "capture"> {
+/** What a search needs from the other modules; app/search-app.ts provides it. */
+export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   authenticate(request: Pick<SearchRequest, "rawHeaders" | "ip">): Promise<Principal>;
-  enterLimits: EnterLimits;
+  acquireSlot: AcquireSlot;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
   findHits: FindHits;
   rank(hits: Hit[], input: SearchInput): Ranked<SearchResult>;
-  /** Never rejects: what could not be released expires by itself. */
+  /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
-  /** Called for every paid search, whether or not its caller is still there to hear of it. */
-  noteCharge(answer: SearchAnswer): void;
-  /** Called for every request of a known caller that has no hold to be found by: refused before it, or replayed. */
-  noteUnheld(caller: Principal, outcome: string): void;
-  /** Where searches are traced. */
+  /** Called for every paid search, even if the caller has disconnected. */
+  recordCharge(answer: SearchAnswer): void;
+  /** Called for every authenticated request that leaves no hold in the ledger: rejected before the hold, or replayed. */
+  recordRefusal(caller: Principal, outcome: string): void;
+  /** Undefined if tracing is off. */
   startTrace?: Tracing["startSearch"] | undefined;
   secret: KeyObject;
   topUpUrl: string;
-  /** Where a program can open a top-up, if payments are configured. */
+  /** Undefined if payments are not configured. */
   topUpApi?: TopUpApi | undefined;
-}
-
-function outcomeOf(failure: unknown): string {
-  if (failure instanceof Problem) return failure.code;
-  return failure instanceof NoAnswer ? "caller_left" : "internal_error";
-}
-
-/** The bytes to send, and the same bytes as they rest for a retry. */
-function encodeAnswer(input: SearchInput, results: SearchResult[], claim: Claim | undefined) {
-  const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
-  return { body, answer: claim?.seal(body) };
 }

@@ -1,23 +1,23 @@
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import type { SearchTrace } from "../telemetry/tracing.ts";
 
-/** The steps of one search: how long each took, told to the caller as Server-Timing and to whoever traces. */
+/** Times the steps of one search, for the Server-Timing header and the trace. */
 export interface Steps {
   time<Result>(step: string, work: () => Promise<Result>): Promise<Result>;
-  /** The same for what the caller is not told of. */
+  /** Traces a step without adding it to Server-Timing. */
   trace<Result>(step: string, work: () => Result): Result;
   startAttempt: SearchTrace["startAttempt"] | undefined;
   header(): string;
-  /** Since the request came. */
+  /** Since the request arrived. */
   elapsedMs(): number;
 }
 
 export function startSteps(trace?: SearchTrace): Steps {
   const startedAt = performance.now();
-  const done: string[] = [];
+  const durations: string[] = [];
   return {
     async time(step, work) {
-      const begin = performance.now();
+      const stepStartedAt = performance.now();
       const end = trace?.startStep(step);
       try {
         const result = await work();
@@ -27,7 +27,7 @@ export function startSteps(trace?: SearchTrace): Steps {
         end?.(nameOf(error));
         throw error;
       } finally {
-        done.push(`${step};dur=${(performance.now() - begin).toFixed(1)}`);
+        durations.push(`${step};dur=${(performance.now() - stepStartedAt).toFixed(1)}`);
       }
     },
     trace(step, work) {
@@ -38,7 +38,7 @@ export function startSteps(trace?: SearchTrace): Steps {
       return result;
     },
     startAttempt: trace?.startAttempt,
-    header: () => done.join(", "),
+    header: () => durations.join(", "),
     elapsedMs: () => performance.now() - startedAt,
   };
 }

@@ -1,26 +1,26 @@
 import { formatUsd, type Micros, priceMicros } from "../lib/money.ts";
 import type { FailureReason, UpstreamAnswer } from "../providers/provider.ts";
 
-/** What an operator wants to know of an upstream: does it answer, how fast, and does it pay. */
+/** Availability, latency and margin of one upstream, for the operator. */
 export interface UpstreamHealth {
-  noteCall(answer: UpstreamAnswer, costMicros: Micros, nowMs: number): void;
-  noteCharge(charge: Micros): void;
+  recordCall(answer: UpstreamAnswer, costMicros: Micros, nowMs: number): void;
+  recordCharge(charge: Micros): void;
   report(nowMs: number): HealthReport;
 }
 
 export interface HealthReport {
-  /** Calls of the last quarter of an hour, the latest thousand at most. Without any, the rates are null. */
+  /** Calls in the last 15 minutes, at most the latest 1,000. The rates are null without any. */
   recent: { calls: number; success_rate: number | null; p50_ms: number | null; p95_ms: number | null };
-  /** Since this process started, in USD. Revenue is what callers were charged for its answers. */
+  /** Since this process started, in USD. Revenue is the amount charged to callers for its answers. */
   money: { searches: number; price: string; revenue: string; cost: string; margin: string };
   last_failure: { reason: FailureReason; upstream_status: number | null; at: string } | null;
 }
 
-const mostCalls = 1_000;
+const maxCalls = 1_000;
 const recentMs = 900_000;
 
 export function createUpstreamHealth(): UpstreamHealth {
-  // A ring: the oldest of the latest thousand calls makes room for the next.
+  // Ring buffer.
   const calls: { atMs: number; ok: boolean; tookMs: number }[] = [];
   let next = 0;
   let searches = 0;
@@ -29,20 +29,20 @@ export function createUpstreamHealth(): UpstreamHealth {
   let lastFailure: HealthReport["last_failure"] = null;
 
   return {
-    noteCall(answer, costMicros, nowMs) {
+    recordCall(answer, costMicros, nowMs) {
       if (!answer.ok && answer.reason === "aborted") return;
       calls[next] = { atMs: nowMs, ok: answer.ok, tookMs: answer.tookMs };
-      next = (next + 1) % mostCalls;
+      next = (next + 1) % maxCalls;
       if (answer.ok) {
         searches += 1;
-        // Providers charge for answers, not for their own failures.
+        // Providers do not charge for failed calls.
         cost += costMicros;
       } else {
         const at = new Date(nowMs).toISOString();
         lastFailure = { reason: answer.reason, upstream_status: answer.upstreamStatus ?? null, at };
       }
     },
-    noteCharge(charge) {
+    recordCharge(charge) {
       revenue += charge;
     },
     report(nowMs) {
@@ -69,6 +69,6 @@ export function createUpstreamHealth(): UpstreamHealth {
   };
 }
 
-function quantile(sorted: number[], part: number): number | null {
-  return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? null;
+function quantile(sorted: number[], fraction: number): number | null {
+  return sorted[Math.min(Math.floor(sorted.length * fraction), sorted.length - 1)] ?? null;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
 
-const marker = "a query nobody may read";
+const marker = "a secret query";
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): string {
   const lines: string[] = [];
@@ -10,7 +10,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): string {
   return lines.join("");
 }
 
-test("an error whose message quotes what it could not read is logged without its message", () => {
+test("omits the message of errors that quote their input", () => {
   const causes = [
     () => JSON.parse(`{"query": ${marker}`),
     () => new URL(marker),
@@ -30,7 +30,7 @@ test("an error whose message quotes what it could not read is logged without its
   }
 });
 
-test("what an error carries besides its message and code is not logged", () => {
+test("logs only the message and code of an error", () => {
   const err = Object.assign(new Error("duplicate key"), {
     code: "23505",
     detail: marker,
@@ -43,14 +43,14 @@ test("what an error carries besides its message and code is not logged", () => {
   assert.ok(!line.includes(marker), line);
 });
 
-test("something thrown that is no error is logged as what kind of thing it is", () => {
+test("logs only the type of a thrown value that is not an Error", () => {
   assert.match(
     logged((log) => log.error({ err: marker }, "failed")),
     /"err":\{"type":"string"\}/,
   );
 });
 
-test("headers, passwords and connection strings are taken out if a library logs them", () => {
+test("redacts headers, passwords and connection strings", () => {
   const line = logged((log) => {
     log.info({ request: { headers: { authorization: marker } }, pool: { connectionString: marker, password: marker } });
     log.info({ req: { url: marker }, res: { body: marker } });
@@ -58,7 +58,7 @@ test("headers, passwords and connection strings are taken out if a library logs 
   assert.ok(!line.includes(marker), line);
 });
 
-test("what stands beside them stays", () => {
+test("keeps the fields beside redacted ones", () => {
   const line = logged((log) => log.info({ pool: { host: "db", password: marker }, req: {}, status: 200 }, "hello"));
   assert.match(line, /"pool":\{"host":"db"\},"status":200,"msg":"hello"/);
 });

@@ -3,8 +3,8 @@ import { type DestinationStream, pino } from "pino";
 export type Log = pino.Logger;
 
 /**
- * Structured lines. Queries, keys, bodies and headers are never handed to the log; what is listed below would still be
- * taken out if a library did.
+ * Structured JSON log. Our code never logs queries, keys, bodies or headers; the fields below are redacted in case a library
+ * does.
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
@@ -12,39 +12,41 @@ export function createLog(level: string, destination?: DestinationStream): Log {
       level,
       base: { service: "pennyblack" },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { log: takeOut },
+      formatters: { log: redact },
       serializers: { err: describeError },
     },
     destination ?? openStandardOutput(),
   );
 }
 
-const wholeThings = ["req", "res"];
-const partsOfThings = ["headers", "authorization", "password", "connectionString"];
+const redactedFields = ["req", "res"];
+const redactedMembers = ["headers", "authorization", "password", "connectionString"];
 
-/** By hand, because pino's own way copies every line, and nearly every line has nothing to take out. */
-function takeOut(line: Record<string, unknown>): Record<string, unknown> {
-  const kept = wholeThings.some((name) => name in line) ? without(line, wholeThings) : line;
-  for (const [name, value] of Object.entries(kept)) {
+/** Not pino's own redaction, which copies every line; nearly all lines have nothing to redact. */
+function redact(line: Record<string, unknown>): Record<string, unknown> {
+  const fields = redactedFields.some((name) => name in line) ? omit(line, redactedFields) : line;
+  for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== "object" || value === null || value instanceof Error) continue;
-    if (partsOfThings.some((part) => part in value)) return takeOut({ ...kept, [name]: without(value, partsOfThings) });
+    if (redactedMembers.some((member) => member in value)) {
+      return redact({ ...fields, [name]: omit(value, redactedMembers) });
+    }
   }
-  return kept;
+  return fields;
 }
 
-function without(thing: object, names: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(thing).filter(([name]) => !names.includes(name)));
+function omit(object: object, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
-/** Written in blocks, off the path of a request. When nobody reads any more, logging ends and the process goes on. */
+/** Written asynchronously in blocks. If the reader closes the pipe, logging stops and the process continues. */
 function openStandardOutput(): DestinationStream {
   const output = pino.destination({ fd: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 });
-  // Left open, the stream would try to write what is left for ever when the process exits.
+  // Otherwise the stream would retry forever when the process exits.
   output.on("error", () => output.destroy());
   return output;
 }
 
-// Their messages quote what they could not read, which may be a query.
+// Messages of these errors quote their input, which can be a query.
 const quotesInput = new Set(["SyntaxError", "TypeError", "RangeError", "URIError"]);
 
 function describeError(error: unknown): unknown {

@@ -3,15 +3,15 @@ import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporte
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { type MetricName, type MetricRow, metricTable } from "./metric-table.ts";
 
-/** Makes instruments as the table of metrics describes them, and shows what they have counted. */
+/** Creates the instruments described in metric-table.ts, and renders their values. */
 export interface Meter {
   counter: (name: MetricName) => Counter;
   gauge: (name: MetricName) => Gauge;
   histogram: (name: MetricName) => Histogram;
-  /** Read when somebody looks. */
-  watched: (name: MetricName) => ObservableGauge;
+  /** Read on every scrape. */
+  observableGauge: (name: MetricName) => ObservableGauge;
   watch: (read: BatchObservableCallback, gauges: ObservableGauge[]) => void;
-  /** In Prometheus' text format. */
+  /** In the Prometheus text format. */
   render: () => Promise<string>;
 }
 
@@ -30,7 +30,7 @@ export function createMeter(): Meter {
     counter: (name) => meter.createCounter(name, describe(name)),
     gauge: (name) => meter.createGauge(name, describe(name)),
     histogram: (name) => meter.createHistogram(name, describe(name)),
-    watched: (name) => meter.createObservableGauge(name, describe(name)),
+    observableGauge: (name) => meter.createObservableGauge(name, describe(name)),
     watch: (read, gauges) => meter.addBatchObservableCallback(read, gauges),
     render: async () => serializer.serialize((await exporter.collect()).resourceMetrics),
   };

@@ -1,7 +1,7 @@
-import { isProblemCode, problemCodes, problemRow } from "../problems.ts";
+import { isProblemCode, problemCodes, problemRow } from "../problems/problems.ts";
 
-// Every metric there is, its unit and what its labels can say: the instruments, docs/metrics.md and the tests come from
-// it. A label is a word from one of our own tables, never from a caller, so the number of series has an end.
+// All metrics, with units and label values: the source of the instruments, of docs/metrics.md and of the tests. Label values
+// come from our own tables, never from a caller, so the number of series is bounded.
 
 export interface MetricRow {
   kind: "counter" | "gauge" | "histogram";
@@ -13,7 +13,7 @@ export interface MetricRow {
   buckets?: readonly number[];
 }
 
-/** Words that this file cannot know, because they are the operator's or another room's. */
+/** Label values that are defined by the configuration or by another module. */
 export type Bound = "upstreams" | "tasks" | "replicas";
 
 const ledgerKinds = ["hold", "capture", "release"] as const;
@@ -23,11 +23,11 @@ export const metricTable = {
     kind: "counter",
     of: "server",
     unit: "searches",
-    help: "Searches by outcome: ok, a problem code, or how the connection ended without an answer.",
+    help: "Searches by outcome: ok, a problem code, or the reason the connection was closed without a response.",
     labels: {
       outcome: ["ok", "caller_left", "outcome_unknown", ...problemCodes],
-      // Nobody, before the key is known.
-      mode: ["live", "test", "nobody"],
+      // "unauthenticated": the caller was not authenticated.
+      mode: ["live", "test", "unauthenticated"],
       fault: ["none", "ours", "upstream", "caller"],
     },
   },
@@ -35,39 +35,39 @@ export const metricTable = {
     kind: "gauge",
     of: "server",
     unit: "searches",
-    help: "Searches that have passed the limits and are not answered yet.",
+    help: "Searches in flight, after the request limits.",
   },
   pennyblack_search_duration_seconds: {
     kind: "histogram",
     of: "server",
     unit: "seconds",
-    help: "From the first byte of a search to its answer.",
+    help: "Duration of a search, from the first byte of the request to the response.",
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   pennyblack_captured_micro_usd: {
     kind: "counter",
     of: "server",
     unit: "micro-USD",
-    help: "Money charged for searches that worked.",
+    help: "Amount charged for successful searches.",
   },
   pennyblack_released_micro_usd: {
     kind: "counter",
     of: "server",
     unit: "micro-USD",
-    help: "Money held for searches that failed, and given back.",
+    help: "Amount held for failed searches and released.",
   },
   pennyblack_lost_captures: {
     kind: "counter",
     of: "server",
     unit: "searches",
-    help: "Searches that worked and were not charged, or not known to be: what they cost is ours.",
+    help: "Successful searches that were not charged, or not known to be. The operator bears their cost.",
     labels: { reason: ["expired", "unknown"] },
   },
   pennyblack_ledger_duration_seconds: {
     kind: "histogram",
     of: "server",
     unit: "seconds",
-    help: "From a hold, capture or release wished for to its result, waiting included.",
+    help: "Duration of a hold, capture or release, including the time in the queue.",
     labels: { kind: ledgerKinds },
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   },
@@ -75,7 +75,7 @@ export const metricTable = {
     kind: "histogram",
     of: "server",
     unit: "searches",
-    help: "Searches in one statement to the ledger.",
+    help: "Searches per ledger statement.",
     labels: { kind: ledgerKinds },
     buckets: [1, 2, 5, 10, 25, 50, 100, 250],
   },
@@ -83,14 +83,14 @@ export const metricTable = {
     kind: "gauge",
     of: "server",
     unit: "searches",
-    help: "Searches that wait for the ledger. Holds have 2,000 places, captures and releases 4,000 each.",
+    help: "Searches queued for the ledger. Holds have 2,000 slots, captures and releases 4,000 each.",
     labels: { lane: ["holds", "settlements"] },
   },
   pennyblack_upstream_calls: {
     kind: "counter",
     of: "server",
     unit: "calls",
-    help: "Calls to upstreams by outcome: ok or the reason of the failure.",
+    help: "Calls to upstreams by outcome: ok, or the reason for the failure.",
     labels: {
       upstream: "upstreams",
       outcome: [
@@ -110,7 +110,7 @@ export const metricTable = {
     kind: "histogram",
     of: "server",
     unit: "seconds",
-    help: "From a search sent to an upstream to its answer, all pages included.",
+    help: "Duration of a call to an upstream, including all pages.",
     labels: { upstream: "upstreams" },
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
@@ -118,124 +118,124 @@ export const metricTable = {
     kind: "counter",
     of: "server",
     unit: "micro-USD",
-    help: "What upstreams charge for their answers.",
+    help: "Cost of the upstreams' answers.",
     labels: { upstream: "upstreams" },
   },
   pennyblack_upstream_alerts: {
     kind: "counter",
     of: "server",
     unit: "calls",
-    help: "Calls that failed for a reason that only the operator can remove.",
+    help: "Calls that failed for a reason only the operator can fix.",
     labels: { upstream: "upstreams", reason: ["credential", "account_empty", "request"] },
   },
   pennyblack_upstream_circuit_open: {
     kind: "gauge",
     of: "server",
     unit: "1 or 0",
-    help: "1 while others are asked before this upstream.",
+    help: "1 while the circuit of this upstream is open and others are queried first.",
     labels: { upstream: "upstreams" },
   },
   pennyblack_lens_faults: {
     kind: "gauge",
     of: "server",
     unit: "faults",
-    help: "Faults that kept the last edit of the lenses from being used.",
+    help: "Faults that made the last reload of the lenses fail.",
   },
   pennyblack_expired_holds: {
     kind: "counter",
     of: "worker",
     unit: "searches",
-    help: "Holds whose life was over and that the sweeper ended, those of test keys included.",
+    help: "Expired holds ended by the sweeper, including those of test keys.",
   },
   pennyblack_expired_micro_usd: {
     kind: "counter",
     of: "worker",
     unit: "micro-USD",
-    help: "Money that those holds held, and that went back to its wallets.",
+    help: "Amount of the expired holds, returned to the wallets.",
   },
   pennyblack_task_success_timestamp_seconds: {
     kind: "gauge",
     of: "worker",
     unit: "seconds since 1970",
-    help: "When this worker last ended a task well; when it started, if it has not yet.",
+    help: "Time of the last successful run of a task in this worker; the start of the worker before the first one.",
     labels: { task: "tasks" },
   },
   pennyblack_task_failures: {
     kind: "counter",
     of: "worker",
     unit: "runs",
-    help: "Tasks that failed. They are tried again.",
+    help: "Failed task runs. Tasks are retried.",
     labels: { task: "tasks" },
   },
   pennyblack_reconciliation_differences: {
     kind: "gauge",
     of: "worker",
     unit: "differences",
-    help: "What the last reconciliation found, by whichever worker.",
+    help: "Differences found by the last reconciliation of any worker.",
   },
   pennyblack_reconciliation_timestamp_seconds: {
     kind: "gauge",
     of: "worker",
     unit: "seconds since 1970",
-    help: "The moment of the books that the last reconciliation compared.",
+    help: "Time of the ledger snapshot that the last reconciliation compared.",
   },
   pennyblack_partition_days_ahead: {
     kind: "gauge",
     of: "worker",
     unit: "days",
-    help: "Days from today that have their partitions.",
+    help: "Number of days ahead for which partitions exist.",
   },
   pennyblack_webhook_lag_seconds: {
     kind: "gauge",
     of: "worker",
     unit: "seconds",
-    help: "How long the event or delivery that has been due for longest has waited.",
+    help: "Age of the oldest event or delivery that is due.",
   },
   pennyblack_usage_lag_seconds: {
     kind: "gauge",
     of: "worker",
     unit: "seconds",
-    help: "Usage is counted up to this long ago.",
+    help: "How far the usage roll-up lags behind.",
   },
   pennyblack_usage_corrections: {
     kind: "counter",
     of: "worker",
     unit: "rows",
-    help: "Rows of usage that a recount put right.",
+    help: "Usage rows corrected by a recount.",
   },
   pennyblack_replicas: {
     kind: "gauge",
     of: "worker",
     unit: "replicas",
-    help: "Replicas that receive what this PostgreSQL writes. Absent where the worker may not ask.",
+    help: "Streaming replicas of the primary. Absent if the worker lacks the privilege to read them.",
   },
   pennyblack_replica_lag_bytes: {
     kind: "gauge",
     of: "worker",
     unit: "bytes",
-    help: "What a replica has not applied yet.",
+    help: "WAL that a replica has not yet replayed.",
     labels: { replica: "replicas" },
   },
 } as const satisfies Record<string, MetricRow>;
 
 export type MetricName = keyof typeof metricTable;
 
-/** Whose fault it is that a search ended this way. Alerts are about ours and the upstreams'. */
+/** The party responsible for an outcome. Alerts fire for "ours" and "upstream". */
 export function faultOf(outcome: string): (typeof metricTable.pennyblack_searches.labels.fault)[number] {
   if (outcome === "ok") return "none";
   if (outcome === "outcome_unknown") return "ours";
   if (!isProblemCode(outcome) || problemRow(outcome).status < 500) return "caller";
-  // No upstream had a part in that one: there is none.
+  // Without a configured upstream, the fault is ours.
   return outcome.startsWith("upstream_") && outcome !== "upstream_not_configured" ? "upstream" : "ours";
 }
 
 const bounds: Record<Bound, string> = {
-  upstreams: "the providers that are configured",
+  upstreams: "the configured providers",
   tasks: "the tasks of the worker",
-  replicas: "the application name of each replica",
+  replicas: "the `application_name` of each replica",
 };
 
-/** The name under which Prometheus sees a metric. */
+/** The name of a metric in Prometheus. */
 export function exposedName(name: MetricName): string {
   return metricTable[name].kind === "counter" ? `${name}_total` : name;
 }
@@ -245,7 +245,7 @@ export function renderMetricsPage(): string {
   const section = (of: MetricRow["of"], title: string): string[] => [
     `## ${title}`,
     "",
-    "| Metric | Kind | Unit | Says | Labels |",
+    "| Metric | Type | Unit | Description | Labels |",
     "|---|---|---|---|---|",
     ...(Object.entries(metricTable) as [MetricName, MetricRow][])
       .filter(([, row]) => row.of === of)
@@ -259,13 +259,13 @@ export function renderMetricsPage(): string {
     "",
     "# Metrics",
     "",
-    "Each process shows its own on `/metrics` of its internal listener, in the format that Prometheus scrapes. A label is a",
-    "word from a table of ours, never from a caller, so the number of series has an end. What to look at first is in",
-    "[Observability](observability.md); what to do when one of them is wrong, in the [runbooks](runbooks.md).",
+    "Each process exposes its metrics in the Prometheus format at `/metrics` on its internal listener. Label values never come",
+    "from a caller, so the number of series is bounded. Start with [Observability](observability.md); the",
+    "[runbooks](runbooks.md) explain what to do when an alert fires.",
     "",
-    ...section("server", "Of a server"),
-    ...section("worker", "Of a worker"),
-    "What a worker says of the database it asks when it is scraped, so that any one of several workers can answer for all.",
+    ...section("server", "Server metrics"),
+    ...section("worker", "Worker metrics"),
+    "A worker reads metrics about the database on every scrape, so scraping one of several workers is enough for those.",
     "",
   ].join("\n");
 }
@@ -277,9 +277,11 @@ function describe({ labels = {} }: MetricRow): string {
 }
 
 function listOf(values: readonly string[]): string {
-  return values.length > 12 ? "`ok`, `caller_left`, `outcome_unknown` or a [problem code](problems.md)" : words(values);
+  return values.length > 12
+    ? "`ok`, `caller_left`, `outcome_unknown` or a [problem code](problems.md)"
+    : quoted(values);
 }
 
-function words(values: readonly string[]): string {
+function quoted(values: readonly string[]): string {
   return values.map((value) => `\`${value}\``).join(", ");
 }

@@ -3,42 +3,42 @@ import { createMeter } from "./meter.ts";
 import { faultOf, metricTable } from "./metric-table.ts";
 import { createUpstreamMetrics, type UpstreamMetrics } from "./upstream-metrics.ts";
 
-/** What a server counts. Labels are words from our own tables, never from a caller. */
+/** The metrics of a server. Label values come from our own tables, never from a caller. */
 export interface Metrics extends UpstreamMetrics {
   countSearch: (search: { outcome: string; mode: SearchMode; seconds: number }) => void;
-  /** Call the answer when the search has ended. */
-  enterSearch: () => () => void;
+  /** Counts a search in flight until the returned function is called. */
+  trackInFlight: () => () => void;
   countCaptured: () => void;
   countReleased: () => void;
-  /** A search worked and could not be charged: we paid for it. */
+  /** Counts a search that succeeded but was not charged, or not known to be. */
   countLost: (reason: "expired" | "unknown") => void;
   countBatch: (kind: string, size: number) => void;
   timeLedger: (kind: string, seconds: number) => void;
   watchWaiting: (read: () => { holds: number; settlements: number }) => void;
-  /** Zero once the lenses could be read again. */
+  /** Zero after a successful reload. */
   setLensFaults: (faults: number) => void;
-  /** In Prometheus' text format. */
+  /** In the Prometheus text format. */
   render: () => Promise<string>;
 }
 
-/** Of the key; a caller that was never known is nobody. */
+/** The mode of the key; "unauthenticated" if the caller was not authenticated. */
 export type SearchMode = (typeof metricTable.pennyblack_searches.labels.mode)[number];
 
 export function createMetrics(): Metrics {
   const meter = createMeter();
   const searches = meter.counter("pennyblack_searches");
   const seconds = meter.histogram("pennyblack_search_duration_seconds");
-  const inFlight = meter.watched("pennyblack_searches_in_flight");
+  const inFlight = meter.observableGauge("pennyblack_searches_in_flight");
   const captured = meter.counter("pennyblack_captured_micro_usd");
   const released = meter.counter("pennyblack_released_micro_usd");
   const lost = meter.counter("pennyblack_lost_captures");
   const ledgerSeconds = meter.histogram("pennyblack_ledger_duration_seconds");
   const batches = meter.histogram("pennyblack_ledger_batch_size");
-  const waiting = meter.watched("pennyblack_ledger_waiting");
+  const waiting = meter.observableGauge("pennyblack_ledger_waiting");
   const lensFaults = meter.gauge("pennyblack_lens_faults");
 
-  // From the start: Prometheus sees a counter rise only from a value it has seen before, so the first loss of all, or
-  // the first failure of a kind, would not be one.
+  // Prometheus detects an increase only from a value it has already scraped, so every counter starts at zero. Otherwise the
+  // first loss or failure would be missed.
   for (const outcome of metricTable.pennyblack_searches.labels.outcome)
     searches.add(0, { outcome, mode: "live", fault: faultOf(outcome) });
   for (const reason of metricTable.pennyblack_lost_captures.labels.reason) lost.add(0, { reason });
@@ -54,7 +54,7 @@ export function createMetrics(): Metrics {
       searches.add(1, { outcome, mode, fault: faultOf(outcome) });
       seconds.record(tookSeconds);
     },
-    enterSearch() {
+    trackInFlight() {
       searchesInFlight += 1;
       return () => {
         searchesInFlight -= 1;

@@ -1,10 +1,10 @@
 import { loadavg } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** How this process does, for whoever looks at it now. Metrics have the same over time. */
+/** The current load of this process, for the operator's console. The metrics have its history. */
 export interface ProcessFigures {
   /** Calls `work` and counts it as a search in flight until it ends. */
-  duringSearch: <Answer>(work: () => Promise<Answer>) => Promise<Answer>;
+  duringSearch: <Result>(work: () => Promise<Result>) => Promise<Result>;
   read: () => {
     load: number[];
     memory_mb: number;
@@ -18,7 +18,7 @@ export interface ProcessFigures {
 const windowSeconds = 10;
 
 export function createProcessFigures(now: () => number = Date.now): ProcessFigures {
-  // Of this minute and the one before: an hour-old pause says nothing about now.
+  // Covers this minute and the one before, so that an old pause is not reported.
   const delays = monitorEventLoopDelay({ resolution: 10 });
   delays.enable();
   let lastMinute = 0;
@@ -28,11 +28,11 @@ export function createProcessFigures(now: () => number = Date.now): ProcessFigur
   }, 60_000).unref();
 
   let inFlight = 0;
-  /** How many ended in each of the last seconds. */
+  /** Searches finished, by second. */
   const ended = new Map<number, number>();
   const second = (): number => Math.floor(now() / 1_000);
 
-  function noteEnd(): void {
+  function recordEnd(): void {
     inFlight -= 1;
     ended.set(second(), (ended.get(second()) ?? 0) + 1);
     for (const each of ended.keys()) if (each < second() - windowSeconds) ended.delete(each);
@@ -44,11 +44,11 @@ export function createProcessFigures(now: () => number = Date.now): ProcessFigur
       try {
         return await work();
       } finally {
-        noteEnd();
+        recordEnd();
       }
     },
     read() {
-      // Whole seconds only: the one that is under way would pull the rate down.
+      // Excludes the current second, which is incomplete.
       const recent = [...ended].filter(([each]) => each >= second() - windowSeconds && each < second());
       return {
         load: loadavg().map((load) => Number(load.toFixed(2))),

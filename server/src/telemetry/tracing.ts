@@ -12,37 +12,37 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 
-// One trace is one search: a span for the whole, one below it for each step of the story, and below "upstream" one for
-// each upstream that was asked. A statement to the ledger carries many searches, so it is a trace of its own with a link
-// to each of them. Whoever opens a span says so in plain sight; nothing is hooked in, and no context travels by itself.
+// One trace per search: a root span, a child span for each step and, below "upstream", one for each upstream queried. A
+// ledger statement serves many searches, so it is a trace of its own with a link to each of them. Spans are started
+// explicitly, without automatic instrumentation or implicit context.
 //
-// A span says which request, how it ended and how long it took. Never a query, a key, an address or a caller.
+// A span has the request id, the outcome and the duration. Never a query, a key, an IP address or a caller.
 
 export interface Tracing {
   startSearch: (searchId: string, traceparent: string | undefined) => SearchTrace;
   /** Undefined if none of these searches is traced. */
   startBatch: (kind: string, searchIds: readonly string[]) => End | undefined;
-  /** Sends what has gathered. */
+  /** Exports the remaining spans. */
   close: () => Promise<void>;
 }
 
-/** Ends a span; with a word if it failed. */
+/** Ends a span, with an outcome if it failed. */
 export type End = (failure?: string) => void;
 
 export interface SearchTrace {
-  /** For the log. Undefined if this search was not chosen to be traced. */
+  /** For the log. Undefined if this search is not sampled. */
   traceId: string | undefined;
   startStep: (step: string) => End;
-  /** Below the step that is under way. */
+  /** Starts a child span of the current step. */
   startAttempt: (upstream: string) => (outcome: string, upstreamStatus?: number) => void;
-  end: (said: { outcome: string; mode: string | undefined; status: number | undefined }) => void;
+  end: (result: { outcome: string; mode: string | undefined; status: number | undefined }) => void;
 }
 
 export interface TracingOptions {
-  /** OTLP over HTTP; /v1/traces is below it. */
+  /** Base URL for OTLP/HTTP; /v1/traces is appended. */
   endpoint: string;
   sampler: string;
-  /** Of the samplers that choose a share. */
+  /** For the ratio-based samplers. */
   ratio: number;
   version: string;
 }
@@ -56,7 +56,7 @@ export function startTracing({ endpoint, sampler, ratio, version }: TracingOptio
     spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: `${endpoint}/v1/traces` }) })],
   });
   const tracer = provider.getTracer("pennyblack");
-  const underWay = new Map<string, SpanContext>();
+  const inFlight = new Map<string, SpanContext>();
 
   return {
     startSearch(searchId, traceparent) {
@@ -66,24 +66,24 @@ export function startTracing({ endpoint, sampler, ratio, version }: TracingOptio
         {
           kind: SpanKind.SERVER,
           attributes: { "pennyblack.request_id": searchId },
-          // A link, not a parent: anybody may send one, and with a parent's id comes the choice of what we record.
+          // A link, not a parent: any caller can send one, and a parent would decide what we sample.
           links: caller ? [{ context: caller }] : [],
         },
         ROOT_CONTEXT,
       );
       const isTraced = span.isRecording();
-      if (isTraced) underWay.set(searchId, span.spanContext());
-      const below = (parent: Span, name: string, kind: SpanKind): Span =>
+      if (isTraced) inFlight.set(searchId, span.spanContext());
+      const child = (parent: Span, name: string, kind: SpanKind): Span =>
         tracer.startSpan(name, { kind }, trace.setSpan(ROOT_CONTEXT, parent));
       let step = span;
       return {
         traceId: isTraced ? span.spanContext().traceId : undefined,
         startStep(name) {
-          step = below(span, name, SpanKind.INTERNAL);
+          step = child(span, name, SpanKind.INTERNAL);
           return endOf(step);
         },
         startAttempt(upstream) {
-          const attempt = below(step, `ask ${upstream}`, SpanKind.CLIENT);
+          const attempt = child(step, `query ${upstream}`, SpanKind.CLIENT);
           attempt.setAttribute("pennyblack.upstream", upstream);
           return (outcome, upstreamStatus) => {
             if (upstreamStatus !== undefined) attempt.setAttribute("http.response.status_code", upstreamStatus);
@@ -91,7 +91,7 @@ export function startTracing({ endpoint, sampler, ratio, version }: TracingOptio
           };
         },
         end({ outcome, mode, status }) {
-          underWay.delete(searchId);
+          inFlight.delete(searchId);
           span.setAttribute("pennyblack.outcome", outcome);
           if (mode !== undefined) span.setAttribute("pennyblack.mode", mode);
           if (status !== undefined) span.setAttribute("http.response.status_code", status);
@@ -102,13 +102,13 @@ export function startTracing({ endpoint, sampler, ratio, version }: TracingOptio
     },
 
     startBatch(kind, searchIds) {
-      const links = searchIds.flatMap((id) => underWay.get(id) ?? []).map((context) => ({ context }));
+      const links = searchIds.flatMap((id) => inFlight.get(id) ?? []).map((context) => ({ context }));
       if (links.length === 0) return undefined;
       const attributes = { "pennyblack.batch_size": searchIds.length };
       return endOf(tracer.startSpan(batchName(kind), { kind: SpanKind.CLIENT, attributes, links }, ROOT_CONTEXT));
     },
 
-    // A collector that is away must not keep a server from leaving.
+    // An unavailable collector must not delay the shutdown.
     close: () => Promise.race([provider.shutdown(), wait(2_000, undefined, { ref: false })]).catch(() => undefined),
   };
 }
@@ -125,18 +125,23 @@ function endOf(span: Span): End {
 
 const batchName = (kind: string): string => `ledger ${kind}`;
 
-/** As OTEL_TRACES_SAMPLER names them. A search is always a root, so what hangs on a parent's choice hangs on ours. */
+/** By the names of OTEL_TRACES_SAMPLER. A search is always a root span, so parent-based samplers use our own decision. */
 function chooseSampler(name: string, ratio: number): Sampler {
-  const choose = (): Sampler => {
+  const createRootSampler = (): Sampler => {
     if (name.endsWith("always_off")) return new AlwaysOffSampler();
     return name.endsWith("traceidratio") ? new TraceIdRatioBasedSampler(ratio) : new AlwaysOnSampler();
   };
-  const ofSearches = new ParentBasedSampler({ root: choose() });
-  const ofBatches = new AlwaysOnSampler();
+  const searchSampler = new ParentBasedSampler({ root: createRootSampler() });
+  const batchSampler = new AlwaysOnSampler();
   return {
-    // A batch is only begun where a search in it is traced.
+    // A batch span is started only if one of its searches is sampled.
     shouldSample: (context, traceId, spanName, ...rest) =>
-      (spanName.startsWith(batchName("")) ? ofBatches : ofSearches).shouldSample(context, traceId, spanName, ...rest),
+      (spanName.startsWith(batchName("")) ? batchSampler : searchSampler).shouldSample(
+        context,
+        traceId,
+        spanName,
+        ...rest,
+      ),
     toString: () => name,
   };
 }

@@ -4,7 +4,7 @@ import { metricTable } from "./metric-table.ts";
 
 export interface UpstreamMetrics {
   countUpstreamCall: (upstream: string, call: { outcome: string; seconds: number; cost: Micros }) => void;
-  /** Only the operator can help: the credential, the account or our request is refused. */
+  /** For failures only the operator can fix: a rejected credential, an empty account or a rejected request. */
   countUpstreamAlert: (upstream: string, reason: string) => void;
   watchUpstreams: (read: () => { name: string; isOpen: boolean }[]) => void;
 }
@@ -14,7 +14,7 @@ export function createUpstreamMetrics(meter: Meter): UpstreamMetrics {
   const upstreamSeconds = meter.histogram("pennyblack_upstream_duration_seconds");
   const upstreamCost = meter.counter("pennyblack_upstream_cost_micro_usd");
   const upstreamAlerts = meter.counter("pennyblack_upstream_alerts");
-  const circuits = meter.watched("pennyblack_upstream_circuit_open");
+  const circuits = meter.observableGauge("pennyblack_upstream_circuit_open");
 
   return {
     countUpstreamCall(upstream, { outcome, seconds: tookSeconds, cost }) {

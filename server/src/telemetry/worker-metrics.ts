@@ -1,24 +1,24 @@
 import type { Micros } from "../lib/money.ts";
 import { createMeter } from "./meter.ts";
 
-/** What a worker counts, and what it says of the database when somebody looks. */
+/** The metrics of a worker, including those it reads from the database on every scrape. */
 export interface WorkerMetrics {
   countSwept: (swept: { holds: number; micros: Micros }) => void;
   countUsageCorrections: (rows: number) => void;
-  /** From its start on a worker has a time for each of its tasks. */
+  /** Gives every task a success time from the start of the worker. */
   watchTasks: (names: readonly string[]) => void;
-  noteTask: (task: string, isOk: boolean) => void;
+  recordTask: (task: string, isOk: boolean) => void;
   watchDatabase: (read: () => Promise<DatabaseFacts>) => void;
   render: () => Promise<string>;
 }
 
 export interface DatabaseFacts {
-  /** None before the first. */
+  /** Undefined before the first one. */
   reconciliation: { atSeconds: number; differences: number } | undefined;
   partitionDaysAhead: number;
   webhookLagSeconds: number;
   usageLagSeconds: number;
-  /** Undefined where the worker may not know. */
+  /** Undefined if the worker lacks the privilege. */
   replicas: { name: string; lagBytes: number }[] | undefined;
 }
 
@@ -43,18 +43,18 @@ export function createWorkerMetrics(): WorkerMetrics {
         taskFailures.add(0, { task });
       }
     },
-    noteTask(task, isOk) {
+    recordTask(task, isOk) {
       if (isOk) taskSuccess.record(Date.now() / 1_000, { task });
       else taskFailures.add(1, { task });
     },
     watchDatabase(read) {
-      const differences = meter.watched("pennyblack_reconciliation_differences");
-      const reconciledAt = meter.watched("pennyblack_reconciliation_timestamp_seconds");
-      const partitionDays = meter.watched("pennyblack_partition_days_ahead");
-      const webhookLag = meter.watched("pennyblack_webhook_lag_seconds");
-      const usageLag = meter.watched("pennyblack_usage_lag_seconds");
-      const replicas = meter.watched("pennyblack_replicas");
-      const replicaLag = meter.watched("pennyblack_replica_lag_bytes");
+      const differences = meter.observableGauge("pennyblack_reconciliation_differences");
+      const reconciledAt = meter.observableGauge("pennyblack_reconciliation_timestamp_seconds");
+      const partitionDays = meter.observableGauge("pennyblack_partition_days_ahead");
+      const webhookLag = meter.observableGauge("pennyblack_webhook_lag_seconds");
+      const usageLag = meter.observableGauge("pennyblack_usage_lag_seconds");
+      const replicas = meter.observableGauge("pennyblack_replicas");
+      const replicaLag = meter.observableGauge("pennyblack_replica_lag_bytes");
       meter.watch(
         async (result) => {
           const facts = await read();

@@ -2,18 +2,18 @@ import type { Principal } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
 
-/** What this server has counted since it was last taken. */
+/** Counters of this server since the last `take`. */
 export interface Counts {
-  /** A request with a good key that was refused before its hold, or answered again without one. */
-  noteUnheld: (caller: Pick<Principal, "walletId" | "keyId" | "mode">, outcome: string) => void;
-  /** `isOpen`: after it, others are asked before this upstream for a while. */
-  noteCall: (answer: UpstreamAnswer, cost: Micros, isOpen: boolean) => void;
-  noteCharge: (provider: string, charge: Micros) => void;
-  /** Everything counted, as the rows that pb.write_tally reads, and from then on nothing; undefined if there is nothing. */
-  take: () => { unheld: string; upstreams: string; uncounted: number } | undefined;
+  /** A request with a valid key that was refused before its hold, or answered from its Idempotency-Key. */
+  recordRefusal: (caller: Pick<Principal, "walletId" | "keyId" | "mode">, outcome: string) => void;
+  /** `isOpen`: the upstream's circuit is open after this call, so other upstreams are tried first. */
+  recordCall: (answer: UpstreamAnswer, cost: Micros, isOpen: boolean) => void;
+  recordCharge: (provider: string, charge: Micros) => void;
+  /** Returns the counters as JSON rows for pb.write_tally and resets them. Undefined if there are none. */
+  take: () => { refusals: string; upstreams: string; uncounted: number } | undefined;
 }
 
-interface Unheld {
+interface RefusalRow {
   wallet_id: string;
   key_id: string;
   mode: string;
@@ -27,7 +27,7 @@ interface UpstreamRow {
   hour: string;
   provider: string;
   outcome: string;
-  /** The class of durations it belongs to; null for what is no call. */
+  /** Latency bucket; null for revenue, which is not a call. */
   up_to_ms: number | null;
   calls: number;
   was_open: boolean;
@@ -35,19 +35,17 @@ interface UpstreamRow {
   revenue: Micros;
 }
 
-/** Fine where most answers come, and no finer than an hour of one upstream needs. The last is our own deadline. */
-const durations = [
-  25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000,
-];
+/** Latency buckets in ms, finest where most answers fall. The last is our own deadline. */
+const buckets = [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000];
 
 const hourMs = 3_600_000;
 
-/** At most so many different rows are kept: a flood of refusals by very many keys must not fill the memory. */
-export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?: number; now?: () => number }): Counts {
-  const unheld = new Map<string, Unheld>();
+/** `maxRows` bounds memory when many different keys are refused. */
+export function createCounts({ maxRows = 10_000, now = Date.now }: { maxRows?: number; now?: () => number }): Counts {
+  const refusals = new Map<string, RefusalRow>();
   const upstreams = new Map<string, UpstreamRow>();
   let uncounted = 0;
-  const hourNow = rememberHour(now);
+  const hourNow = createHourClock(now);
 
   function upstreamRow(provider: string, outcome: string, up_to_ms: number | null): UpstreamRow {
     const hour = hourNow();
@@ -60,32 +58,32 @@ export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?:
   }
 
   return {
-    noteUnheld({ walletId, keyId, mode }, outcome) {
+    recordRefusal({ walletId, keyId, mode }, outcome) {
       const hour = hourNow();
       const name = `${keyId} ${hour} ${outcome}`;
-      const known = unheld.get(name);
+      const known = refusals.get(name);
       if (known) known.searches += 1;
-      else if (unheld.size >= mostRows) uncounted += 1;
-      else unheld.set(name, { wallet_id: walletId, key_id: keyId, mode, hour, outcome, searches: 1 });
+      else if (refusals.size >= maxRows) uncounted += 1;
+      else refusals.set(name, { wallet_id: walletId, key_id: keyId, mode, hour, outcome, searches: 1 });
     },
-    noteCall(answer, cost, isOpen) {
-      const upToMs = durations.find((ms) => answer.tookMs <= ms) ?? 10_000;
+    recordCall(answer, cost, isOpen) {
+      const upToMs = buckets.find((ms) => answer.tookMs <= ms) ?? 10_000;
       const row = upstreamRow(answer.provider, answer.ok ? "ok" : answer.reason, upToMs);
       row.calls += 1;
       row.cost += cost;
       row.was_open ||= isOpen;
     },
-    noteCharge(provider, charge) {
+    recordCharge(provider, charge) {
       upstreamRow(provider, "ok", null).revenue += charge;
     },
     take() {
-      if (unheld.size + upstreams.size === 0) return undefined;
+      if (refusals.size + upstreams.size === 0) return undefined;
       const taken = {
-        unheld: JSON.stringify([...unheld.values()]),
+        refusals: JSON.stringify([...refusals.values()]),
         upstreams: JSON.stringify([...upstreams.values()].map(toRow)),
         uncounted,
       };
-      unheld.clear();
+      refusals.clear();
       upstreams.clear();
       uncounted = 0;
       return taken;
@@ -93,15 +91,15 @@ export function createCounts({ mostRows = 10_000, now = Date.now }: { mostRows?:
   };
 }
 
-/** When the hour began that it is now: written out once an hour, and not twice a search. */
-function rememberHour(now: () => number): () => string {
-  let begun = Number.NaN;
+/** The start of the current hour as ISO text, formatted once an hour instead of twice per search. */
+function createHourClock(now: () => number): () => string {
+  let cachedHour = Number.NaN;
   let text = "";
   return () => {
     const moment = now();
     const hour = moment - (moment % hourMs);
-    if (hour !== begun) {
-      begun = hour;
+    if (hour !== cachedHour) {
+      cachedHour = hour;
       text = new Date(hour).toISOString();
     }
     return text;

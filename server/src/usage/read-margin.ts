@@ -6,7 +6,7 @@ export interface MarginRow {
   day: string;
   provider: string;
   calls: number;
-  /** How often each reason was seen. Callers who left in the middle are "aborted", which is no failure of the upstream. */
+  /** Count per reason. "aborted" means the caller disconnected, which is not a failure of the upstream. */
   failures: Record<string, number>;
   cost: Micros;
   revenue: Micros;
@@ -14,13 +14,13 @@ export interface MarginRow {
 
 export interface Margin {
   rows: MarginRow[];
-  /** What the ledger charged for the searches held on these days, as far as usage is counted. */
+  /** Charges in the ledger for searches of these days, as far as usage is rolled up. */
   charged: Micros;
 }
 
 /**
- * What upstreams cost and brought, newest day first, both days included. Counted by the servers, which lose their last
- * five seconds when they die; `charged` is the ledger's word on the revenue. Run as the owner.
+ * Cost and revenue per upstream and day, newest first, both days included. Servers count them and lose up to five
+ * seconds when they crash; `charged` is the exact revenue from the ledger. Runs as the owner or an operator.
  */
 export async function readMargin(db: Queryable, { from, to }: { from: string; to: string }): Promise<Margin> {
   const { rows } = await db.query<MarginRow>(

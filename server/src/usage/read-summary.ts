@@ -1,16 +1,16 @@
 import { snapshotAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { type RecentSearches, readRecentSearches } from "../wallet/wallet.ts";
-import { type HourCount, type Summary, summarize, summaryBegins } from "./summarize.ts";
+import { type HourCount, type Summary, summarize, summaryStart } from "./summarize.ts";
 
 export interface WalletUse extends Summary, Pick<RecentSearches, "p50" | "p95"> {
-  /** Every search that ended before this moment is in it. */
+  /** Every search that finished before this is included. */
   asOf: Date;
 }
 
 /**
- * What is counted, and what has ended since: on one snapshot, so that nothing is in both. Where that is too much to
- * be counted in passing, only what is counted.
+ * Rolled-up usage plus the searches finished since the roll-up, read on one snapshot so that none is counted twice. If
+ * there are too many recent searches to count on demand, only the rolled-up usage.
  */
 export async function readSummary(
   pool: Pool,
@@ -26,7 +26,7 @@ export async function readSummary(
            sum(charged_micros)::bigint as charged
          from pb.usage_hours where wallet_id = $1 and hour >= $2 and mode = $3 and was_held group by hour
        ) u on true`,
-      [walletId, summaryBegins(now.getTime()), mode],
+      [walletId, summaryStart(now.getTime()), mode],
     );
     const asOf = counted.rows[0]?.asOf ?? now;
     const recent = await readRecentSearches(db, walletId, { mode, since: asOf });

@@ -1,13 +1,13 @@
 import type { Queryable } from "../db/pool.ts";
 
-/** What calls to one upstream came to in one hour. Callers who left in the middle are not counted. */
+/** Calls to one upstream in one hour. Calls aborted by the caller are not counted. */
 export interface UpstreamHour {
   start: string;
   calls: number;
   failures: number;
-  /** 95 of 100 calls took at most so long, to the next class of durations. */
+  /** 95th percentile, rounded up to the latency bucket. */
   p95_ms: number | null;
-  /** Whether others were asked before it at some time. */
+  /** Whether its circuit was open at some time in the hour. */
   open: boolean;
 }
 
@@ -22,26 +22,18 @@ interface HourRow {
 
 const hourMs = 3_600_000;
 
-/** The hour that is under way and the 23 before it, oldest first, of every upstream that was asked in them. */
+/** The current hour and the 23 before it, oldest first, for every upstream called in that time. */
 export async function readUpstreamHours(db: Queryable, now: Date): Promise<Map<string, UpstreamHour[]>> {
   const { rows } = await db.query<HourRow>(
     `select hour, provider, outcome, up_to_ms as "upToMs", calls::float8 as calls, was_open as "wasOpen"
      from pb.upstream_hours where hour >= $1`,
     [new Date(firstHour(now))],
   );
-  const providers = new Set(rows.map(({ provider }) => provider));
-  return new Map(
-    [...providers].map((name) => [
-      name,
-      describeHours(
-        rows.filter(({ provider }) => provider === name),
-        now,
-      ),
-    ]),
-  );
+  const byProvider = Map.groupBy(rows, ({ provider }) => provider);
+  return new Map([...byProvider].map(([name, own]) => [name, describeHours(own, now)]));
 }
 
-/** The rows of one upstream as 24 hours, those without a call too. */
+/** Aggregates the rows of one upstream into 24 hours, including hours without calls. */
 function describeHours(rows: readonly HourRow[], now: Date): UpstreamHour[] {
   return Array.from({ length: 24 }, (_, index) => {
     const startMs = firstHour(now) + index * hourMs;
@@ -57,11 +49,11 @@ function describeHours(rows: readonly HourRow[], now: Date): UpstreamHour[] {
 }
 
 function quantile(rows: readonly HourRow[], part: number): number | null {
-  const wanted = sum(rows) * part;
+  const target = sum(rows) * part;
   let soFar = 0;
   for (const { upToMs, calls } of rows.toSorted((a, b) => a.upToMs - b.upToMs)) {
     soFar += calls;
-    if (soFar >= wanted) return upToMs;
+    if (soFar >= target) return upToMs;
   }
   return null;
 }

@@ -5,22 +5,22 @@ import type { Micros } from "../lib/money.ts";
 export const usageGroups = ["key", "category", "outcome"] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
-export interface UsageWanted {
+export interface UsageQuery {
   by: "hour" | "day";
-  /** Whole hours or days, the last one not included. */
+  /** Whole hours or days; `to` is exclusive. */
   from: Date;
   to: Date;
   groups: readonly UsageGroup[];
-  /** The place of the last line of the page before. */
+  /** Position of the last line of the previous page. */
   after?: readonly string[] | undefined;
-  most: number;
+  limit: number;
 }
 
 export interface UsageLine {
-  /** The first moment of the hour or day. */
+  /** Start of the hour or day. */
   start: string;
   mode: "live" | "test";
-  /** The groups that were asked for; no category is the empty string. */
+  /** Present if grouped by it. A search without a category has the empty string. */
   key_id?: string;
   category?: string;
   outcome?: string;
@@ -29,7 +29,7 @@ export interface UsageLine {
 }
 
 export interface Usage {
-  /** Every search held before this moment is counted. */
+  /** Every search held before this is counted. */
   asOf: Date;
   lines: UsageLine[];
 }
@@ -41,32 +41,32 @@ const columns = {
   outcome: { name: "outcome", type: "text" },
 };
 
-/** Oldest first. A stretch or a combination without a search has no line. */
-export async function readUsage(pool: Pool, walletId: string, wanted: UsageWanted): Promise<Usage> {
-  const { by, from, to, groups, after, most } = wanted;
+/** Oldest first. Periods and groups without searches have no line. */
+export async function readUsage(pool: Pool, walletId: string, query: UsageQuery): Promise<Usage> {
+  const { by, from, to, groups, after, limit } = query;
   const table = tables[by];
-  // Words of ours only: what the caller chose is which of them.
+  // Only identifiers defined here are interpolated; the caller chooses among them.
   const keys = [{ name: by, type: table.type }, { name: "mode", type: "pb.key_mode" }, ...inOrder(groups)];
   const names = keys.map(({ name }) => name);
-  const place = keys.map(({ type }, index) => `$${index + 5}::${type}`);
+  const position = keys.map(({ type }, index) => `$${index + 5}::${type}`);
   const sql = `
     select to_char(${by} ${by === "hour" ? "at time zone 'utc'" : ""}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as start,
       ${names.slice(1).join(", ")},
       sum(searches)::bigint as searches, sum(charged_micros)::bigint as charged
     from pb.${table.name}
     where wallet_id = $1 and ${by} >= $2::${table.type} and ${by} < $3::${table.type} and searches > 0
-      ${after ? `and ${by} >= ${place[0]} and (${names.join(", ")}) > (${place.join(", ")})` : ""}
+      ${after ? `and ${by} >= ${position[0]} and (${names.join(", ")}) > (${position.join(", ")})` : ""}
     group by ${names.join(", ")} order by ${names.join(", ")} limit $4`;
   const edge = (moment: Date): string => (by === "day" ? moment.toISOString().slice(0, 10) : moment.toISOString());
   return asTenant(pool, walletId, async (db) => {
     const asOf = await db.query<{ at: Date }>("select pb.usage_as_of() as at");
-    const { rows } = await db.query<UsageLine>(sql, [walletId, edge(from), edge(to), most, ...(after ?? [])]);
+    const { rows } = await db.query<UsageLine>(sql, [walletId, edge(from), edge(to), limit, ...(after ?? [])]);
     return { asOf: asOf.rows[0]?.at ?? new Date(0), lines: rows };
   });
 }
 
-/** Where a line stands among the others: start, mode and its groups. */
-export function placeOf({ start, mode, key_id, category, outcome }: UsageLine): string[] {
+/** The sort key of a line: start, mode and its groups. */
+export function positionOf({ start, mode, key_id, category, outcome }: UsageLine): string[] {
   return [start, mode, key_id, category, outcome].filter((part) => part !== undefined);
 }
 

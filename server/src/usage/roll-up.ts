@@ -1,9 +1,9 @@
 import type { Queryable } from "../db/pool.ts";
 
-// From single searches to counts by hour and day. What makes it exact is in the migration: rows and watermark move in
-// one transaction, behind the sweeper's watermark. Run as the owner, by the worker.
+// Rolls single searches up into counts per hour and day. pb.roll_up_usage writes the counts and advances its watermark in
+// one transaction and stays behind the sweeper's watermark, so every search is counted once. The worker runs it as owner.
 
-/** Counts every search that is settled and not yet counted, an hour's worth at a time. Says how many. */
+/** Counts every settled search not yet counted, one hour per statement. Returns how many. */
 export async function rollUpUsage(db: Queryable, signal: AbortSignal): Promise<number> {
   let total = 0;
   while (!signal.aborted) {
@@ -14,7 +14,7 @@ export async function rollUpUsage(db: Queryable, signal: AbortSignal): Promise<n
   return total;
 }
 
-/** How long ago the last search that is counted may have been held, in seconds. */
+/** Age of the usage watermark in seconds. */
 export async function readUsageLag(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(
     "select extract(epoch from clock_timestamp() - pb.usage_as_of())::float8 as seconds",
@@ -23,8 +23,8 @@ export async function readUsageLag(db: Queryable): Promise<number> {
 }
 
 /**
- * Counts the last two days again, hour by hour, and puts right what differs: as far back as the thorough sweep looks for
- * holds that appeared late. Says how many rows differed.
+ * Recounts the last two days, hour by hour, and corrects differences. The thorough sweep for holds that committed late
+ * looks back as far. Returns how many rows were corrected.
  */
 export async function recountUsage(db: Queryable, signal: AbortSignal): Promise<number> {
   const { rows } = await db.query<{ hour: Date }>(

@@ -1,6 +1,5 @@
 import { Type } from "typebox";
-import { cutPage } from "../http/cut-page.ts";
-import { readOwnCursor, toOwnCursor } from "../http/own-cursor.ts";
+import { paginate } from "../http/paginate.ts";
 import {
   invalidParameter,
   isUuid,
@@ -12,46 +11,55 @@ import {
 } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
+import { decodeWalletCursor, encodeWalletCursor } from "../http/wallet-cursor.ts";
 import { formatUsd } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
-import { type RunView, readRuns } from "./read-runs.ts";
-import { readSearch, readSearches, type SearchesWanted, type SearchView } from "./read-searches.ts";
-import { readEntries } from "./read-wallet.ts";
-import { entrySchema, money, showEntry } from "./show-entry.ts";
-import type { WalletRouteParts } from "./wallet-routes.ts";
+import { Problem } from "../problems/problems.ts";
+import {
+  entrySchema,
+  money,
+  type RunView,
+  readEntries,
+  readRuns,
+  readSearch,
+  readSearches,
+  type SearchesQuery,
+  type SearchView,
+  serializeEntry,
+} from "../wallet/wallet.ts";
+import type { UsageRouteDependencies } from "./usage-routes.ts";
 
 const id = Type.String({ format: "uuid" });
 const moment = Type.String({ format: "date-time" });
 const nullable = Type.Union([Type.String(), Type.Null()]);
 
 const searchFields = {
-  request_id: Type.String({ format: "uuid", description: "The Request-Id of its answer." }),
-  at: Type.String({ format: "date-time", description: "When it was accepted." }),
+  request_id: Type.String({ format: "uuid", description: "The `Request-Id` of its response." }),
+  at: Type.String({ format: "date-time", description: "When the search was accepted." }),
   mode: Type.Enum(["live", "test"]),
   key_id: id,
   key_name: nullable,
   category: nullable,
   outcome: Type.String({
     description:
-      "`ok`; the problem code of a failure; `pending`: in flight; `expired`, `caller_left` or `released`: it ended without an answer and was not charged.",
+      "`ok`, or the problem code of the failure. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged.",
   }),
-  charged: money("What it cost, before any refund"),
+  charged: money("Amount charged, before any refund"),
   ms: Type.Union([Type.Integer(), Type.Null()], {
-    description: "Milliseconds from the hold on its price to the charge or the release. Null while it is in flight.",
+    description: "Milliseconds from the hold to the charge or release. Null while the search is in flight.",
   }),
   run: Type.Union([Type.String(), Type.Null()], {
     description:
-      "The run that its `Search-Run` named. Null if there was none, or once the run is forgotten, an hour after its end.",
+      "The run named by its `Search-Run` header. Null without a run, and once the run is deleted, an hour after it ends.",
   }),
 };
 
 const searchesSchema = Type.Object(
   {
     searches: Type.Array(Type.Object(searchFields)),
-    since: Type.String({ format: "date-time", description: "Searches sent before this moment are not listed." }),
+    since: Type.String({ format: "date-time", description: "Searches sent before this time are not listed." }),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
-        "Send it as `cursor` for the next page. With `key_id` or `outcome`, a page looks at 5,000 searches at most: it may be short, even empty, and yet not be the last.",
+        "Pass as `cursor` to get the next page. With `key_id` or `outcome`, a page scans at most 5,000 searches, so it can be short or empty without being the last.",
     }),
   },
   { title: "Searches" },
@@ -60,7 +68,7 @@ const searchesSchema = Type.Object(
 const searchSchema = Type.Object(
   {
     ...searchFields,
-    entries: Type.Array(entrySchema, { description: "What was charged for it and given back, newest first." }),
+    entries: Type.Array(entrySchema, { description: "Its charge and refund, newest first." }),
   },
   { title: "SearchOfWallet" },
 );
@@ -69,46 +77,49 @@ const runsSchema = Type.Object(
   {
     runs: Type.Array(
       Type.Object({
-        run: Type.String({ description: "The id that `Search-Run` named." }),
-        spent: money("What its searches cost; those in flight count until they end"),
+        run: Type.String({ description: "The id sent in `Search-Run`." }),
+        spent: money("Amount spent, including searches in flight"),
         limit: money("Its `max`"),
-        searches: Type.Integer({ minimum: 0, description: "How many that is." }),
-        first_at: Type.String({ format: "date-time", description: "When its first search opened it." }),
+        searches: Type.Integer({ minimum: 0, description: "Number of searches counted in `spent`." }),
+        first_at: Type.String({ format: "date-time", description: "When its first search started it." }),
         expires_at: moment,
       }),
     ),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Send it as `cursor` for the next page." }),
+    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
   },
   { title: "Runs" },
 );
 
-/** What became of single searches, and of the runs they belong to. */
-export function searchListRoutes(parts: WalletRouteParts): Route[] {
-  return [listSearches(parts), showOneSearch(parts), listRuns(parts)];
+/** Routes that list single searches and runs. */
+export function searchListRoutes(dependencies: UsageRouteDependencies): Route[] {
+  return [listSearches(dependencies), readOneSearch(dependencies), listRuns(dependencies)];
 }
 
-function listSearches({ tenant, enter }: WalletRouteParts): Route {
+function listSearches({ tenant, guard }: UsageRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/searches",
     scope: "wallet:read",
     summary: "List the wallet's searches",
     description:
-      "Searches that have ended, newest first, with what became of each. A request that was refused before its price was held, or answered again from its `Idempotency-Key`, is not among them; `GET /v1/usage` counts those. Never the query.",
+      "Returns finished searches and their outcomes, newest first. Requests refused before a hold, and replays of an `Idempotency-Key`, are not listed; `GET /v1/usage` counts them. Queries are not included.",
     query: {
-      outcome: Type.String({ description: "`ok`, `failed` for all others, or one of those.", examples: ["failed"] }),
+      outcome: Type.String({
+        description: "`ok`, `failed` for every other outcome, or a single outcome.",
+        examples: ["failed"],
+      }),
       key_id: id,
       mode: Type.Enum(["live", "test"]),
-      cursor: Type.String({ description: "From `next_cursor` of the page before; keep the other parameters." }),
+      cursor: Type.String({ description: "`next_cursor` of the previous page. Repeat the other parameters." }),
       limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     },
     answer: searchesSchema,
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await enter(request, reply, "wallet:read");
+      const { walletId } = await guard(request, reply, "wallet:read");
       const page = await readSearches(tenant, walletId, readSearchesQuery(request.query)).catch(unavailable);
       return {
-        searches: page.searches.map(showSearch),
+        searches: page.searches.map(serializeSearch),
         since: page.since.toISOString(),
         next_cursor: page.next === undefined ? null : toCursor(page.next),
       };
@@ -116,62 +127,62 @@ function listSearches({ tenant, enter }: WalletRouteParts): Route {
   };
 }
 
-function showOneSearch({ tenant, enter }: WalletRouteParts): Route {
+function readOneSearch({ tenant, guard }: UsageRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/searches/:id",
     scope: "wallet:read",
     summary: "Read one search",
     description:
-      "By its Request-Id: what became of it, and every movement of money about it. 404 if the request never became a search: it was refused before its price was held, and nothing was charged.",
+      "Returns the outcome of a search and its charge and refund, by Request-Id. Returns 404 if the request was refused before a hold; it was not charged.",
     answer: searchSchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await enter(request, reply, "wallet:read");
+      const { walletId } = await guard(request, reply, "wallet:read");
       const { id: requestId } = request.params as { id: string };
       if (!isUuid(requestId)) throw new Problem("not_found");
       const search = await readSearch(tenant, walletId, requestId).catch(unavailable);
       if (!search) throw new Problem("not_found");
-      const entries = await readEntries(tenant, walletId, { requestId, most: 10 }).catch(unavailable);
-      return { ...showSearch(search), entries: entries.map((entry) => showEntry(entry)) };
+      const entries = await readEntries(tenant, walletId, { requestId, limit: 10 }).catch(unavailable);
+      return { ...serializeSearch(search), entries: entries.map((entry) => serializeEntry(entry)) };
     },
   };
 }
 
-function listRuns({ tenant, enter }: WalletRouteParts): Route {
+function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/runs",
     scope: "wallet:read",
     summary: "List the wallet's runs",
     description:
-      "Runs that are open or ended in the last hour, newest first. Runs of test keys spend nothing and have none.",
+      "Returns runs that are open or ended within the last hour, newest first. Test keys spend nothing, so their runs are not recorded.",
     query: {
-      from: Type.String({ description: "A day or moment: only runs that were opened from then on." }),
-      cursor: Type.String({ description: "From `next_cursor` of the page before." }),
+      from: Type.String({ description: "Start day or time. Only runs started since then." }),
+      cursor: Type.String({ description: "`next_cursor` of the previous page." }),
       limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     },
     answer: runsSchema,
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await enter(request, reply, "wallet:read");
+      const { walletId } = await guard(request, reply, "wallet:read");
       const given = readParameters(request.query, ["from", "cursor", "limit"]);
-      const most = readLimit(given.limit, { usual: 50, most: 100 });
-      const place = readOwnCursor(walletId, given.cursor, 1);
-      const wanted = {
+      const limit = readLimit(given.limit, { default: 50, max: 100 });
+      const position = decodeWalletCursor(walletId, given.cursor, 1);
+      const query = {
         from: readMoment("from", given.from),
-        before: place && { id: place.id, openedMicros: place.figures[0] ?? 0n },
+        before: position && { id: position.id, openedMicros: position.figures[0] ?? 0n },
       };
-      const found = await readRuns(tenant, walletId, { ...wanted, most: most + 1 }).catch(unavailable);
-      const { rows, nextCursor } = cutPage(found, most, (last) =>
-        toOwnCursor(walletId, { id: last.id, figures: [last.openedMicros] }),
+      const found = await readRuns(tenant, walletId, { ...query, limit: limit + 1 }).catch(unavailable);
+      const { rows, nextCursor } = paginate(found, limit, (last) =>
+        encodeWalletCursor(walletId, { id: last.id, figures: [last.openedMicros] }),
       );
-      return { runs: rows.map(showRun), next_cursor: nextCursor };
+      return { runs: rows.map(serializeRun), next_cursor: nextCursor };
     },
   };
 }
 
-function showSearch(search: SearchView) {
+function serializeSearch(search: SearchView) {
   return {
     request_id: search.id,
     at: search.heldAt.toISOString(),
@@ -186,7 +197,7 @@ function showSearch(search: SearchView) {
   };
 }
 
-function showRun({ name, spent, limit, searches, openedAt, expiresAt }: RunView) {
+function serializeRun({ name, spent, limit, searches, openedAt, expiresAt }: RunView) {
   return {
     run: name,
     spent: formatUsd(spent),
@@ -197,7 +208,7 @@ function showRun({ name, spent, limit, searches, openedAt, expiresAt }: RunView)
   };
 }
 
-function readSearchesQuery(query: unknown): SearchesWanted {
+function readSearchesQuery(query: unknown): SearchesQuery {
   const given = readParameters(query, ["outcome", "key_id", "mode", "cursor", "limit"]);
   const { outcome, key_id: keyId, mode } = given;
   if (outcome !== undefined && !/^[a-z_]{1,64}$/.test(outcome)) {
@@ -210,6 +221,6 @@ function readSearchesQuery(query: unknown): SearchesWanted {
     keyId,
     mode,
     before: readCursor(given.cursor),
-    most: readLimit(given.limit, { usual: 50, most: 100 }),
+    limit: readLimit(given.limit, { default: 50, max: 100 }),
   };
 }

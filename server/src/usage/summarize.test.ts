@@ -10,39 +10,39 @@ const hour = (start: string, searches: number, ok = searches): HourCount => ({
   charged: BigInt(ok) * 10_000n,
 });
 
-test("without a search there is no pace, no usual day and no rate", () => {
+test("a wallet without searches has no burn rate, no typical day and no success rate", () => {
   const { burnPerDay, today, last24, hours } = summarize([], now);
-  assert.deepEqual([burnPerDay, today.usualByNow, last24.successRate, hours.length], [0n, undefined, undefined, 24]);
+  assert.deepEqual([burnPerDay, today.typicalByNow, last24.successRate, hours.length], [0n, undefined, undefined, 24]);
 });
 
-test("a wallet that began today burns what it burnt today, not what a whole week would average", () => {
+test("the burn rate of a new wallet is averaged over its age, but at least one day", () => {
   assert.equal(summarize([hour("2030-01-31T10", 50)], now).burnPerDay, 500_000n);
-  // Two days old: by two days, from the hour it began in.
+  // 48.5 hours since its first charge.
   const twoDays = summarize([hour("2030-01-29T10", 50), hour("2030-01-31T09", 50)], now);
   assert.equal(twoDays.burnPerDay, (1_000_000n * 48n * 2n) / (48n * 2n * 2n + 2n));
 });
 
-test("an older wallet burns a seventh of its last seven days", () => {
+test("the burn rate of an older wallet covers the last seven days", () => {
   const hours = [hour("2030-01-24T09", 1_000), hour("2030-01-24T11", 70), hour("2030-01-31T10", 70)];
   const { burnPerDay } = summarize(hours, now);
-  // The hour of 09 is more than seven days ago; the rest is not quite seven.
+  // 09:00 is more than seven days ago; 11:00 is a little less.
   const ageMs = BigInt(now - Date.parse("2030-01-24T11:00:00Z"));
   assert.equal(burnPerDay, (1_400_000n * 86_400_000n) / ageMs);
 });
 
-test("the usual day is as far as today is: whole hours, and of the hour under way what has passed of it", () => {
+test("the typical count by now covers whole hours and the elapsed part of the current hour", () => {
   const hours = [
     hour("2030-01-29T09", 10),
     hour("2030-01-29T10", 20),
     hour("2030-01-29T11", 1_000),
     hour("2030-01-31T08", 3),
   ];
-  // Two days since the first: 10 + half of 20, over two.
+  // Two days since the first search: (10 + half of 20) / 2.
   const { today } = summarize(hours, now);
-  assert.deepEqual([today.searches, today.usualByNow], [3, 10]);
+  assert.deepEqual([today.searches, today.typicalByNow], [3, 10]);
 });
 
-test("the last 24 hours are the hour under way and the 23 before it", () => {
+test("the last 24 hours are the current hour and the 23 before it", () => {
   const { hours, last24 } = summarize(
     [hour("2030-01-30T10", 5), hour("2030-01-30T11", 4, 3), hour("2030-01-31T10", 4, 4)],
     now,
@@ -51,7 +51,7 @@ test("the last 24 hours are the hour under way and the 23 before it", () => {
   assert.deepEqual(last24, { searches: 8, ok: 7, successRate: 0.875 });
 });
 
-test("hours told twice, counted and not yet counted, add up", () => {
+test("adds up rolled-up and recent counts of the same hour", () => {
   const { hours } = summarize([hour("2030-01-31T10", 5), hour("2030-01-31T10", 2)], now);
   assert.equal(hours.at(-1)?.searches, 7);
 });

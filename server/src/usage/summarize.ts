@@ -1,6 +1,5 @@
 import type { Micros } from "../lib/money.ts";
 
-/** What was searched in one hour. */
 export interface HourCount {
   start: Date;
   searches: number;
@@ -9,24 +8,24 @@ export interface HourCount {
 }
 
 export interface Summary {
-  /** What a day has cost lately, or 0. */
+  /** Recent charges per day. */
   burnPerDay: Micros;
-  today: { searches: number; charged: Micros; usualByNow: number | undefined };
-  /** The hour that is under way and the 23 before it, oldest first. */
+  today: { searches: number; charged: Micros; typicalByNow: number | undefined };
+  /** The current hour and the 23 before it, oldest first. */
   hours: HourCount[];
   last24: { searches: number; ok: number; successRate: number | undefined };
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const usualDays = 7;
+const typicalDays = 7;
 
-/** The first hour that a summary looks at. */
-export function summaryBegins(nowMs: number): Date {
-  return new Date(startOf(nowMs, dayMs) - usualDays * dayMs);
+/** The earliest hour that a summary needs. */
+export function summaryStart(nowMs: number): Date {
+  return new Date(startOf(nowMs, dayMs) - typicalDays * dayMs);
 }
 
-/** From the counts of a wallet's hours since `summaryBegins`, in any order; hours without a search may be missing. */
+/** Takes hourly counts since `summaryStart`, in any order. Hours without searches may be missing. */
 export function summarize(counts: readonly HourCount[], nowMs: number): Summary {
   const busy = counts.filter(({ searches }) => searches > 0);
   const today = startOf(nowMs, dayMs);
@@ -38,27 +37,27 @@ export function summarize(counts: readonly HourCount[], nowMs: number): Summary 
   });
   const { searches, ok } = total(hours);
   return {
-    burnPerDay: burnPerDay(since(nowMs - usualDays * dayMs), nowMs),
-    today: { ...total(since(today)), usualByNow: usualByNow(busy, nowMs) },
+    burnPerDay: burnPerDay(since(nowMs - typicalDays * dayMs), nowMs),
+    today: { ...total(since(today)), typicalByNow: typicalByNow(busy, nowMs) },
     hours,
     last24: { searches, ok, successRate: searches === 0 ? undefined : Number((ok / searches).toFixed(4)) },
   };
 }
 
-/** What the last seven days cost, by the day; by fewer days if the first charge is younger, but never by less than one. */
+/** Charges of the last seven days per day, or since the first charge if that is more recent, but at least one day. */
 function burnPerDay(hours: readonly HourCount[], nowMs: number): Micros {
   const charged = hours.filter((hour) => hour.charged > 0n);
   if (charged.length === 0) return 0n;
   const first = Math.min(...charged.map(({ start }) => start.getTime()));
-  const ageMs = Math.min(Math.max(nowMs - first, dayMs), usualDays * dayMs);
+  const ageMs = Math.min(Math.max(nowMs - first, dayMs), typicalDays * dayMs);
   return (total(charged).charged * BigInt(dayMs)) / BigInt(Math.round(ageMs));
 }
 
 /**
- * The average of the days before today, up to this time of day: whole hours, and of the hour that is under way as much
- * as of it has passed. Days before the first search of the week do not count.
+ * Average number of searches up to this time of day over the previous days. The current hour counts in proportion to its
+ * elapsed part. Days before the first search are left out.
  */
-function usualByNow(hours: readonly HourCount[], nowMs: number): number | undefined {
+function typicalByNow(hours: readonly HourCount[], nowMs: number): number | undefined {
   const today = startOf(nowMs, dayMs);
   const earlier = hours.filter(({ start }) => start.getTime() < today);
   if (earlier.length === 0) return undefined;
@@ -80,6 +79,6 @@ function total(hours: readonly HourCount[]): { searches: number; ok: number; cha
   };
 }
 
-function startOf(moment: number, stretchMs: number): number {
-  return moment - (moment % stretchMs);
+function startOf(moment: number, periodMs: number): number {
+  return moment - (moment % periodMs);
 }

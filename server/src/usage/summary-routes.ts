@@ -3,10 +3,10 @@ import { invalidParameter, readParameters } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import { readWallet } from "../wallet/wallet.ts";
 import { readSummary } from "./read-summary.ts";
-import type { UsageRouteParts } from "./usage-routes.ts";
+import type { UsageRouteDependencies } from "./usage-routes.ts";
 
 const money = (description: string) =>
   Type.String({ description: `${description}, in USD as a decimal string.`, pattern: "^\\d+\\.\\d{2,6}$" });
@@ -20,53 +20,53 @@ const summarySchema = Type.Object(
     as_of: Type.String({
       format: "date-time",
       description:
-        "Every search that ended before this moment is counted. Now, or a few minutes ago for a very busy wallet.",
+        "Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.",
     }),
-    balance: money("What was paid in less what was charged"),
-    held: money("The part of the balance set aside for searches in flight"),
-    available: money("What new searches can spend"),
-    owed: money("What refunds and disputes of payments left owing"),
+    balance: money("Credits minus charges"),
+    held: money("Part of the balance reserved for searches in flight"),
+    available: money("Balance that new searches can spend"),
+    owed: money("Debt left by refunded or disputed payments"),
     burn_per_day: money(
-      "What the last seven days (7 x 24 hours) were charged, divided by seven; by the days since the first charge if that is younger, but never by less than one",
+      "Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent, but at least one day",
     ),
     runway_days: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-      description: "`available` divided by `burn_per_day`, to a tenth. Null if nothing was charged in seven days.",
+      description:
+        "`available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days.",
     }),
     today: Type.Object({
-      searches: count("Searches accepted since midnight UTC that have ended."),
-      charged: money("What they were charged"),
+      searches: count("Finished searches accepted since midnight UTC."),
+      charged: money("Total charged for them"),
       usual_searches_by_now: Type.Union([Type.Integer(), Type.Null()], {
         description:
-          "How many there were by this time of the day, on average of the seven days before today, or of the days since the first search if that is younger. Null without such a day.",
+          "Average number of searches by this time of day, over the previous seven days or since the first search. Null on the first day.",
       }),
     }),
     last_24h: Type.Object({
-      searches: count("The sum of `hours`."),
-      ok: count("Those that succeeded."),
+      searches: count("Total of `hours`."),
+      ok: count("Searches that succeeded."),
       success_rate: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
         description:
-          "`ok` of `searches`. A search whose caller left did not succeed; a refused request is not counted.",
+          "`ok` divided by `searches`. A search whose caller disconnected did not succeed; refused requests are not counted.",
       }),
       p50_ms: milliseconds(
-        "From the hold on the price to the charge, half took at most so long: of the latest 1,000 that succeeded in 24 hours.",
+        "Median time from the hold to the charge, over the latest 1,000 successful searches of the last 24 hours.",
       ),
-      p95_ms: milliseconds("The same for 95 of 100."),
+      p95_ms: milliseconds("95th percentile of the same searches."),
     }),
     hours: Type.Array(
       Type.Object({
         start: Type.String({ format: "date-time" }),
         searches: Type.Integer({ minimum: 0 }),
         ok: Type.Integer({ minimum: 0 }),
-        charged: money("What they were charged"),
+        charged: money("Total charged for them"),
       }),
-      { description: "The hour that is under way and the 23 before it, oldest first, in UTC." },
+      { description: "The current hour and the 23 before it, oldest first, in UTC." },
     ),
   },
   { title: "WalletSummary" },
 );
 
-/** What an owner wants to know first: how long the money lasts, whether today is as usual, whether it works. */
-export function summaryRoutes({ tenant, enter }: UsageRouteParts): Route[] {
+export function summaryRoutes({ tenant, guard }: UsageRouteDependencies): Route[] {
   return [
     {
       method: "GET",
@@ -74,12 +74,12 @@ export function summaryRoutes({ tenant, enter }: UsageRouteParts): Route[] {
       scope: "wallet:read",
       summary: "Summarize the wallet",
       description:
-        "The balance and how long it lasts at the pace of the last week, today against the usual day, and the last 24 hours.",
-      query: { mode: Type.Enum(["live", "test"], { default: "live", description: "Which searches are counted." }) },
+        "Returns the balance, how many days it lasts at the current burn rate, today compared with a typical day, and the last 24 hours.",
+      query: { mode: Type.Enum(["live", "test"], { default: "live", description: "Mode of the searches to count." }) },
       answer: summarySchema,
       problems: ["invalid_request", "not_found", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, "wallet:read");
+        const { walletId } = await guard(request, reply, "wallet:read");
         const { mode = "live" } = readParameters(request.query, ["mode"]);
         if (mode !== "live" && mode !== "test") throw invalidParameter("mode", "must be live or test");
         const wallet = await readWallet(tenant, walletId).catch(unavailable);
@@ -96,12 +96,12 @@ export function summaryRoutes({ tenant, enter }: UsageRouteParts): Route[] {
           available: formatUsd(available),
           owed: formatUsd(wallet.owed),
           burn_per_day: formatUsd(burnPerDay),
-          // Tenths of days, which are no money: a number will do.
+          // Tenths of days, not money: a floating-point number is exact enough.
           runway_days: burnPerDay === 0n ? null : Number((available * 10n) / burnPerDay) / 10,
           today: {
             searches: today.searches,
             charged: formatUsd(today.charged),
-            usual_searches_by_now: today.usualByNow ?? null,
+            usual_searches_by_now: today.typicalByNow ?? null,
           },
           last_24h: {
             searches: last24.searches,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, beforeEach, test } from "node:test";
-import { createTestDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/support/services/database.ts";
 import type { Queryable } from "../db/pool.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
 import { readMargin } from "./read-margin.ts";
@@ -12,13 +12,13 @@ const db = await createTestDatabase();
 after(() => db.drop());
 beforeEach(() => db.owner.query("truncate pb.usage_hours, pb.usage_days, pb.upstream_days, pb.upstream_hours"));
 
-const everyMs = 3_600_000;
+const intervalMs = 3_600_000;
 const caller = { walletId: randomUUIDv7(), keyId: randomUUIDv7(), mode: "live" as const };
 
 function quietLog() {
   const lines: string[] = [];
-  const note = (_fields: unknown, line?: string): void => void lines.push(line ?? "");
-  return { lines, log: { warn: note, error: note } };
+  const capture = (_fields: unknown, line?: string): void => void lines.push(line ?? "");
+  return { lines, log: { warn: capture, error: capture } };
 }
 
 async function counted(): Promise<string[]> {
@@ -31,16 +31,16 @@ async function counted(): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
-test("refusals are written by hour and day in UTC, and add up over batches and servers", async () => {
+test("counts refusals per UTC hour and day, across batches and servers", async () => {
   let now = Date.parse("2026-01-31T23:59:59.999Z");
-  const tallies = [1, 2].map(() => createTally({ db: db.ledger, ...quietLog(), everyMs, now: () => now }));
+  const tallies = [1, 2].map(() => createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now }));
   for (const tally of tallies) {
-    tally.noteUnheld(caller, "rate_limited");
-    tally.noteUnheld(caller, "rate_limited");
+    tally.recordRefusal(caller, "rate_limited");
+    tally.recordRefusal(caller, "rate_limited");
   }
   await Promise.all(tallies.map((tally) => tally.write()));
   now += 1;
-  for (const tally of tallies) tally.noteUnheld(caller, "rate_limited");
+  for (const tally of tallies) tally.recordRefusal(caller, "rate_limited");
   await Promise.all(tallies.map((tally) => tally.close()));
   assert.deepEqual(await counted(), [
     "01-31 23 live rate_limited f 4 0",
@@ -50,66 +50,66 @@ test("refusals are written by hour and day in UTC, and add up over batches and s
   ]);
 });
 
-test("a batch whose answer was lost is sent again and counts once; one that never arrived is not lost", async () => {
+test("a batch is resent until it is acknowledged, and counts once", async () => {
   const { lines, log } = quietLog();
-  let mood: "lost" | "away" | "well" = "lost";
+  let database: "reply lost" | "unreachable" | "available" = "available";
   const query = async (text: string, values: unknown[]) => {
-    if (mood !== "away") await db.ledger.query(text, values);
-    if (mood !== "well") throw new Error("the connection broke");
+    if (database !== "unreachable") await db.ledger.query(text, values);
+    if (database !== "available") throw new Error("the connection broke");
   };
-  const tally = createTally({ db: { query } as unknown as Queryable, log, everyMs });
-  const write = async (next: typeof mood): Promise<void> => {
-    mood = next;
-    tally.noteUnheld(caller, "key_budget_spent");
+  const tally = createTally({ db: { query } as unknown as Queryable, log, intervalMs });
+  const write = async (next: typeof database): Promise<void> => {
+    database = next;
+    tally.recordRefusal(caller, "key_budget_spent");
     await tally.write();
   };
-  await write("lost");
-  await write("lost");
-  await write("away");
-  await write("well");
+  await write("reply lost");
+  await write("reply lost");
+  await write("unreachable");
+  await write("available");
   await tally.close();
   const { rows } = await db.owner.query("select searches from pb.usage_days");
   assert.deepEqual(rows, [{ searches: 4n }]);
   assert.equal(lines.length, 3);
 });
 
-test("what the database refuses for good does not stand in the way of what follows", async () => {
+test("a batch that the database rejects is dropped, and later batches are written", async () => {
   const { lines, log } = quietLog();
-  const tally = createTally({ db: db.ledger, log, everyMs });
-  tally.noteUnheld({ ...caller, keyId: "not an id" }, "rate_limited");
+  const tally = createTally({ db: db.ledger, log, intervalMs });
+  tally.recordRefusal({ ...caller, keyId: "not an id" }, "rate_limited");
   await tally.write();
-  assert.match(lines.join(), /it is lost/);
-  tally.noteUnheld(caller, "rate_limited");
+  assert.match(lines.join(), /dropped/);
+  tally.recordRefusal(caller, "rate_limited");
   await tally.close();
   assert.equal((await counted()).length, 2);
 });
 
-test("memory is bounded, and what was not counted is said", async () => {
+test("bounds its memory and logs how many requests were not counted", async () => {
   const { lines, log } = quietLog();
-  const tally = createTally({ db: db.ledger, log, everyMs, mostRows: 2 });
-  for (const outcome of ["a", "b", "c", "a", "d"]) tally.noteUnheld(caller, outcome);
+  const tally = createTally({ db: db.ledger, log, intervalMs, maxRows: 2 });
+  for (const outcome of ["a", "b", "c", "a", "d"]) tally.recordRefusal(caller, outcome);
   await tally.close();
   const { rows } = await db.owner.query("select outcome, searches from pb.usage_days order by outcome");
   assert.deepEqual(rows, [
     { outcome: "a", searches: 2n },
     { outcome: "b", searches: 1n },
   ]);
-  assert.match(lines.join(), /too many kinds/);
+  assert.match(lines.join(), /tally full/);
 });
 
-test("the margin of an upstream is what its answers were charged less what its calls cost, day by day", async () => {
+test("the margin of an upstream is its revenue minus the cost of its calls, per day", async () => {
   let now = Date.parse("2026-01-31T23:59:59Z");
-  const tally = createTally({ db: db.ledger, ...quietLog(), everyMs, now: () => now });
+  const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now });
   const ok: UpstreamAnswer = { ok: true, provider: "brave", hits: [], tookMs: 1 };
-  tally.noteCall(ok, 5_000n, false);
-  tally.noteCharge("brave", 10_000n);
-  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
+  tally.recordCall(ok, 5_000n, false);
+  tally.recordCharge("brave", 10_000n);
+  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
   await tally.write();
-  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
+  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
   now += 2_000;
-  tally.noteCall(ok, 5_000n, false);
-  tally.noteCall({ ...ok, provider: "exa" }, 7_000n, false);
-  tally.noteCharge("exa", 10_000n);
+  tally.recordCall(ok, 5_000n, false);
+  tally.recordCall({ ...ok, provider: "exa" }, 7_000n, false);
+  tally.recordCharge("exa", 10_000n);
   await tally.close();
   const { rows } = await readMargin(db.owner, { from: "2026-01-31", to: "2026-02-01" });
   assert.deepEqual(rows, [
@@ -120,23 +120,23 @@ test("the margin of an upstream is what its answers were charged less what its c
   assert.deepEqual((await readMargin(db.owner, { from: "2026-02-02", to: "2026-03-01" })).rows, []);
 });
 
-test("calls are told by hour with how long they took, and a server of the version before still reports its days", async () => {
+test("counts calls per hour and latency bucket, and accepts the daily rows of the previous version", async () => {
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
   const now = new Date(hour + 1_800_000);
   const day = now.toISOString().slice(0, 10);
   await db.owner.query("insert into pb.upstream_hours values ($1, 'brave', 'ok', 50, 1, true)", [
     new Date(hour - 8 * 86_400_000),
   ]);
-  const tally = createTally({ db: db.ledger, ...quietLog(), everyMs, now: () => now.getTime() });
+  const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now.getTime() });
   const call = (tookMs: number): UpstreamAnswer => ({ ok: true, provider: "brave", hits: [], tookMs });
-  for (let count = 0; count < 18; count += 1) tally.noteCall(call(60), 5_000n, false);
-  tally.noteCall(call(401), 5_000n, false);
-  tally.noteCharge("brave", 10_000n);
+  for (let count = 0; count < 18; count += 1) tally.recordCall(call(60), 5_000n, false);
+  tally.recordCall(call(401), 5_000n, false);
+  tally.recordCharge("brave", 10_000n);
   await tally.write();
-  tally.noteCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 12_000 }, 0n, true);
-  tally.noteCall({ ok: false, provider: "brave", reason: "aborted", tookMs: 2 }, 0n, false);
+  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 12_000 }, 0n, true);
+  tally.recordCall({ ok: false, provider: "brave", reason: "aborted", tookMs: 2 }, 0n, false);
   await tally.close();
-  // What pb.write_tally was sent before there were hours.
+  // The format that pb.write_tally received before hours were added.
   const row = { day, provider: "brave", outcome: "ok", calls: 1, cost_micros: "1", revenue_micros: "0" };
   await db.ledger.query("select pb.write_tally($1, 1, '[]', $2)", [randomUUIDv7(), JSON.stringify([row])]);
 
@@ -149,5 +149,5 @@ test("calls are told by hour with how long they took, and a server of the versio
   const none = { calls: 0, failures: 0, p95_ms: null, open: false };
   assert.deepEqual(hours?.[0], { start: start(hour - 23 * 3_600_000), ...none });
   const { rows } = await db.owner.query("select hour from pb.upstream_hours where hour < now() - interval '7 days'");
-  assert.deepEqual(rows, [], "hours are kept for a week");
+  assert.deepEqual(rows, [], "hours older than a week are deleted");
 });

@@ -4,38 +4,37 @@ import type { Queryable } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type Counts, createCounts } from "./counts.ts";
 
-// What no row of the ledger tells: requests that never became a hold, and calls to upstreams. Counted in memory, written
-// every few seconds in one statement. A server that dies loses what it counted since; a batch whose answer was lost is
-// sent again under its number and counts once. None of it decides about money.
+// Counts what the ledger does not record: requests refused before a hold, and calls to upstreams. Counters are kept in
+// memory and written every few seconds in one statement. A server that crashes loses its last few seconds. A batch whose
+// acknowledgement was lost is resent under the same number and counts once. No decision about money depends on these.
 
 export interface Tally extends Omit<Counts, "take"> {
-  /** Writes what has gathered. Never rejects: what could not be written is sent again the next time. */
+  /** Writes the counters. Never rejects: a failed batch is resent with the next write. */
   write: () => Promise<void>;
-  /** Writes for the last time. */
+  /** Writes a last time and stops the timer. */
   close: () => Promise<void>;
 }
 
 export interface TallyOptions {
-  /** As the ledger's role. */
+  /** Connects as the ledger role. */
   db: Queryable;
   log: Pick<Log, "warn" | "error">;
-  everyMs?: number;
-  mostRows?: number;
+  intervalMs?: number;
+  maxRows?: number;
   now?: () => number;
 }
 
-export function createTally({ db, log, everyMs = 5_000, ...limits }: TallyOptions): Tally {
+export function createTally({ db, log, intervalMs = 5_000, ...limits }: TallyOptions): Tally {
   const { take, ...counts } = createCounts(limits);
   const writer = randomUUIDv7();
   let batches = 0;
-  let unsent: { number: number; unheld: string; upstreams: string } | undefined;
+  let unsent: { number: number; refusals: string; upstreams: string } | undefined;
   let writing: Promise<void> | undefined;
 
   function nextBatch(): typeof unsent {
     const taken = take();
     if (!taken) return undefined;
-    if (taken.uncounted > 0)
-      log.warn({ requests: taken.uncounted }, "refusals were of too many kinds to count them all");
+    if (taken.uncounted > 0) log.warn({ requests: taken.uncounted }, "usage tally full, some refusals not counted");
     batches += 1;
     return { number: batches, ...taken };
   }
@@ -43,15 +42,15 @@ export function createTally({ db, log, everyMs = 5_000, ...limits }: TallyOption
   async function writeNext(): Promise<void> {
     unsent ??= nextBatch();
     if (!unsent) return;
-    const { number, unheld, upstreams } = unsent;
+    const { number, refusals, upstreams } = unsent;
     try {
-      await db.query("select pb.write_tally($1, $2, $3, $4)", [writer, number, unheld, upstreams]);
+      await db.query("select pb.write_tally($1, $2, $3, $4)", [writer, number, refusals, upstreams]);
       unsent = undefined;
     } catch (err) {
       const isFinal = err instanceof DatabaseError && /^(?:22|23|42|P0)/.test(err.code ?? "");
       if (isFinal) unsent = undefined;
-      if (isFinal) log.error({ err }, "the database refuses what was counted: it is lost");
-      else log.warn({ err }, "what was counted could not be written: it is sent again");
+      if (isFinal) log.error({ err }, "usage tally rejected by the database, batch dropped");
+      else log.warn({ err }, "usage tally not written, will retry");
     }
   }
 
@@ -63,16 +62,16 @@ export function createTally({ db, log, everyMs = 5_000, ...limits }: TallyOption
   }
 
   const timer = setInterval(() => {
-    // It never rejects; the lint cannot know.
+    // Never rejects; the catch satisfies the linter.
     write().catch(() => undefined);
-  }, everyMs).unref();
+  }, intervalMs).unref();
 
   return {
     ...counts,
     write,
     async close() {
       clearInterval(timer);
-      // Whatever is under way first, then what has gathered since.
+      // The first call may join a write in progress; the second writes what was counted since.
       await write();
       await write();
     },

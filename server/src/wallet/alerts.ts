@@ -2,14 +2,13 @@ import { callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
-/** When a wallet's owner is warned, and where. */
 export interface Alerts {
   name: string;
   email: string | null;
   lowBalance: Micros | null;
 }
 
-/** As the owner, or as the tenant itself. */
+/** Runs as the database owner or as the tenant. */
 export async function readAlerts(db: Queryable, walletId: string): Promise<Alerts | undefined> {
   const { rows } = await db.query<Alerts>(
     `select name, alert_email as email, low_balance_micros as "lowBalance" from pb.wallets where id = $1`,
@@ -18,7 +17,7 @@ export async function readAlerts(db: Queryable, walletId: string): Promise<Alert
   return rows[0];
 }
 
-/** False if there is no such wallet. A balance that is below already is told of at once. */
+/** Returns false if the wallet does not exist. Emits an event immediately if the balance is already below the threshold. */
 export async function setAlerts(pool: Pool, walletId: string, alerts: Omit<Alerts, "name">): Promise<boolean> {
   const found = await callAsTenant<boolean | null>(pool, walletId, "pb.set_alerts($2, $3)", [
     alerts.email,

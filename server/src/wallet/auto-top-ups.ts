@@ -3,10 +3,10 @@ import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
-// An owner's standing order. A job looks for those that are due; a search neither asks nor waits.
+// Automatic top-ups are started by a background job. Searches never check for them or wait for them.
 
 export interface AutoTopUpLimits {
-  /** Below this, the wallet is topped up. */
+  /** The wallet is topped up when its balance falls below this. */
   threshold: Micros;
   amount: Micros;
   dayCap: Micros;
@@ -18,7 +18,7 @@ export interface AutoTopUpView extends AutoTopUpLimits {
   declines: number;
   isOff: boolean;
   nextAttemptAt: Date;
-  /** What it has added, or is about to, in this UTC month. */
+  /** Added in this UTC month, pending charges included. */
   addedThisMonth: Micros;
 }
 
@@ -44,7 +44,7 @@ export async function readAutoTopUp(pool: Pool, walletId: string): Promise<AutoT
   return rows[0];
 }
 
-/** Also switches on again what declines had switched off. */
+/** Also re-enables an automatic top-up that was turned off after declines. */
 export function setAutoTopUp(pool: Pool, walletId: string, limits: AutoTopUpLimits): Promise<void> {
   return writeAsTenant(pool, walletId, async (db) => {
     await db.query("select pb.set_auto_top_up($1, $2, $3, $4)", [
@@ -56,10 +56,10 @@ export function setAutoTopUp(pool: Pool, walletId: string, limits: AutoTopUpLimi
   });
 }
 
-/** Says whose card the processor can forget, if it has one. */
-export function dropAutoTopUp(pool: Pool, walletId: string): Promise<{ customerId: string | null }> {
+/** Returns the processor's customer id, so that the caller can detach the saved cards. */
+export function deleteAutoTopUp(pool: Pool, walletId: string): Promise<{ customerId: string | null }> {
   return writeAsTenant(pool, walletId, async (db) => {
-    await db.query("select pb.drop_auto_top_up()");
+    await db.query("select pb.delete_auto_top_up()");
     const { rows } = await db.query<{ customer_id: string }>(
       "select customer_id from pb.payment_customers where wallet_id = $1",
       [walletId],
@@ -76,14 +76,14 @@ export interface Attempt {
   createdAt: Date;
 }
 
-/** Opens a top-up for each standing order that is due; as the owner. Each is to be charged once, by its own id. */
-export async function beginAutoTopUps(db: Queryable, most: number): Promise<number> {
-  const ids = Array.from({ length: most }, () => randomUUIDv7());
+/** Opens a top-up for every automatic top-up that is due. Its id is the idempotency key of the charge. Runs as the owner. */
+export async function beginAutoTopUps(db: Queryable, limit: number): Promise<number> {
+  const ids = Array.from({ length: limit }, () => randomUUIDv7());
   const { rowCount } = await db.query("select * from pb.begin_auto_top_ups($1)", [ids]);
   return rowCount ?? 0;
 }
 
-/** What is under way: just begun, or left by a worker that died. As the owner. */
+/** Lists pending automatic top-ups: new ones, and those left behind by a worker that crashed. Runs as the owner. */
 export async function listAttempts(db: Queryable): Promise<Attempt[]> {
   const { rows } = await db.query<Attempt>(
     `select t.id as "topUpId", t.wallet_id as "walletId", t.amount_micros as amount, c.customer_id as "customerId",

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../../test/database.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
+import { seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { createTestDatabase } from "../../test/support/services/database.ts";
 
-// What the tables themselves refuse, whoever writes to them.
+// Constraints that the tables enforce for every writer.
 
 const database = await createTestDatabase();
 after(() => database.drop());
 
-const legs = [
+const validLegs = [
   "capture wallet revenue",
   "refund revenue wallet",
   "top_up cash wallet",
@@ -20,7 +20,7 @@ const legs = [
   "settlement wallet receivable",
 ];
 
-test("an entry of the ledger is refused unless its legs and its search fit its kind", async () => {
+test("the transfers table rejects accounts and search ids that do not match the kind", async () => {
   const { walletId } = await seedWallet(database.owner);
   const { rows } = await database.owner.query<{ legs: string }>(
     `select concat_ws(' ', k, f, t) as legs from unnest(enum_range(null::pb.transfer_kind)) k,
@@ -49,16 +49,16 @@ test("an entry of the ledger is refused unless its legs and its search fit its k
   }
   await client.query("rollback");
   client.release();
-  const expected = legs.flatMap((each) => {
-    if (each.startsWith("capture")) return [`${each}, search: its own`];
-    if (each.startsWith("refund")) return [`${each}, search: its own`, `${each}, search: another`];
-    return [`${each}, search: none`];
+  const expected = validLegs.flatMap((legs) => {
+    if (legs.startsWith("capture")) return [`${legs}, search: its own`];
+    if (legs.startsWith("refund")) return [`${legs}, search: its own`, `${legs}, search: another`];
+    return [`${legs}, search: none`];
   });
   assert.ok(rows.length >= 8 * 5 * 5);
   assert.deepEqual(accepted.toSorted(), expected.toSorted());
 });
 
-test("no figure of a wallet can go below zero", async () => {
+test("the wallets table rejects negative amounts and a negative available balance", async () => {
   const { walletId } = await seedWallet(database.owner);
   for (const change of ["credited_micros = -1", "debited_micros = -1", "held_micros = -1", "held_micros = 1"]) {
     const update = database.owner.query(`update pb.wallets set ${change} where id = $1`, [walletId]);

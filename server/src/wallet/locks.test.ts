@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomInt, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
+import { seedBudget, seedKey, seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import {
   captureBatch,
@@ -15,7 +15,7 @@ import {
   topUpBatch,
 } from "./statements.ts";
 
-// Everything that takes locks, at once, over the same few wallets, in whatever order a batch happens to have.
+// Runs everything that takes locks concurrently, over the same few wallets, with batches in random order.
 
 let database: TestDatabase;
 
@@ -32,7 +32,7 @@ interface Seed {
 
 async function seedWallets(count: number, credit: Micros): Promise<Seed[]> {
   const seeds: Seed[] = [];
-  for (let made = 0; made < count; made += 1) {
+  for (let created = 0; created < count; created += 1) {
     const { walletId } = await seedWallet(database.owner, { credit });
     const budgetId = await seedBudget(database.owner, walletId, { total: 1_000_000n * priceMicros });
     seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) });
@@ -52,7 +52,7 @@ function requests(count: number, seeds: Seed[]): HoldRequest[] {
   }));
 }
 
-test("batches over the same wallets in any order, the sweeper, refunds and top-ups never wait for each other in a circle", async () => {
+test("concurrent batches, sweeps, refunds and top-ups over the same wallets never deadlock", async () => {
   const seeds = await seedWallets(6, 100_000n * priceMicros);
   const overdue = requests(600, seeds);
   for (let sent = 0; sent < overdue.length; sent += 100)
@@ -90,13 +90,13 @@ test("batches over the same wallets in any order, the sweeper, refunds and top-u
   const work = async (worker: number): Promise<void> => {
     for (let step = 0; step < 60; step += 1) await steps[(worker + step * 5 + randomInt(2)) % steps.length]?.();
   };
-  // A deadlock is an error of the statement (40P01), and so fails here.
+  // PostgreSQL reports a deadlock as an error (40P01), which rejects here.
   await Promise.all(Array.from({ length: 12 }, (_, worker) => work(worker)));
 });
 
-test("a reader in the middle of it all never sees a wallet below zero or a held sum that is not its searches'", async () => {
+test("a concurrent reader never sees a negative balance, or held_micros different from the sum of pending searches", async () => {
   const seeds = await seedWallets(2, 30n * priceMicros);
-  let isOver = false;
+  let isDone = false;
   const spend = async (): Promise<void> => {
     for (let round = 0; round < 40; round += 1) {
       const items = requests(8, seeds);
@@ -106,7 +106,7 @@ test("a reader in the middle of it all never sees a wallet below zero or a held 
     }
   };
   const watch = async (): Promise<number> => {
-    for (let looked = 0; ; looked += 1) {
+    for (let reads = 0; ; reads += 1) {
       const { rows } = await database.owner.query<{ available: Micros; difference: Micros }>(
         `select w.credited_micros - w.debited_micros - w.held_micros as available,
            w.held_micros - coalesce((
@@ -119,12 +119,12 @@ test("a reader in the middle of it all never sees a wallet below zero or a held 
         assert.ok(available >= 0n);
         assert.equal(difference, 0n);
       }
-      if (isOver) return looked;
+      if (isDone) return reads;
     }
   };
   const watching = watch();
   await Promise.all(Array.from({ length: 4 }, spend)).finally(() => {
-    isOver = true;
+    isDone = true;
   });
-  assert.ok((await watching) > 20, "it looked while they spent");
+  assert.ok((await watching) > 20, "the reader ran while money moved");
 });

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
-// What an operator does to wallets and budgets. Run as the owner; money itself moves only through statements.ts.
+// Administration of wallets and budgets. Runs as the owner. Money moves only through statements.ts.
 
 export async function createWallet(db: Queryable, wallet: { name: string; accountId: string }): Promise<string> {
   const id = randomUUIDv7();
@@ -21,7 +21,7 @@ export interface WalletOfAccount {
   isSuspended: boolean;
 }
 
-export async function readWalletsOf(db: Queryable, accountIds: readonly string[]): Promise<WalletOfAccount[]> {
+export async function readAccountWallets(db: Queryable, accountIds: readonly string[]): Promise<WalletOfAccount[]> {
   const { rows } = await db.query<WalletOfAccount>(
     `select id, account_id as "accountId", credited_micros - debited_micros as balance,
        suspended_at is not null as "isSuspended"
@@ -31,7 +31,6 @@ export async function readWalletsOf(db: Queryable, accountIds: readonly string[]
   return rows;
 }
 
-/** Whom a wallet belongs to. */
 export async function findWalletAccount(db: Queryable, walletId: string): Promise<string | undefined> {
   const { rows } = await db.query<{ account_id: string }>("select account_id from pb.wallets where id = $1", [
     walletId,
@@ -39,7 +38,7 @@ export async function findWalletAccount(db: Queryable, walletId: string): Promis
   return rows[0]?.account_id;
 }
 
-/** From the moment this resolves, a suspended wallet pays for nothing. False if there is no such wallet. */
+/** Once this resolves, no search of a suspended wallet succeeds. Returns false if the wallet does not exist. */
 export async function suspendWallet(db: Queryable, walletId: string, isSuspended: boolean): Promise<boolean> {
   const { rows } = await db.query<{ found: boolean }>("select pb.suspend_wallet($1, $2) as found", [
     walletId,
@@ -48,7 +47,7 @@ export async function suspendWallet(db: Queryable, walletId: string, isSuspended
   return rows[0]?.found ?? false;
 }
 
-/** What a key may spend: in all, in a UTC day, in a UTC month. A limit that is missing does not exist. */
+/** Spending limits of a key: total, per UTC day and per UTC month. An absent limit is unlimited. */
 export interface KeyBudgetLimits {
   total?: Micros | undefined;
   day?: Micros | undefined;
@@ -73,12 +72,12 @@ export interface KeyBudget {
   daySpent: Micros;
   monthLimit: Micros | null;
   monthSpent: Micros;
-  /** The midnights, in UTC, at which the figures of the day and of the month begin anew. */
+  /** Midnight UTC at which the day or month counter resets. */
   dayResetsAt: Date;
   monthResetsAt: Date;
 }
 
-/** Of all keys of a wallet, or those named. A figure of a day or month that is over counts as nothing spent. */
+/** Reads all budgets of a wallet, or those with the given ids. A counter from an earlier day or month reads as 0. */
 export async function readKeyBudgets(db: Queryable, walletId: string, ids?: readonly string[]): Promise<KeyBudget[]> {
   const { rows } = await db.query<KeyBudget>(
     `select id, total_limit_micros as "totalLimit", total_spent_micros as "totalSpent",
@@ -94,7 +93,7 @@ export async function readKeyBudgets(db: Queryable, walletId: string, ids?: read
   return rows;
 }
 
-/** Whose search it was: what a caller quotes is the Request-Id alone. */
+/** Finds the wallet of a search, given only the Request-Id that a caller quotes. */
 export async function findSearchWallet(db: Queryable, searchId: string): Promise<string | undefined> {
   const { rows } = await db.query<{ wallet_id: string }>("select wallet_id from pb.searches where id = $1", [searchId]);
   return rows[0]?.wallet_id;

@@ -4,10 +4,10 @@ import type { Micros } from "../lib/money.ts";
 import type { TopUpOutcome } from "./statements.ts";
 
 export interface ManualCredit {
-  /** Whatever names it in the operator's own papers. It is booked once. */
+  /** The operator's own reference, such as an invoice number. Each is booked once. */
   reference: string;
   walletId: string;
-  /** An invoice is money received; a promotion is ours to give. */
+  /** `invoice`: money received. `promotion`: a credit from the operator. */
   kind: "invoice" | "promotion";
   amount: Micros;
   reason: string;
@@ -16,8 +16,8 @@ export interface ManualCredit {
 
 export const manualPaymentId = (reference: string): string => `manual:${reference}`;
 
-/** The books, the reason for the entry and the line of the audit log: all or none. */
-export async function creditByHand(
+/** Books the credit, its reason and the audit log entry in one transaction. */
+export async function creditManually(
   db: Queryable,
   credit: ManualCredit,
 ): Promise<{ outcome: TopUpOutcome; balance: Micros }> {
@@ -27,7 +27,7 @@ export async function creditByHand(
     [operator, reason, walletId, amount, kind, reference, randomUUIDv7()],
   );
   const [booked] = rows;
-  if (!booked) throw new Error("pb.operator_credit answered nothing");
+  if (!booked) throw new Error("pb.operator_credit returned no row");
   return booked;
 }
 

@@ -3,17 +3,17 @@ import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { parseArgs } from "node:util";
 import fc from "fast-check";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
+import { seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { writeAsTenant } from "../db/as-tenant.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
-import { type Reversal, reversePayment } from "./money-back.ts";
-import { formatReport, reconcile } from "./reconcile.ts";
+import { type Reversal, reversePayment } from "./reversals.ts";
 import { captureBatch, holdBatch, releaseBatch } from "./statements.ts";
 import { beginTopUp, bookPayment } from "./top-ups.ts";
+import { formatReport, reconcile } from "./upkeep/reconcile.ts";
 
-// Random histories of payments, refunds, disputes and searches, told in any order and any number of times, against a
-// model that is a few variables long. The long form: node server/src/wallet/money-back.test.ts --runs=2000
+// Compares the ledger with a small model over random histories of payments, refunds, disputes and searches, reported in
+// any order and repeatedly. Long run: node server/src/wallet/reversals.test.ts --runs=2000
 
 const { values } = parseArgs({ options: { runs: { type: "string" }, seed: { type: "string" } }, strict: false });
 const runs = Number(values["runs"] ?? 60);
@@ -25,12 +25,12 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** What a wallet should be: the rules once more, in the plainest words. */
+/** Expected state of one wallet. */
 class Model {
   balance: Micros = 0n;
   held: Micros = 0n;
   owed: Micros = 0n;
-  isFrozen = false;
+  isSuspended = false;
   readonly credited = new Set<number>();
   readonly reversals = new Map<string, Reversal["state"]>();
 
@@ -55,7 +55,7 @@ class Model {
       this.balance += amount;
       this.settle();
       if (![...this.reversals].some(([name, its]) => name.startsWith("dispute") && its !== "returned"))
-        this.isFrozen = false;
+        this.isSuspended = false;
       return "returned";
     }
     if (state === "lost" && known === "taken") {
@@ -65,13 +65,13 @@ class Model {
     return state === "lost" && known === "returned" ? "conflicting" : "repeated";
   }
 
-  /** Never below zero, and nothing forgotten. */
+  /** Takes what is available; the rest becomes debt. */
   take(kind: Reversal["kind"], amount: Micros): void {
     const available = this.balance - this.held;
     const taken = available < amount ? available : amount;
     this.balance -= taken;
     this.owed += amount - taken;
-    if (kind === "dispute") this.isFrozen = true;
+    if (kind === "dispute") this.isSuspended = true;
   }
 
   settle(): void {
@@ -88,18 +88,18 @@ type Action =
   | { do: "dispute"; payment: number; number: number; state: Reversal["state"] }
   | { do: "search"; times: number; end: "capture" | "release" | "later" }
   | { do: "finish"; end: "capture" | "release" }
-  /** What was told last is told again. */
-  | { do: "again" };
+  /** Repeats the last payment, refund or dispute. */
+  | { do: "repeat" };
 
 const paymentAmounts = [50_000n, 90_000n, 200_000n];
 const payment = fc.nat({ max: paymentAmounts.length - 1 });
 const number = fc.nat({ max: 1 });
-/** A cent, or all of it: a refund and a dispute together can take more than was paid. */
+/** One cent, or the whole payment: a refund plus a dispute can exceed the payment. */
 const reversedAmount = (of: number, which: number): Micros => (which === 0 ? 10_000n : (paymentAmounts[of] ?? 0n));
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("pay" as const), payment }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant("again" as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("repeat" as const) }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -132,8 +132,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
-/** One wallet with three top-ups that wait for their payments. */
-class World {
+/** One wallet with three pending top-ups. */
+class Fixture {
   readonly #model = new Model();
   readonly #topUps: string[] = [];
   #seed = { walletId: "", keyId: "" };
@@ -148,24 +148,24 @@ class World {
   async begin(): Promise<void> {
     this.#seed = await seedWallet(database.owner);
     for (const amount of paymentAmounts) {
-      const wish = { amount, keyHmac: randomBytes(32), fingerprint: randomBytes(32) };
-      this.#topUps.push((await beginTopUp(database.tenant, this.#seed.walletId, wish)).id);
+      const request = { amount, keyHmac: randomBytes(32), fingerprint: randomBytes(32) };
+      this.#topUps.push((await beginTopUp(database.tenant, this.#seed.walletId, request)).id);
     }
   }
 
-  async act(wanted: Action): Promise<void> {
+  async run(step: Action): Promise<void> {
     const { walletId } = this.#seed;
-    if (wanted.do === "again") return this.#last && this.act(this.#last);
-    if (wanted.do === "pay" || wanted.do === "refund" || wanted.do === "dispute") this.#last = wanted;
-    if (wanted.do === "search") await this.#search(wanted.times, wanted.end);
-    else if (wanted.do === "finish") await this.#finish(wanted.end);
-    else if (wanted.do === "pay") {
-      const [topUpId = "", amount = 0n] = [this.#topUps[wanted.payment], paymentAmounts[wanted.payment]];
+    if (step.do === "repeat") return this.#last && this.run(this.#last);
+    if (step.do === "pay" || step.do === "refund" || step.do === "dispute") this.#last = step;
+    if (step.do === "search") await this.#search(step.times, step.end);
+    else if (step.do === "finish") await this.#finish(step.end);
+    else if (step.do === "pay") {
+      const [topUpId = "", amount = 0n] = [this.#topUps[step.payment], paymentAmounts[step.payment]];
       const paid = { paymentId: `pi ${topUpId}`, topUpId, amount, receiptUrl: null };
       const outcome = await writeAsTenant(database.tenant, walletId, (db) => bookPayment(db, paid));
-      this.#expect(wanted.do, outcome, this.#model.pay(wanted.payment, amount));
+      this.#expect(step.do, outcome, this.#model.pay(step.payment, amount));
     } else {
-      const { do: kind, payment: of, number: which, state } = wanted;
+      const { do: kind, payment: of, number: which, state } = step;
       const name = `${kind} ${of} ${which} ${walletId}`;
       const reversal: Reversal = { id: name, kind, amount: reversedAmount(of, which), state };
       const paymentId = `pi ${this.#topUps[of]}`;
@@ -175,7 +175,7 @@ class World {
     await this.#compare();
   }
 
-  /** Nothing stays held, so that another run's reconciliation finds nothing overdue. */
+  /** Releases all holds, so that the final reconciliation finds none overdue. */
   end(): Promise<void> {
     return this.#finish("release");
   }
@@ -185,7 +185,7 @@ class World {
     const outcomes = await holdBatch(database.ledger, items);
     const model = this.#model;
     for (const [index, item] of items.entries()) {
-      const isPaid = !model.isFrozen && model.balance - model.held >= priceMicros;
+      const isPaid = !model.isSuspended && model.balance - model.held >= priceMicros;
       this.#expect("search", String(outcomes[index]?.outcome === "held"), String(isPaid));
       if (!isPaid) continue;
       model.held += priceMicros;
@@ -211,28 +211,28 @@ class World {
 
   async #compare(): Promise<void> {
     const { rows } = await database.owner.query(
-      `select credited_micros - debited_micros as balance, held_micros as held, suspended_at is not null as "isFrozen",
+      `select credited_micros - debited_micros as balance, held_micros as held, suspended_at is not null as "isSuspended",
          coalesce((select owed_micros from pb.receivables where wallet_id = id), 0)::bigint as owed
        from pb.wallets where id = $1`,
       [this.#seed.walletId],
     );
-    const { balance, held, owed, isFrozen } = this.#model;
-    assert.deepEqual(rows, [{ balance, held, isFrozen, owed }]);
+    const { balance, held, owed, isSuspended } = this.#model;
+    assert.deepEqual(rows, [{ balance, held, isSuspended, owed }]);
     assert.ok(balance >= held && held >= 0n, "a balance is never negative");
-    if (owed > 0n) this.seen.set("owing", (this.seen.get("owing") ?? 0) + 1);
+    if (owed > 0n) this.seen.set("in debt", (this.seen.get("in debt") ?? 0) + 1);
   }
 }
 
-test("whatever comes back in whatever order, no balance is negative, nothing is credited twice, debts are settled first", async () => {
+test("refunds and disputes in any order never make a balance negative or credit a payment twice, and debt is settled first", async () => {
   const seen = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25, size: "max" }), async (actions) => {
-      const world = new World(seen);
-      await world.begin();
+      const fixture = new Fixture(seen);
+      await fixture.begin();
       try {
-        for (const wanted of actions) await world.act(wanted);
+        for (const step of actions) await fixture.run(step);
       } finally {
-        await world.end();
+        await fixture.end();
       }
     }),
     {
@@ -244,7 +244,14 @@ test("whatever comes back in whatever order, no balance is negative, nothing is 
   for (const outcome of ["pay credited", "pay repeated", "refund taken", "refund returned", "refund repeated"]) {
     assert.ok((seen.get(outcome) ?? 0) > 0, outcome);
   }
-  for (const outcome of ["dispute taken", "dispute returned", "dispute lost", "search true", "search false", "owing"]) {
+  for (const outcome of [
+    "dispute taken",
+    "dispute returned",
+    "dispute lost",
+    "search true",
+    "search false",
+    "in debt",
+  ]) {
     assert.ok((seen.get(outcome) ?? 0) > 0, outcome);
   }
   const report = await reconcile(database.owner);

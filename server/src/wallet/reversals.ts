@@ -1,26 +1,27 @@
 import type { Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
-import type { EventName } from "./top-ups.ts";
+import type { ProcessorEvent } from "./top-ups.ts";
 
-// A payment that the processor takes back. A balance is never negative: see 0016_reversals.sql.
+// Payments that the processor takes back. If the wallet cannot cover the amount, the rest becomes debt: a balance is
+// never negative.
 
 export interface Reversal {
-  /** The processor's name of the refund or dispute. */
+  /** The processor's id of the refund or dispute. */
   id: string;
   kind: "refund" | "dispute";
   amount: Micros;
-  /** taken: the money has left us. returned: it came back, or never left. lost: it left for good. */
+  /** taken: the money left our account. returned: it came back, or never left. lost: the dispute was decided against us. */
   state: "taken" | "returned" | "lost";
 }
 
 export type ReversalOutcome = Reversal["state"] | "repeated" | "not_credited" | "conflicting";
 
-/** As the wallet of the transaction. Once per refund or dispute, in whatever order it is told of it. */
+/** Runs as the tenant. Applies each state of a refund or dispute once, in any order of arrival. */
 export async function reversePayment(
   db: Queryable,
   paymentId: string,
   reversal: Reversal,
-  event?: EventName,
+  event?: ProcessorEvent,
 ): Promise<ReversalOutcome> {
   const { rows } = await db.query<{ outcome: ReversalOutcome }>(
     "select pb.reverse_payment($1, $2, $3, $4, $5, $6, $7) as outcome",
@@ -30,8 +31,8 @@ export async function reversePayment(
 }
 
 /**
- * Reversals that may still change: a dispute until it is decided, a refund for a month in case it fails. The oldest
- * first, a few hundred at most. As the owner.
+ * Reversals that may still change: disputes until they are decided, refunds for a month in case they fail. Oldest
+ * first. Runs as the owner.
  */
 export async function listUndecided(owner: Queryable): Promise<Pick<Reversal, "id" | "kind">[]> {
   const { rows } = await owner.query<Pick<Reversal, "id" | "kind">>(
@@ -51,7 +52,7 @@ export interface PaymentNotice {
   foundAt: Date;
 }
 
-/** What a person has to look at, oldest first; as the owner. */
+/** Open notices that need a person, oldest first. Runs as the owner. */
 export async function listNotices(db: Queryable): Promise<PaymentNotice[]> {
   const { rows } = await db.query<PaymentNotice>(
     `select id, reason, subject, wallet_id as "walletId", amount_micros as amount, found_at as "foundAt"
@@ -60,19 +61,19 @@ export async function listNotices(db: Queryable): Promise<PaymentNotice[]> {
   return rows;
 }
 
-/** A payment that we credited and the processor does not know as paid; as the owner. */
-export async function noteUnpaid(
+/** Opens a notice for a credited payment that the processor does not report as paid. Runs as the owner. */
+export async function recordUnpaid(
   db: Queryable,
   unpaid: { paymentId: string; walletId: string; amount: Micros },
 ): Promise<void> {
-  await db.query("select pb.note_for_a_person('not_paid_there', $1, $2, $3)", [
+  await db.query("select pb.open_payment_notice('not_paid_there', $1, $2, $3)", [
     unpaid.paymentId,
     unpaid.walletId,
     unpaid.amount,
   ]);
 }
 
-/** False if there is no such notice, or somebody closed it before. */
+/** Returns false if the notice does not exist or is already closed. */
 export async function closeNotice(db: Queryable, id: string, operator: string): Promise<boolean> {
   const { rowCount } = await db.query(
     "update pb.payment_notices set closed_at = clock_timestamp(), closed_by = $2 where id = $1 and closed_at is null",

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { readLedger } from "../../test/read-ledger.ts";
-import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
-import { shiftCalendar } from "../../test/shift-calendar.ts";
+import { readLedger } from "../../test/support/assertions/read-ledger.ts";
+import { seedBudget, seedKey, seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { shiftCalendar } from "../../test/support/data/shift-calendar.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { isDefinite } from "../db/lane.ts";
 import { createPool, type Pool, type Queryable } from "../db/pool.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
@@ -35,12 +35,12 @@ after(async () => {
 const requests = (count: number, seed: { walletId: string; keyId: string }): HoldRequest[] =>
   Array.from({ length: count }, () => ({ searchId: randomUUIDv7(), ...seed }));
 
-/** One job per connection at a time: a job that waits for a connection is refused after 2 s on a slow machine. */
-async function atOnce<Result>(jobs: (() => Promise<Result>)[]): Promise<Result[]> {
+/** Runs one job per connection at a time: on a slow machine, waiting for a connection would time out after 2 s. */
+async function runConcurrently<Result>(jobs: (() => Promise<Result>)[]): Promise<Result[]> {
   const results: Result[] = [];
-  const waiting = jobs.entries();
+  const queue = jobs.entries();
   const worker = async (): Promise<void> => {
-    for (const [index, job] of waiting) results[index] = await job();
+    for (const [index, job] of queue) results[index] = await job();
   };
   await Promise.all(Array.from({ length: connections }, worker));
   return results;
@@ -55,28 +55,28 @@ async function readWallet(walletId: string): Promise<{ credited: Micros; debited
   return rows[0];
 }
 
-test("the price in the database is the price in the code", async () => {
+test("the database and the code agree on the price", async () => {
   const { rows } = await database.owner.query<{ price: Micros }>("select pb.price_micros() as price");
   assert.equal(rows[0]?.price, priceMicros);
 });
 
-test("two hundred searches at once cannot spend a wallet that holds one hundred", async () => {
+test("200 concurrent searches cannot overspend a wallet with money for 100", async () => {
   const seed = await seedWallet(database.owner, { credit: 100n * priceMicros });
-  const outcomes = await atOnce(requests(200, seed).map((item) => () => holdBatch(manyConnections, [item])));
+  const outcomes = await runConcurrently(requests(200, seed).map((item) => () => holdBatch(manyConnections, [item])));
   assert.equal(outcomes.flat().filter(({ outcome }) => outcome === "held").length, 100);
   assert.equal(outcomes.flat().filter(({ outcome }) => outcome === "balance_reserved").length, 100);
   assert.deepEqual(await readWallet(seed.walletId), { credited: 1_000_000n, debited: 0n, held: 1_000_000n });
 });
 
-test("nor can they in batches", async () => {
+test("concurrent batches cannot overspend a wallet", async () => {
   const seed = await seedWallet(database.owner, { credit: 100n * priceMicros });
   const batches = Array.from({ length: 20 }, () => requests(15, seed));
-  const outcomes = await atOnce(batches.map((items) => () => holdBatch(manyConnections, items)));
+  const outcomes = await runConcurrently(batches.map((items) => () => holdBatch(manyConnections, items)));
   assert.equal(outcomes.flat().filter(({ outcome }) => outcome === "held").length, 100);
   assert.deepEqual(await readWallet(seed.walletId), { credited: 1_000_000n, debited: 0n, held: 1_000_000n });
 });
 
-test("a search sent to capture, release and the sweeper at once ends once", async () => {
+test("concurrent capture, release and sweep settle a search exactly once", async () => {
   const seed = await seedWallet(database.owner, { credit: 100n * priceMicros });
   const items = requests(60, seed);
   await holdBatch(database.ledger, items);
@@ -85,7 +85,7 @@ test("a search sent to capture, release and the sweeper at once ends once", asyn
     "update pb.searches set expires_at = clock_timestamp() - interval '1 second' where id = any ($1)",
     [half],
   );
-  const settled = await atOnce(
+  const settled = await runConcurrently(
     items.flatMap((item) => [
       () => captureBatch(manyConnections, [item]),
       () => releaseBatch(manyConnections, [item]),
@@ -101,7 +101,7 @@ test("a search sent to capture, release and the sweeper at once ends once", asyn
     [seed.walletId, half],
   );
   const { captured = 0n, overdue, charges } = rows[0] ?? {};
-  assert.equal(overdue, 0n, "a hold whose life was over was charged");
+  assert.equal(overdue, 0n, "an expired hold was charged");
   assert.equal(charges, captured);
   assert.deepEqual(await readWallet(seed.walletId), {
     credited: 1_000_000n,
@@ -110,13 +110,13 @@ test("a search sent to capture, release and the sweeper at once ends once", asyn
   });
 });
 
-test("an id that is said to be new and is known is refused with its whole batch", async () => {
+test("an existing id in a batch marked as new rejects the whole batch", async () => {
   const seed = await seedWallet(database.owner, { credit: 100_000n });
   const [known, other] = requests(2, seed);
   assert.ok(known && other);
   await holdBatch(database.ledger, [known], false);
   await assert.rejects(holdBatch(database.ledger, [other, known], false), isDefinite);
-  assert.equal((await readWallet(seed.walletId)).held, priceMicros, "what was held before, and nothing of the batch");
+  assert.equal((await readWallet(seed.walletId)).held, priceMicros, "only the first hold");
   const outcomes = await holdBatch(database.ledger, [other, known], true);
   assert.deepEqual(
     outcomes.map(({ outcome }) => outcome),
@@ -125,13 +125,13 @@ test("an id that is said to be new and is known is refused with its whole batch"
   assert.equal((await readWallet(seed.walletId)).held, 2n * priceMicros);
 });
 
-test("a hold that the sweeper's watermark has passed by is ended by the thorough pass", async () => {
+test("the thorough sweep expires a hold that is behind the sweeper's watermark", async () => {
   const seed = await seedWallet(database.owner, { credit: 100_000n });
   const [request] = requests(1, seed);
   assert.ok(request);
   await holdBatch(database.ledger, [request]);
   await expireHolds(database.owner, 1_000);
-  // As after a commit that hung, or a database's clock that was set back.
+  // This happens after a commit that took very long, or when the database's clock was set back.
   await database.owner.query(
     "update pb.searches set held_at = held_at - interval '1 hour', expires_at = expires_at - interval '1 hour' where id = $1",
     [request.searchId],
@@ -142,7 +142,7 @@ test("a hold that the sweeper's watermark has passed by is ended by the thorough
   assert.equal((await readWallet(seed.walletId)).held, 0n);
 });
 
-test("a search looks its own claim up, however many its wallet has made before", async () => {
+test("looking up an idempotency claim does not scan the wallet's other claims", async () => {
   const seed = await seedWallet(database.owner, { credit: 1_000_000n });
   const claims = (count: number): HoldRequest[] =>
     requests(count, seed).map((request) => ({
@@ -151,7 +151,7 @@ test("a search looks its own claim up, however many its wallet has made before",
     }));
   const client = await database.ledger.connect();
   try {
-    // The connection's plans are made while the wallet has no claims, and kept.
+    // The connection caches its plans while the wallet has no claims.
     for (let round = 0; round < 7; round += 1) await holdBatch(client, claims(1));
     await database.owner.query(
       `insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, answer)
@@ -168,7 +168,7 @@ test("a search looks its own claim up, however many its wallet has made before",
   }
 });
 
-/** How many entries of the claims' index this connection's statements have read so far. */
+/** Number of index entries of pb.idempotency read so far. */
 async function claimsRead(client: Queryable): Promise<number> {
   await client.query("select pg_stat_force_next_flush()");
   const { rows } = await database.owner.query<{ read: bigint }>(
@@ -177,11 +177,11 @@ async function claimsRead(client: Queryable): Promise<number> {
   return Number(rows[0]?.read);
 }
 
-test("a payment announced eight times at once is credited once, also when two wallets are named", async () => {
+test("a payment reported eight times concurrently, for two wallets, is credited once", async () => {
   const one = await seedWallet(database.owner);
   const other = await seedWallet(database.owner);
   const payments = Array.from({ length: 12 }, () => randomUUIDv7());
-  const announce = (walletId: string, order: string[]): Promise<string[]> =>
+  const report = (walletId: string, order: string[]): Promise<string[]> =>
     topUpBatch(
       database.owner,
       "top_up",
@@ -189,7 +189,7 @@ test("a payment announced eight times at once is credited once, also when two wa
     );
   const outcomes = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
-      announce(index % 2 === 0 ? one.walletId : other.walletId, index % 3 === 0 ? payments : payments.toReversed()),
+      report(index % 2 === 0 ? one.walletId : other.walletId, index % 3 === 0 ? payments : payments.toReversed()),
     ),
   );
   assert.equal(outcomes.flat().filter((outcome) => outcome === "credited").length, 12);
@@ -197,7 +197,7 @@ test("a payment announced eight times at once is credited once, also when two wa
   assert.equal(left.credited + right.credited, 12n * 70_000n);
 });
 
-test("a search is refunded once, however often it is asked for", async () => {
+test("repeated refunds of a search refund it once", async () => {
   const seed = await seedWallet(database.owner, { credit: priceMicros });
   const items = requests(1, seed);
   await holdBatch(database.ledger, items);
@@ -211,7 +211,7 @@ test("a search is refunded once, however often it is asked for", async () => {
   assert.deepEqual(await readWallet(seed.walletId), { credited: 20_000n, debited: 10_000n, held: 0n });
 });
 
-test("a refused item takes no room in its batch from the next one", async () => {
+test("a refused item does not use up balance or budget for later items of its batch", async () => {
   const { walletId, keyId } = await seedWallet(database.owner, { credit: 4n * priceMicros });
   const budgetId = await seedBudget(database.owner, walletId, { total: 2n * priceMicros });
   const budgeted = await seedKey(database.owner, walletId, { budgetId });
@@ -238,7 +238,7 @@ test("a refused item takes no room in its batch from the next one", async () => 
   );
 });
 
-test("what is released after midnight is given back to the day and month it was counted in, and to no other", async () => {
+test("a release after midnight is subtracted only from the day and month the search was counted in", async () => {
   const { walletId } = await seedWallet(database.owner, { credit: 100n * priceMicros });
   const budgetId = await seedBudget(database.owner, walletId, { day: 3n * priceMicros, month: 5n * priceMicros });
   const seed = { walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) };
@@ -261,16 +261,16 @@ test("what is released after midnight is given back to the day and month it was 
   assert.equal(today.length, 2, "the month's limit");
   assert.equal(await spent(), "50000 20000 t 50000 t");
   await releaseBatch(database.ledger, yesterday);
-  assert.equal(await spent(), "20000 20000 t 20000 t", "yesterday's come off the month, not off today");
+  assert.equal(await spent(), "20000 20000 t 20000 t", "subtracted from the month, not from today");
   await shiftCalendar(database.owner, [walletId], "next month");
   assert.equal((await hold(4)).length, 3, "a new month");
   await releaseBatch(database.ledger, today);
-  assert.equal(await spent(), "30000 30000 t 30000 t", "last month's come off neither day nor month");
+  assert.equal(await spent(), "30000 30000 t 30000 t", "subtracted from neither the new day nor the new month");
 });
 
-test("a revoked key holds nothing from the moment its revocation commits", async () => {
-  // Each is held in another way.
-  const ways = [
+test("no hold succeeds for a key after its revocation has committed", async () => {
+  // Each combination takes a different path in pb.hold.
+  const variants = [
     { size: 2, wereSentBefore: true },
     { size: 2, wereSentBefore: false },
     { size: 1, wereSentBefore: false },
@@ -279,7 +279,7 @@ test("a revoked key holds nothing from the moment its revocation commits", async
   for (let trial = 0; trial < 25; trial += 1) {
     const keyId = await seedKey(database.owner, walletId);
     let isRevoked = false;
-    const spend = async ({ size, wereSentBefore }: (typeof ways)[number]): Promise<void> => {
+    const spend = async ({ size, wereSentBefore }: (typeof variants)[number]): Promise<void> => {
       for (let after = 0; after < 2; ) {
         const startedRevoked = isRevoked;
         const outcomes = await holdBatch(manyConnections, requests(size, { walletId, keyId }), wereSentBefore);
@@ -289,7 +289,7 @@ test("a revoked key holds nothing from the moment its revocation commits", async
         }
       }
     };
-    const spenders = [...ways, ...ways].map(spend);
+    const spenders = [...variants, ...variants].map(spend);
     const revoke = database.owner.query("select pb.revoke_key($1, $2)", [walletId, keyId]).then(() => {
       isRevoked = true;
     });

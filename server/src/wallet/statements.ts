@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from "node:crypto";
-import { type Queryable, within } from "../db/pool.ts";
+import { type Queryable, withTimeout } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
-// One statement per batch, autocommitted: what the functions of the migrations promise, in our types.
+// Typed wrappers of the ledger's SQL functions: one autocommitted statement per batch.
 // The i-th outcome belongs to the i-th item.
 
 export interface Hold {
@@ -31,16 +31,19 @@ export type HoldOutcome =
         | "api_key_expired"
         | "account_suspended";
     }
-  /** The server's clock is more than a day off; the id is another wallet's; the hold came and went. */
+  /**
+   * clock_skewed: the server's clock is more than a day off. id_taken: the id belongs to another wallet. lost: the hold
+   * was settled or has expired.
+   */
   | { outcome: "clock_skewed" | "id_taken" | "lost" };
 
 export interface CaptureRequest extends Hold {
-  /** Encrypted; kept a day when the search bore an Idempotency-Key. */
+  /** Encrypted. Stored for a day if the search had an Idempotency-Key. */
   answer?: Buffer | undefined;
 }
 
 export interface ReleaseRequest extends Hold {
-  /** Why the search failed: a problem code, for the owner's usage report. */
+  /** Problem code of the failure, for the owner's usage report. */
   outcome?: string | undefined;
 }
 
@@ -49,7 +52,7 @@ export interface Settlement {
   balance: Micros;
 }
 
-/** Ids that were never sent need not be looked for; should one be known all the same, the whole batch is refused. */
+/** `wereSentBefore: false` skips the lookup of existing ids. If one exists anyway, the whole batch is rejected. */
 export async function holdBatch(
   db: Queryable,
   items: readonly HoldRequest[],
@@ -59,21 +62,21 @@ export async function holdBatch(
     name: "hold",
     text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     values: [
-      ids(items.map((item) => item.searchId)),
-      ids(items.map((item) => item.walletId)),
-      ids(items.map((item) => item.keyId)),
-      maybeNone(items.map((item) => item.idempotency?.keyHmac)),
-      maybeNone(items.map((item) => item.idempotency?.fingerprint)),
-      maybeNone(items.map((item) => item.run?.name)),
-      maybeNone(items.map((item) => item.run?.maxMicros)),
-      maybeNone(items.map((item) => item.run?.ttlSeconds)),
+      uuidArray(items.map((item) => item.searchId)),
+      uuidArray(items.map((item) => item.walletId)),
+      uuidArray(items.map((item) => item.keyId)),
+      nullIfUnused(items.map((item) => item.idempotency?.keyHmac)),
+      nullIfUnused(items.map((item) => item.idempotency?.fingerprint)),
+      nullIfUnused(items.map((item) => item.run?.name)),
+      nullIfUnused(items.map((item) => item.run?.maxMicros)),
+      nullIfUnused(items.map((item) => item.run?.ttlSeconds)),
       items.map((item) => item.category ?? null),
       wereSentBefore,
     ],
   };
-  // Shorter than the caller's patience, so that a connection gone silent is found out while asking again still helps.
-  const { rows } = await db.query<HoldRow>(within(2_000, statement));
-  return inOrder(rows, toHoldOutcome);
+  // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
+  const { rows } = await db.query<HoldRow>(withTimeout(2_000, statement));
+  return inItemOrder(rows, toHoldOutcome);
 }
 
 export async function captureBatch(db: Queryable, items: readonly CaptureRequest[]): Promise<Settlement[]> {
@@ -81,12 +84,12 @@ export async function captureBatch(db: Queryable, items: readonly CaptureRequest
     name: "capture",
     text: "select * from pb.capture($1, $2, $3)",
     values: [
-      ids(items.map((item) => item.searchId)),
-      ids(items.map((item) => item.walletId)),
-      maybeNone(items.map((item) => item.answer)),
+      uuidArray(items.map((item) => item.searchId)),
+      uuidArray(items.map((item) => item.walletId)),
+      nullIfUnused(items.map((item) => item.answer)),
     ],
   });
-  return inOrder(rows, toSettlement);
+  return inItemOrder(rows, toSettlement);
 }
 
 export async function releaseBatch(db: Queryable, items: readonly ReleaseRequest[]): Promise<Settlement[]> {
@@ -99,19 +102,19 @@ export async function releaseBatch(db: Queryable, items: readonly ReleaseRequest
       items.map((item) => item.outcome ?? null),
     ],
   });
-  return inOrder(rows, toSettlement);
+  return inItemOrder(rows, toSettlement);
 }
 
 export interface Swept {
   holds: number;
-  /** What they held; those of test keys hold nothing. */
+  /** Amount returned to wallets. Test searches hold 0. */
   micros: Micros;
 }
 
-/** Ends holds whose life is over by the database's clock; says how many. A thorough pass looks two days back. */
-export async function expireHolds(db: Queryable, most: number, isThorough = false): Promise<Swept> {
+/** Expires overdue holds, by the database's clock. A thorough pass looks two days back. */
+export async function expireHolds(db: Queryable, limit: number, isThorough = false): Promise<Swept> {
   const { rows } = await db.query<{ ended: number; micros: bigint }>("select * from pb.sweep($1, $2)", [
-    most,
+    limit,
     isThorough,
   ]);
   return { holds: rows[0]?.ended ?? 0, micros: rows[0]?.micros ?? 0n };
@@ -126,7 +129,7 @@ export interface TopUp {
 export type TopUpOutcome = "credited" | "repeated" | "conflicting" | "unknown_wallet";
 export type RefundOutcome = "refunded" | "repeated" | "not_captured";
 
-/** `top_up` is money received, `credit` is ours to give. Once per payment id, whoever announces it. */
+/** `top_up`: money received. `credit`: a gift from the operator. Each payment id is credited once. */
 export async function topUpBatch(
   db: Queryable,
   kind: "top_up" | "credit",
@@ -139,10 +142,10 @@ export async function topUpBatch(
     items.map(() => randomUUIDv7()),
     kind,
   ]);
-  return inOrder(rows, (row) => row.outcome);
+  return inItemOrder(rows, (row) => row.outcome);
 }
 
-/** Gives a captured search's price back, at most once. */
+/** Refunds captured searches, each at most once. */
 export async function refundBatch(
   db: Queryable,
   items: readonly (Hold & { reason: string })[],
@@ -153,21 +156,21 @@ export async function refundBatch(
     items.map(() => randomUUIDv7()),
     items.map((item) => item.reason),
   ]);
-  return inOrder(rows, (row) => row.outcome);
+  return inItemOrder(rows, (row) => row.outcome);
 }
 
-/** As PostgreSQL reads a list. The driver would look at each for what has to be escaped, and a UUID has nothing. */
-function ids(uuids: readonly string[]): string {
+/** A PostgreSQL array literal. The driver would scan each UUID for characters to escape, and there are none. */
+function uuidArray(uuids: readonly string[]): string {
   return `{${uuids.join(",")}}`;
 }
 
-/** What no search of the batch has need not be written out for each of them. */
-function maybeNone<Value>(values: readonly (Value | undefined)[]): (Value | null)[] | null {
+/** A column that no item of the batch uses is sent as one NULL instead of an array of them. */
+function nullIfUnused<Value>(values: readonly (Value | undefined)[]): (Value | null)[] | null {
   return values.every((value) => value === undefined) ? null : values.map((value) => value ?? null);
 }
 
 interface Row {
-  /** One-based position in the batch: the database answers in its own order. */
+  /** One-based position in the batch. Rows come in any order. */
   item: number;
 }
 
@@ -189,13 +192,13 @@ interface OutcomeRow<Outcome> extends Row {
   outcome: Outcome;
 }
 
-function inOrder<R extends Row, Result>(rows: R[], toResult: (row: R) => Result): Result[] {
+function inItemOrder<R extends Row, Result>(rows: R[], toResult: (row: R) => Result): Result[] {
   const results: Result[] = [];
   for (const row of rows) results[row.item - 1] = toResult(row);
   return results;
 }
 
-/** pb.hold fills exactly the columns that belong to its outcome. */
+/** pb.hold fills exactly the columns of its outcome. */
 function toHoldOutcome(row: HoldRow): HoldOutcome {
   return {
     outcome: row.outcome,

@@ -3,7 +3,7 @@ import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
-// Money that comes in by a payment. The functions of 0014_payments.sql decide; a wallet is named by the transaction.
+// Money that comes in through a payment. The SQL functions decide what is credited, for the tenant of the transaction.
 
 export type TopUpStatus = "pending" | "succeeded" | "failed" | "expired" | "refunded" | "disputed";
 
@@ -21,57 +21,57 @@ export interface TopUpView {
   settledAt: Date | null;
 }
 
-export interface BegunTopUp {
+export interface StartedTopUp {
   id: string;
-  /** False if this Idempotency-Key opened it before. */
+  /** False if this Idempotency-Key was used before. */
   isNew: boolean;
-  /** False if it did so with another body. */
+  /** False if it was used with a different body. */
   isSame: boolean;
-  /** Whether the owner asked for automatic top-ups, so that the card must be kept. */
+  /** True if automatic top-ups are set up, so the checkout saves the card for them. */
   savesCard: boolean;
   checkoutUrl: string | null;
-  /** The processor's name for the owner, if it has one. */
+  /** The processor's customer id of the wallet, if there is one yet. */
   customerId: string | null;
 }
 
 export function beginTopUp(
   pool: Pool,
   walletId: string,
-  wanted: { amount: Micros; keyHmac: Buffer; fingerprint: Buffer },
-): Promise<BegunTopUp> {
+  request: { amount: Micros; keyHmac: Buffer; fingerprint: Buffer },
+): Promise<StartedTopUp> {
   return writeAsTenant(pool, walletId, async (db) => {
-    const { rows } = await db.query<BegunTopUp>(
+    const { rows } = await db.query<StartedTopUp>(
       `select b.id, b.is_new as "isNew", b.is_same as "isSame", b.saves_card as "savesCard",
          b.checkout_url as "checkoutUrl", (select customer_id from pb.payment_customers where wallet_id = $5) as "customerId"
        from pb.begin_top_up($1, $2, $3, $4) b`,
-      [randomUUIDv7(), wanted.amount, wanted.keyHmac, wanted.fingerprint, walletId],
+      [randomUUIDv7(), request.amount, request.keyHmac, request.fingerprint, walletId],
     );
-    const [begun] = rows;
-    if (!begun) throw new Error("the wallet of a key exists");
-    return begun;
+    const [started] = rows;
+    if (!started) throw new Error(`wallet ${walletId} does not exist`);
+    return started;
   });
 }
 
-/** Keeps the first checkout of a top-up: a second one, from a request that raced it, is shown to nobody. */
-export function noteCheckout(
+/** Stores the first checkout of a top-up and ignores later ones, which come from concurrent retries. */
+export function recordCheckout(
   pool: Pool,
   walletId: string,
-  noted: { topUpId: string; checkoutId: string; url: string; expiresAt: Date | null },
+  checkout: { topUpId: string; checkoutId: string; url: string; expiresAt: Date | null },
 ): Promise<void> {
   return writeAsTenant(pool, walletId, async (db) => {
-    await db.query("select pb.note_checkout($1, $2, $3, $4)", [
-      noted.topUpId,
-      noted.checkoutId,
-      noted.url,
-      noted.expiresAt,
+    await db.query("select pb.record_checkout($1, $2, $3, $4)", [
+      checkout.topUpId,
+      checkout.checkoutId,
+      checkout.url,
+      checkout.expiresAt,
     ]);
   });
 }
 
-/** Keeps the first name the processor gave the owner and says which one that is. */
-export function noteCustomer(pool: Pool, walletId: string, customerId: string): Promise<string> {
+/** Stores the first customer id of a wallet and returns the stored one. */
+export function recordCustomer(pool: Pool, walletId: string, customerId: string): Promise<string> {
   return writeAsTenant(pool, walletId, async (db) => {
-    const { rows } = await db.query<{ id: string }>("select pb.note_customer($1) as id", [customerId]);
+    const { rows } = await db.query<{ id: string }>("select pb.record_customer($1) as id", [customerId]);
     return rows[0]?.id ?? customerId;
   });
 }
@@ -80,7 +80,7 @@ export function noteCustomer(pool: Pool, walletId: string, customerId: string): 
 export async function readTopUps(
   pool: Pool,
   walletId: string,
-  wanted: { id?: string; before?: string | undefined; most: number },
+  query: { id?: string; before?: string | undefined; limit: number },
 ): Promise<TopUpView[]> {
   const { rows } = await asTenant(pool, walletId, (db) =>
     db.query<TopUpView>(
@@ -90,14 +90,14 @@ export async function readTopUps(
        from pb.top_ups
        where wallet_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id < $3)
        order by id desc limit $4`,
-      [walletId, wanted.id ?? null, wanted.before ?? null, wanted.most],
+      [walletId, query.id ?? null, query.before ?? null, query.limit],
     ),
   );
   return rows;
 }
 
-/** Who told us. Absent when nobody did and we asked. */
-export interface EventName {
+/** The processor's webhook event. Absent when the update was found by polling. */
+export interface ProcessorEvent {
   id: string;
   type: string;
 }
@@ -109,11 +109,11 @@ export interface BookedPayment {
   receiptUrl: string | null;
 }
 
-/** As the wallet of the transaction. Credits once per payment; "conflicting" moved nothing and waits for a person. */
+/** Runs as the tenant. Credits each payment once. "conflicting" moved no money and opened a notice. */
 export async function bookPayment(
   db: Queryable,
   payment: BookedPayment,
-  event?: EventName,
+  event?: ProcessorEvent,
 ): Promise<"credited" | "repeated" | "conflicting"> {
   const { rows } = await db.query<{ outcome: "credited" | "repeated" | "conflicting" }>(
     "select pb.book_payment($1, $2, $3, $4, $5, $6) as outcome",
@@ -122,11 +122,11 @@ export async function bookPayment(
   return rows[0]?.outcome ?? "conflicting";
 }
 
-/** As the wallet of the transaction. Only a top-up of the kind, if one is named. A payment that is booked later still wins. */
+/** Runs as the tenant. With `kind`, only ends a top-up of that kind. A payment booked later still credits the wallet. */
 export async function endTopUp(
   db: Queryable,
   ended: { topUpId: string; status: "failed" | "expired"; failure?: string | undefined; kind?: TopUpView["kind"] },
-  event?: EventName,
+  event?: ProcessorEvent,
 ): Promise<"failed" | "expired" | "repeated"> {
   const { rows } = await db.query<{ outcome: "failed" | "expired" | "repeated" }>(
     "select pb.end_top_up($1, $2, $3, $4, $5, $6) as outcome",
@@ -135,8 +135,8 @@ export async function endTopUp(
   return rows[0]?.outcome ?? "repeated";
 }
 
-/** Top-ups that nobody paid and whose checkout ended an hour ago; as the owner. Says how many it ended. */
-export async function expireTopUps(db: Queryable, most: number): Promise<number> {
+/** Expires unpaid top-ups whose checkout ended over an hour ago. Returns how many. Runs as the owner. */
+export async function expireTopUps(db: Queryable, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `update pb.top_ups set status = 'expired', settled_at = clock_timestamp()
      where id in (
@@ -145,12 +145,12 @@ export async function expireTopUps(db: Queryable, most: number): Promise<number>
          and coalesce(expires_at, created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
        order by created_at limit $1 for update skip locked
      ) and status = 'pending'`,
-    [most],
+    [limit],
   );
   return rowCount ?? 0;
 }
 
-/** Payments of the processor that were credited since a moment, oldest first; as the owner. */
+/** Processor payments credited since a moment, oldest first. Runs as the owner. */
 export async function listBooked(
   db: Queryable,
   since: Date,
@@ -163,12 +163,15 @@ export async function listBooked(
   return rows;
 }
 
-/** What was said of payments long ago serves nobody. The gates of the money stay. As the owner. */
-export async function forgetPaymentEvents(db: Queryable, most: number): Promise<number> {
+/**
+ * Deletes processor events older than 90 days. The rows that prevent double crediting (`payments`, `reversals`) stay.
+ * Runs as the owner.
+ */
+export async function deleteOldPaymentEvents(db: Queryable, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `delete from pb.payment_events where event_id in (
        select event_id from pb.payment_events where received_at < clock_timestamp() - interval '90 days' limit $1)`,
-    [most],
+    [limit],
   );
   return rowCount ?? 0;
 }

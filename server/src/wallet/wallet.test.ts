@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
-import { TcpProxy } from "../../test/tcp-proxy.ts";
+import { seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
+import { TcpProxy } from "../../test/support/services/tcp-proxy.ts";
 import { LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { priceMicros } from "../lib/money.ts";
@@ -46,7 +46,6 @@ function createTestLedger(statementTimeoutMs = 5_000): Ledger {
 
 const request = (seed: { walletId: string; keyId: string }): HoldRequest => ({ searchId: randomUUIDv7(), ...seed });
 
-/** What the wallet holds, its searches by state and its charges. */
 async function readBooks(walletId: string): Promise<Record<string, bigint | string>> {
   const { rows } = await database.owner.query<Record<string, bigint | string>>(
     `select w.debited_micros as debited, w.held_micros as held,
@@ -59,7 +58,7 @@ async function readBooks(walletId: string): Promise<Record<string, bigint | stri
   return rows[0];
 }
 
-test("two servers, five hundred searches and five cents: exactly five are charged", async () => {
+test("500 concurrent searches on two servers against a balance of five cents charge exactly five", async () => {
   const seed = await seedWallet(database.owner, { credit: 50_000n });
   const ledgers = [createTestLedger(), createTestLedger()];
   const search = async (index: number): Promise<string> => {
@@ -75,7 +74,7 @@ test("two servers, five hundred searches and five cents: exactly five are charge
   assert.deepEqual({ debited, held, charges }, { debited: 50_000n, held: 0n, charges: 5n });
 });
 
-test("a hold whose answer is lost after the commit is held once", async () => {
+test("a hold is made once when the connection breaks after its commit", async () => {
   const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
   const ledger = createTestLedger();
   const cut = proxy.cutAnswer("pb.hold");
@@ -83,13 +82,13 @@ test("a hold whose answer is lost after the commit is held once", async () => {
   await cut;
   proxy.pause();
   const books = { debited: 0n, held: priceMicros, charges: 0n, states: "pending" };
-  assert.deepEqual(await readBooks(seed.walletId), books, "it was committed");
+  assert.deepEqual(await readBooks(seed.walletId), books, "committed");
   proxy.resume();
   assert.equal((await holding).outcome, "held");
   assert.deepEqual(await readBooks(seed.walletId), books);
 });
 
-test("a capture whose answer is lost after the commit is charged once", async () => {
+test("a capture charges once when the connection breaks after its commit", async () => {
   const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
   const ledger = createTestLedger();
   const item = request(seed);
@@ -99,13 +98,13 @@ test("a capture whose answer is lost after the commit is charged once", async ()
   await cut;
   proxy.pause();
   const books = { debited: priceMicros, held: 0n, charges: 1n, states: "captured" };
-  assert.deepEqual(await readBooks(seed.walletId), books, "it was committed");
+  assert.deepEqual(await readBooks(seed.walletId), books, "committed");
   proxy.resume();
   assert.deepEqual(await capturing, { state: "captured", balance: 4n * priceMicros });
   assert.deepEqual(await readBooks(seed.walletId), books);
 });
 
-test("a capture that never reached the database is sent again and charged once", async () => {
+test("a capture that never reached the database is retried and charges once", async () => {
   const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
   const ledger = createTestLedger();
   const item = request(seed);
@@ -116,7 +115,7 @@ test("a capture that never reached the database is sent again and charged once",
   assert.deepEqual(await readBooks(seed.walletId), { debited: priceMicros, held: 0n, charges: 1n, states: "captured" });
 });
 
-test("a statement that still runs while its server asks again takes the cent once", async () => {
+test("a retry while the first statement is still running reserves the price once", async () => {
   const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
   const ledger = createTestLedger();
   const blocker = await database.owner.connect();
@@ -136,7 +135,7 @@ test("a statement that still runs while its server asks again takes the cent onc
   assert.deepEqual(await readBooks(seed.walletId), { debited: 0n, held: priceMicros, charges: 0n, states: "pending" });
 });
 
-test("a capture does not wait behind holds", async () => {
+test("captures do not queue behind holds", async () => {
   const busy = await seedWallet(database.owner, { credit: 5_000n * priceMicros });
   const ledger = createTestLedger();
   const item = request(busy);
@@ -147,11 +146,11 @@ test("a capture does not wait behind holds", async () => {
     holdsDone += 1;
   });
   await ledger.capture(item);
-  assert.ok(holdsDone < 900, "the capture came back before the queue of holds was empty");
+  assert.ok(holdsDone < 900, "the capture finished before the queue of holds was empty");
   await Promise.all(holds);
 });
 
-test("a queue without end is refused, and what was refused took no money", async () => {
+test("holds beyond the queue limit are refused without reserving money", async () => {
   const seed = await seedWallet(database.owner, { credit: 5_000n * priceMicros });
   const ledger = createTestLedger();
   const outcomes = await Promise.allSettled(Array.from({ length: 2_500 }, () => ledger.hold(request(seed))));
@@ -162,7 +161,7 @@ test("a queue without end is refused, and what was refused took no money", async
   assert.equal((await readBooks(seed.walletId))["held"], BigInt(held) * priceMicros);
 });
 
-test("a database that is silent is never an empty wallet: the outcome is unknown, and what waited was never sent", async () => {
+test("an unresponsive database makes the outcome unknown, and queued holds are reported as never sent", async () => {
   const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
   const ledger = createTestLedger(200);
   await ledger.hold(request(seed));
@@ -173,10 +172,10 @@ test("a database that is silent is never an empty wallet: the outcome is unknown
   assert.ok(reasons[1] instanceof OutcomeUnknown || reasons[1] instanceof NeverSent);
   proxy.blackhole(false);
   proxy.cut();
-  assert.equal((await ledger.hold(request(seed))).outcome, "held", "and it serves again when the database does");
+  assert.equal((await ledger.hold(request(seed))).outcome, "held", "recovers with the database");
 });
 
-/** Until this many statements of servers wait for a lock. */
+/** Resolves when this many statements wait for a lock. */
 async function untilWaiting(count: number): Promise<void> {
   const deadline = performance.now() + 5_000;
   for (;;) {
@@ -185,6 +184,6 @@ async function untilWaiting(count: number): Promise<void> {
       [database.name],
     );
     if (rows[0]?.waiting === BigInt(count)) return;
-    assert.ok(performance.now() < deadline, `${rows[0]?.waiting} statements wait, not ${count}`);
+    assert.ok(performance.now() < deadline, `${rows[0]?.waiting} statements are waiting, expected ${count}`);
   }
 }

@@ -17,12 +17,11 @@ export {
   type Attempt,
   type AutoTopUpView,
   beginAutoTopUps,
-  dropAutoTopUp,
+  deleteAutoTopUp,
   listAttempts,
   readAutoTopUp,
   setAutoTopUp,
 } from "./auto-top-ups.ts";
-export { keepReport, readReconciliation } from "./keep-report.ts";
 export {
   createKeyBudget,
   createWallet,
@@ -30,95 +29,106 @@ export {
   findWalletAccount,
   type KeyBudget,
   type KeyBudgetLimits,
+  readAccountWallets,
   readKeyBudgets,
-  readWalletsOf,
   suspendWallet,
   type WalletOfAccount,
 } from "./manage-wallets.ts";
-export { creditByHand, manualPaymentId, readManualCredit } from "./manual-credit.ts";
+export { creditManually, manualPaymentId, readManualCredit } from "./manual-credit.ts";
+export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./reads/read-all-wallets.ts";
+export { type RunView, readRuns } from "./reads/read-runs.ts";
+export {
+  type RecentHour,
+  type RecentSearches,
+  readRecentSearches,
+  readSearch,
+  readSearches,
+  type SearchesQuery,
+  type SearchView,
+} from "./reads/read-searches.ts";
+export { readEntries, readWallet } from "./reads/read-wallet.ts";
+export { entrySchema, money, serializeEntry } from "./reads/serialize-entry.ts";
 export {
   closeNotice,
   listNotices,
   listUndecided,
-  noteUnpaid,
   type PaymentNotice,
   type Reversal,
+  recordUnpaid,
   reversePayment,
-} from "./money-back.ts";
-export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./read-all-wallets.ts";
-export { type RecentHour, type RecentSearches, readRecentSearches } from "./read-searches.ts";
-export { readEntries, readWallet } from "./read-wallet.ts";
-export { formatReport, reconcile } from "./reconcile.ts";
+} from "./reversals.ts";
 export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
 export { type RefundOutcome, refundBatch, type TopUpOutcome, topUpBatch } from "./statements.ts";
 export {
   beginTopUp,
   bookPayment,
-  type EventName,
+  deleteOldPaymentEvents,
   endTopUp,
   expireTopUps,
-  forgetPaymentEvents,
   listBooked,
-  noteCheckout,
-  noteCustomer,
+  type ProcessorEvent,
   readTopUps,
+  recordCheckout,
+  recordCustomer,
   type TopUpView,
 } from "./top-ups.ts";
+export { formatReport, reconcile } from "./upkeep/reconcile.ts";
+export { readReconciliation, saveReport } from "./upkeep/save-report.ts";
 
-/** The ledger as a server uses it: one call per search, batches underneath. See README.md for what holds. */
+/** The ledger interface of a server: one call per search, batched internally. README.md lists the invariants. */
 export interface Ledger {
-  /** Decides, and sets the price aside if the answer is "held". */
+  /** Admits or refuses a search. Outcome "held" reserves its price. */
   hold(request: HoldRequest): Promise<HoldOutcome>;
-  /** Charges a held search. Only state "captured" means that money moved, and then it moved once. */
+  /** Charges a held search. Only state "captured" means that money moved, exactly once. */
   capture(request: CaptureRequest): Promise<Settlement>;
-  /** Gives back what a failed search held. */
+  /** Returns the reserved price of a failed search to the balance. */
   release(request: ReleaseRequest): Promise<Settlement>;
   waiting(): { holds: number; settlements: number };
 }
 
 export interface LedgerOptions {
-  /** When a statement is sent; what it returns, when its outcome is known. */
+  /** Called when a batch is sent. The returned function is called when its outcome is known. */
   onBatch?: (kind: LedgerKind, searches: readonly Hold[]) => (() => void) | undefined;
-  /** From the wish to its result, waiting included, also if it failed. */
+  /** Called with the total duration of every call, time in the queue included, whether or not it succeeded. */
   onResult?: (kind: LedgerKind, seconds: number) => void;
 }
 
 export type LedgerKind = "hold" | "capture" | "release";
 
-/** More than could be decided before a hold's patience ends. One wallet may take half of the places. */
-const mostHolds = 2_000;
+/** More holds than this could not be decided before they time out. One wallet can fill half of the queue. */
+const maxHolds = 2_000;
 
-/** As many as a server lets in, so that what was begun always finds a place. */
-const mostSettlements = 4_000;
+/** The number of requests a server admits, so there is always a slot to finish a search that was admitted. */
+const maxSettlements = 4_000;
 
-/** How many connections a ledger needs: one per lane. */
+/** One connection per lane. */
 export const ledgerConnections = 3;
 
 /**
- * Captures and releases have lanes of their own, so that they never wait behind holds: finishing what was begun
- * goes first. One lane for each, because a statement costs PostgreSQL as much as ten searches in it: two would carry
- * half as many each. A hold that cannot be decided in 3 s is refused; a capture is asked about for 30 s before we give
- * up knowing.
+ * Captures and releases have their own lanes, so they never queue behind holds: finishing admitted searches has
+ * priority. There is one lane per kind because the fixed cost of a statement equals about ten searches; a second lane
+ * would halve the batch size. A hold not decided within 3 s is refused. A capture is retried for 30 s before its
+ * outcome is reported as unknown.
  */
 export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   const ownerOf = (item: Hold): string => item.walletId;
   const lane = <Item extends Hold, Result>(
     kind: LedgerKind,
-    patienceMs: number,
-    mostWaiting: number,
+    timeoutMs: number,
+    maxWaiting: number,
     send: (db: Pool, items: readonly Item[], wereSentBefore: boolean) => Promise<Result[]>,
   ): Lane<Item, Result> =>
     createLane<Item, Result>({
       send: (items, wereSentBefore) => send(pool, items, wereSentBefore),
       ownerOf,
-      patienceMs,
-      mostWaiting,
+      timeoutMs,
+      maxWaiting,
       onBatch: (items) => options.onBatch?.(kind, items),
     });
 
-  const holds = lane("hold", 3_000, mostHolds, holdBatch);
-  const captures = lane("capture", 30_000, mostSettlements, captureBatch);
-  const releases = lane("release", 30_000, mostSettlements, releaseBatch);
+  const holds = lane("hold", 3_000, maxHolds, holdBatch);
+  const captures = lane("capture", 30_000, maxSettlements, captureBatch);
+  const releases = lane("release", 30_000, maxSettlements, releaseBatch);
 
   function timed<Result>(kind: LedgerKind, result: Promise<Result>): Promise<Result> {
     const { onResult } = options;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type LookupFunction } from "node:net";
 import { afterEach, beforeEach, test } from "node:test";
-import { type Receiver, startReceiver } from "../../test/webhook-receiver.ts";
-import { createSender, type Sender, type SenderOptions, type Sent } from "./deliver.ts";
+import { type Receiver, startReceiver } from "../../test/support/services/webhook-receiver.ts";
+import { createSender, type Sender, type SenderOptions, type SendResult } from "./deliver.ts";
 
 let receiver: Receiver;
 let senders: Sender[] = [];
@@ -18,13 +18,17 @@ afterEach(async () => {
   await receiver.close();
 });
 
-function send(url: string, options: Partial<SenderOptions> = {}, signal = new AbortController().signal): Promise<Sent> {
+function send(
+  url: string,
+  options: Partial<SenderOptions> = {},
+  signal = new AbortController().signal,
+): Promise<SendResult> {
   const sender = createSender({ allowPrivate: true, ...options });
   senders.push(sender);
   return sender.send({ url, headers: { "webhook-id": "1" }, body: '{"a":1}' }, signal);
 }
 
-test("a 2xx is success, anything else is not", async () => {
+test("only a 2xx response is a success", async () => {
   for (const status of [200, 201, 204, 299]) {
     receiver.answer((_call, response) => response.writeHead(status).end());
     assert.deepEqual(await send(receiver.url), { ok: true, status });
@@ -39,7 +43,7 @@ test("a 2xx is success, anything else is not", async () => {
   assert.equal(body, '{"a":1}');
 });
 
-test("a redirect is a failure and is not followed", async () => {
+test("does not follow redirects and reports them as failures", async () => {
   const other = await startReceiver();
   try {
     for (const status of [301, 302, 303, 307, 308]) {
@@ -52,13 +56,13 @@ test("a redirect is a failure and is not followed", async () => {
   }
 });
 
-test("an answer that does not come, or does not end, is given up after the deadline", async () => {
+test("times out when the receiver does not respond", async () => {
   receiver.answer(() => undefined);
-  const began = performance.now();
+  const startedAt = performance.now();
   assert.deepEqual(await send(receiver.url, { timeoutMs: 300 }), { ok: false, error: "timeout" });
-  assert.ok(performance.now() - began < 3_000);
+  assert.ok(performance.now() - startedAt < 3_000);
 
-  // One that stays silent before TLS or HTTP, and one whose name is never found.
+  // A server that never answers the TLS handshake, and a DNS lookup that never returns.
   const silent = createServer(() => undefined);
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -69,7 +73,7 @@ test("an answer that does not come, or does not end, is given up after the deadl
   silent.close();
 });
 
-test("of an endless answer no more than 64 KiB is read", async () => {
+test("reads at most 64 KiB of an endless response", async () => {
   let written = 0;
   receiver.answer((_call, response) => {
     response.writeHead(200);
@@ -80,27 +84,27 @@ test("of an endless answer no more than 64 KiB is read", async () => {
     response.on("drain", more);
     more();
   });
-  const began = performance.now();
+  const startedAt = performance.now();
   assert.deepEqual(await send(receiver.url), { ok: true, status: 200 });
-  assert.ok(performance.now() - began < 5_000, "it did not wait for the end");
-  // What the kernel's buffers took is not what we read.
-  assert.ok(written < 16 * 1024 * 1024, `${written} bytes were taken`);
+  assert.ok(performance.now() - startedAt < 5_000, "did not wait for the end");
+  // Socket buffers accept more than we read.
+  assert.ok(written < 16 * 1024 * 1024, `${written} bytes were written`);
 });
 
-test("a receiver that is not there, or hangs up, is unreachable", async () => {
+test("a refused or closed connection is reported as unreachable", async () => {
   receiver.answer((_call, response) => response.destroy());
   assert.deepEqual(await send(receiver.url), { ok: false, error: "unreachable" });
   assert.deepEqual(await send("http://127.0.0.1:1/"), { ok: false, error: "unreachable" });
   assert.deepEqual(await send("https://127.0.0.1:1/"), { ok: false, error: "unreachable" });
 });
 
-test("a stopping worker interrupts, which is not a failure of the receiver", async () => {
+test("a delivery aborted by a stopping worker is reported as interrupted", async () => {
   const stopping = new AbortController();
   receiver.answer(() => stopping.abort());
   assert.deepEqual(await send(receiver.url, {}, stopping.signal), { ok: false, error: "interrupted" });
 });
 
-test("plain HTTP and private addresses are refused before anything is sent", async () => {
+test("refuses plain HTTP and private addresses before sending anything", async () => {
   const { port } = new URL(receiver.url);
   const strict = { allowPrivate: false };
   assert.deepEqual(await send(receiver.url, strict), { ok: false, error: "not_https" });
@@ -110,23 +114,23 @@ test("plain HTTP and private addresses are refused before anything is sent", asy
   assert.equal(receiver.received.length, 0);
 });
 
-test("a name is judged by the very answer that is connected to, so changing it in between gains nothing", async () => {
-  // The receiver counts connections: not even one may be opened.
+test("checks the same DNS answer that it connects to, which defeats DNS rebinding", async () => {
+  // Not even a connection may be opened.
   let connections = 0;
-  const home = createServer((socket) => {
+  const local = createServer((socket) => {
     connections += 1;
     socket.destroy();
   });
-  home.listen(0, "127.0.0.1");
-  await once(home, "listening");
-  const { port } = home.address() as AddressInfo;
+  local.listen(0, "127.0.0.1");
+  await once(local, "listening");
+  const { port } = local.address() as AddressInfo;
 
-  // A stub of DNS: the attacker's server answers differently each time.
-  const asked: string[] = [];
+  // A DNS stub that returns a different answer each time.
+  const lookups: string[] = [];
   const rebinding = (answers: string[][]): LookupFunction => {
     return (_name, _options, callback) => {
-      const addresses = answers[Math.min(asked.length, answers.length - 1)] ?? [];
-      asked.push(addresses.join(" "));
+      const addresses = answers[Math.min(lookups.length, answers.length - 1)] ?? [];
+      lookups.push(addresses.join(" "));
       callback(
         null,
         addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
@@ -135,7 +139,7 @@ test("a name is judged by the very answer that is connected to, so changing it i
   };
   const attempts = [
     [["127.0.0.1"]],
-    // Public when it was registered, private when it is called.
+    // Private for the first lookup, public for the second.
     [["127.0.0.1"], ["93.184.216.34"]],
     [["93.184.216.34", "127.0.0.1"]],
     [["::ffff:127.0.0.1"]],
@@ -143,11 +147,11 @@ test("a name is judged by the very answer that is connected to, so changing it i
     [[]],
   ];
   for (const answers of attempts) {
-    asked.length = 0;
+    lookups.length = 0;
     const sent = await send(`https://rebind.test:${port}/`, { allowPrivate: false, lookup: rebinding(answers) });
     assert.deepEqual(sent, { ok: false, error: "private_address" });
-    assert.equal(asked.length, 1, "DNS was asked once, and that answer was judged");
+    assert.equal(lookups.length, 1, "one lookup for both the check and the connection");
   }
   assert.equal(connections, 0);
-  home.close();
+  local.close();
 });

@@ -1,8 +1,7 @@
-// The only code that talks to a receiver, whose address a customer chose.
+// The only code that connects to webhook receivers, whose URLs are chosen by customers.
 //
-// A call ends within its deadline, reads at most 64 KiB, follows no redirect and never throws for what a receiver does.
-// Addresses are judged when the connection is made, by the very answer of DNS that is connected to: a name that
-// pointed elsewhere a moment ago gains nothing.
+// A call ends within its timeout, reads at most 64 KiB, follows no redirect and never throws because of the receiver. The
+// address is checked on the same DNS answer that the connection uses, which rules out DNS rebinding.
 
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -10,7 +9,7 @@ import { Agent, buildConnector, request } from "undici";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface SenderOptions {
-  /** For development and tests: plain HTTP and addresses of our own network. */
+  /** For development and tests: allows plain HTTP and private addresses. */
   allowPrivate: boolean;
   timeoutMs?: number;
   lookup?: LookupFunction;
@@ -23,17 +22,17 @@ interface Call {
 }
 
 export interface Sender {
-  send: (call: Call, signal: AbortSignal) => Promise<Sent>;
+  send: (call: Call, signal: AbortSignal) => Promise<SendResult>;
   close(): Promise<void>;
 }
 
-/** What came of it, in words that a delivery's log shows. */
-export type Sent =
+/** The error codes are shown in the delivery log. */
+export type SendResult =
   | { ok: true; status: number }
   | { ok: false; error: "status" | "redirect"; status: number }
   | { ok: false; error: "timeout" | "unreachable" | "private_address" | "not_https" | "interrupted" };
 
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 export function createSender({ allowPrivate, timeoutMs = 10_000, lookup = systemLookup }: SenderOptions): Sender {
   const connect = buildConnector({
@@ -45,7 +44,7 @@ export function createSender({ allowPrivate, timeoutMs = 10_000, lookup = system
     allowH2: false,
     maxHeaderSize: 16_384,
     connect(options, callback) {
-      // A host that is an address is never looked up.
+      // An IP address in the URL is not looked up, so check it here.
       const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
       if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) callback(new PrivateAddress(), null);
       else connect(options, callback);
@@ -62,7 +61,7 @@ export function createSender({ allowPrivate, timeoutMs = 10_000, lookup = system
         if (status >= 200 && status < 300) return { ok: true, status };
         return { ok: false, error: status >= 300 && status < 400 ? "redirect" : "status", status };
       } catch (error) {
-        return { ok: false, error: signal.aborted ? "interrupted" : nameFault(error, deadline) };
+        return { ok: false, error: signal.aborted ? "interrupted" : classifyError(error, deadline) };
       }
     },
     close: () => agent.destroy(),
@@ -76,25 +75,25 @@ async function post(agent: Agent, { url, headers, body }: Call, signal: AbortSig
     headers: { ...headers, "content-type": "application/json", "user-agent": "pennyblack-webhooks" },
     body,
     signal,
-    // Receivers are many and hear from us seldom: a connection is not kept.
+    // No keep-alive: there are many receivers with few deliveries each.
     reset: true,
   });
-  // The status is the answer. The rest is read so that the receiver is not cut off while it speaks, but not for ever.
-  await answer.body.dump({ limit: mostBytes, signal }).catch(() => undefined);
+  // Only the status matters. The body is drained up to a limit so that the receiver can finish its response.
+  await answer.body.dump({ limit: maxBytes, signal }).catch(() => undefined);
   return answer.statusCode;
 }
 
-/** undici cannot abort while it connects, so we stop waiting first. */
+/** undici cannot abort a pending connection, so stop waiting for it instead. */
 function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(new Error("gave up"));
+    const giveUp = (): void => reject(new Error("aborted"));
     if (signal.aborted) giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
   });
 }
 
-function nameFault(error: unknown, deadline: AbortSignal): "timeout" | "private_address" | "unreachable" {
+function classifyError(error: unknown, deadline: AbortSignal): "timeout" | "private_address" | "unreachable" {
   if (error instanceof PrivateAddress) return "private_address";
   return deadline.aborted || (error instanceof Error && error.name === "ConnectTimeoutError")
     ? "timeout"
@@ -103,7 +102,7 @@ function nameFault(error: unknown, deadline: AbortSignal): "timeout" | "private_
 
 class PrivateAddress extends Error {}
 
-/** One private address among several is enough to refuse them all: nobody has an honest reason to mix them. */
+/** Rejects the whole answer if any address is private: there is no legitimate reason to mix them. */
 function onlyPublic(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found, family) => {

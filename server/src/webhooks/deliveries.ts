@@ -17,11 +17,11 @@ export interface DeliveryView {
   createdAt: Date;
 }
 
-/** Newest first. Nothing if there is no such endpoint, which is not the same as an endpoint without deliveries. */
+/** Newest first. Undefined if the endpoint does not exist. */
 export function listDeliveries(
   pool: Pool,
   walletId: string,
-  { endpointId, before, most }: { endpointId: string; before: string | undefined; most: number },
+  { endpointId, before, limit }: { endpointId: string; before: string | undefined; limit: number },
 ): Promise<DeliveryView[] | undefined> {
   return asTenant(pool, walletId, async (db) => {
     const { rowCount } = await db.query("select id from pb.webhook_endpoints where wallet_id = $1 and id = $2", [
@@ -32,18 +32,18 @@ export function listDeliveries(
     const { rows } = await db.query<DeliveryView>(
       `${selectDeliveries} where d.wallet_id = $1 and d.endpoint_id = $2 and ($3::uuid is null or d.id < $3)
        order by d.id desc limit $4`,
-      [walletId, endpointId, before ?? null, most],
+      [walletId, endpointId, before ?? null, limit],
     );
     return rows;
   });
 }
 
-/** Queues an event that says nothing, for one endpoint. */
+/** Queues a `webhook.test` event for one endpoint. */
 export function testEndpoint(pool: Pool, walletId: string, endpointId: string): Promise<DeliveryView | undefined> {
   return queue(pool, walletId, "pb.test_webhook($1)", endpointId);
 }
 
-/** Queues the event of a delivery once more. */
+/** Queues a new delivery of the same event. */
 export function replayDelivery(pool: Pool, walletId: string, deliveryId: string): Promise<DeliveryView | undefined> {
   return queue(pool, walletId, "pb.replay_delivery($1)", deliveryId);
 }

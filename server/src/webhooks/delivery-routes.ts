@@ -1,11 +1,11 @@
 import { Type } from "typebox";
-import { cutPage } from "../http/cut-page.ts";
+import { paginate } from "../http/paginate.ts";
 import { readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "../problems/problems.ts";
 import { type DeliveryView, listDeliveries, replayDelivery, testEndpoint } from "./deliveries.ts";
-import { readId, type WebhookRouteParts } from "./webhook-routes.ts";
+import { readId, type WebhookRouteDependencies } from "./webhook-routes.ts";
 
 const scope = "webhooks:write";
 const uuid = Type.String({ format: "uuid" });
@@ -19,13 +19,15 @@ const deliverySchema = Type.Object(
     event: Type.Object({ id: uuid, type: Type.String(), created_at: time }),
     status: Type.Enum(["pending", "delivered", "failed"]),
     attempts: Type.Integer(),
-    response_status: Type.Union([Type.Integer(), Type.Null()], { description: "What the receiver answered last." }),
+    response_status: Type.Union([Type.Integer(), Type.Null()], {
+      description: "HTTP status of the last response.",
+    }),
     error: orNull(
       Type.String(),
       "Why the last attempt failed: status, redirect, timeout, unreachable, private_address, not_https, endpoint_disabled.",
     ),
-    last_attempt_at: orNull(time, "When it was last tried."),
-    next_attempt_at: orNull(time, "When it is tried next, while it is pending."),
+    last_attempt_at: orNull(time, "Time of the last attempt."),
+    next_attempt_at: orNull(time, "Time of the next attempt, while the delivery is pending."),
     created_at: time,
   },
   { title: "WebhookDelivery" },
@@ -34,36 +36,35 @@ const deliverySchema = Type.Object(
 const deliveriesSchema = Type.Object(
   {
     deliveries: Type.Array(deliverySchema),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Send it as `cursor` for the next page." }),
+    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
   },
   { title: "WebhookDeliveries" },
 );
 
-export function deliveryRoutes({ tenant, enter }: WebhookRouteParts): Route[] {
+export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
   return [
     {
       method: "GET",
       path: "/v1/webhooks/:id/deliveries",
       scope,
       summary: "List an endpoint's deliveries",
-      description: "Newest first, of the last thirty days: what was sent, what came of it, and when it is tried next.",
+      description: "Returns the deliveries of the last 30 days, newest first, with their status and next attempt.",
       query: {
-        cursor: Type.String({ description: "From `next_cursor` of the page before." }),
+        cursor: Type.String({ description: "`next_cursor` of the previous page." }),
         limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
       },
       answer: deliveriesSchema,
       problems: ["not_found", "invalid_request", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
+        const { walletId } = await guard(request, reply, scope);
         const endpointId = readId(request);
         const { cursor, limit } = readParameters(request.query, ["cursor", "limit"]);
-        const [before, most] = [readCursor(cursor), readLimit(limit, { usual: 50, most: 100 })];
-        // One more than asked for tells whether there is a next page.
-        const wanted = { endpointId, before, most: most + 1 };
-        const found = await listDeliveries(tenant, walletId, wanted).catch(unavailable);
+        const pageSize = readLimit(limit, { default: 50, max: 100 });
+        const query = { endpointId, before: readCursor(cursor), limit: pageSize + 1 };
+        const found = await listDeliveries(tenant, walletId, query).catch(unavailable);
         if (!found) throw new Problem("not_found");
-        const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
-        return { deliveries: rows.map(showDelivery), next_cursor: nextCursor };
+        const { rows, nextCursor } = paginate(found, pageSize, (last) => toCursor(last.id));
+        return { deliveries: rows.map(serializeDelivery), next_cursor: nextCursor };
       },
     },
     {
@@ -71,37 +72,36 @@ export function deliveryRoutes({ tenant, enter }: WebhookRouteParts): Route[] {
       path: "/v1/webhooks/:id/test",
       scope,
       summary: "Send a test event",
-      description: "Queues an event of the type `webhook.test` for this endpoint alone, also if it is disabled.",
+      description: "Queues a `webhook.test` event for this endpoint, even if it is disabled.",
       answer: deliverySchema,
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
-        return showFound(await testEndpoint(tenant, walletId, readId(request)).catch(unavailable));
+        const { walletId } = await guard(request, reply, scope);
+        return serializeFound(await testEndpoint(tenant, walletId, readId(request)).catch(unavailable));
       },
     },
     {
       method: "POST",
       path: "/v1/webhooks/deliveries/:id/replay",
       scope,
-      summary: "Send a delivery again",
-      description:
-        "Queues the same event, with the same id, for the same endpoint once more: a new delivery, whatever became of the first.",
+      summary: "Replay a delivery",
+      description: "Queues a new delivery of the same event, with the same event id, to the same endpoint.",
       answer: deliverySchema,
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
-        return showFound(await replayDelivery(tenant, walletId, readId(request)).catch(unavailable));
+        const { walletId } = await guard(request, reply, scope);
+        return serializeFound(await replayDelivery(tenant, walletId, readId(request)).catch(unavailable));
       },
     },
   ];
 }
 
-function showFound(found: DeliveryView | undefined) {
+function serializeFound(found: DeliveryView | undefined) {
   if (!found) throw new Problem("not_found");
-  return showDelivery(found);
+  return serializeDelivery(found);
 }
 
-function showDelivery(delivery: DeliveryView) {
+function serializeDelivery(delivery: DeliveryView) {
   return {
     id: delivery.id,
     endpoint_id: delivery.endpointId,

@@ -2,8 +2,7 @@ import { asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { EventType } from "./event-types.ts";
 
-// What a wallet's owner sees and changes. Every statement runs as one wallet, and names it too: another's endpoints do
-// not exist.
+// Webhook endpoints of a wallet. Every statement runs as the tenant (row-level security) and also filters by wallet.
 
 export interface Endpoint {
   id: string;
@@ -16,7 +15,7 @@ export interface Endpoint {
   createdAt: Date;
 }
 
-export const mostEndpoints = 10;
+export const maxEndpoints = 10;
 
 export interface NewEndpoint {
   id: string;
@@ -26,10 +25,14 @@ export interface NewEndpoint {
   sealedSecret: Buffer;
 }
 
-/** Nothing if the wallet has as many as it may. */
-export async function createEndpoint(pool: Pool, walletId: string, wanted: NewEndpoint): Promise<Endpoint | undefined> {
-  const { id, url, description, events, sealedSecret } = wanted;
-  const values = [id, url, description, events, sealedSecret, mostEndpoints];
+/** Returns undefined if the wallet already has `maxEndpoints`. */
+export async function createEndpoint(
+  pool: Pool,
+  walletId: string,
+  endpoint: NewEndpoint,
+): Promise<Endpoint | undefined> {
+  const { id, url, description, events, sealedSecret } = endpoint;
+  const values = [id, url, description, events, sealedSecret, maxEndpoints];
   const made = await callAsTenant<boolean>(pool, walletId, "pb.create_webhook($2, $3, $4, $5, $6, $7)", values);
   return made ? readEndpoint(pool, walletId, id) : undefined;
 }
@@ -69,7 +72,7 @@ export async function deleteEndpoint(pool: Pool, walletId: string, id: string): 
   return (await callAsTenant<boolean | null>(pool, walletId, "pb.delete_webhook($2)", [id])) ?? false;
 }
 
-/** Until when the old secret signs too. */
+/** Returns until when deliveries are also signed with the old secret, or null if the endpoint does not exist. */
 export function rotateSecret(pool: Pool, walletId: string, id: string, sealed: Buffer): Promise<Date | null> {
   return callAsTenant<Date | null>(pool, walletId, "pb.rotate_webhook_secret($2, $3)", [id, sealed]);
 }
@@ -84,7 +87,7 @@ async function findEndpoint(db: Queryable, walletId: string, id: string): Promis
   return rows[0];
 }
 
-/** The value of one function of the database. */
+/** Calls one SQL function and returns its value. */
 export async function callFunction<Value>(db: Queryable, call: string, values: unknown[]): Promise<Value | null> {
   const { rows } = await db.query<{ value: Value | null }>(`select ${call} as value`, values);
   return rows[0]?.value ?? null;

@@ -1,4 +1,4 @@
-/** What a receiver can ask to be told. The table pb.webhook_endpoints knows the same names. */
+/** Event types an endpoint can subscribe to. event-types.test.ts lists every place that repeats them. */
 export const eventTypes = [
   "wallet.low_balance",
   "wallet.depleted",

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultOfUrl } from "./check-url.ts";
+import { findUrlError } from "./check-url.ts";
 import { isPublicAddress } from "./public-address.ts";
 
-test("addresses of the public internet may be called", () => {
+test("accepts public addresses", () => {
   for (const address of ["1.1.1.1", "8.8.8.8", "93.184.216.34", "100.63.255.255", "100.128.0.0", "172.32.0.1"]) {
     assert.ok(isPublicAddress(address), address);
   }
@@ -11,7 +11,7 @@ test("addresses of the public internet may be called", () => {
     assert.ok(isPublicAddress(address), address);
 });
 
-test("addresses that lead home, nowhere or to a cloud's credentials may not, however they are written", () => {
+test("rejects private, reserved and cloud metadata addresses in any notation", () => {
   const refused = `
     0.0.0.0 0.1.2.3 127.0.0.1 127.255.255.254 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1
     169.254.169.254 169.254.0.1 100.64.0.1 100.100.100.200 100.127.255.255 168.63.129.16 192.0.0.192
@@ -23,18 +23,18 @@ test("addresses that lead home, nowhere or to a cloud's credentials may not, how
   for (const address of refused) assert.ok(!isPublicAddress(address), address);
 });
 
-test("an owner is told early what is wrong with an address", () => {
-  const fault = (url: string): string | undefined => faultOfUrl(url, { allowPrivate: false });
+test("returns what is wrong with a webhook URL", () => {
+  const fault = (url: string): string | undefined => findUrlError(url, { allowPrivate: false });
   assert.equal(fault("https://hooks.example.com/pennyblack?x=1"), undefined);
   assert.equal(fault("https://8.8.8.8:8443/"), undefined);
   for (const url of ["http://hooks.example.com/", "ftp://hooks.example.com/", "hooks.example.com", "", "https://"]) {
-    assert.match(fault(url) ?? "none", /^must (be a URL|begin with https:\/\/)$/, url);
+    assert.match(fault(url) ?? "none", /^must (be a URL|start with https:\/\/)$/, url);
   }
   assert.match(fault("https://user:pass@hooks.example.com/") ?? "none", /credentials/);
   assert.match(fault("https://hooks.example.com/#here") ?? "none", /fragment/);
-  // URL itself makes plain addresses of these.
+  // The URL parser normalizes these to IP addresses.
   for (const host of ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:10.0.0.1]", "169.254.169.254"]) {
     assert.match(fault(`https://${host}/`) ?? "none", /public internet/, host);
   }
-  assert.equal(faultOfUrl("http://127.0.0.1:3000/", { allowPrivate: true }), undefined);
+  assert.equal(findUrlError("http://127.0.0.1:3000/", { allowPrivate: true }), undefined);
 });

@@ -1,14 +1,14 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Whether an address is on the public internet. Receivers are named by our customers, so everything else is refused:
- * this machine, our own network, and the addresses at which clouds hand out credentials.
+ * Whether an IP address is on the public internet. Customers choose the webhook URLs, so every other address is refused:
+ * this machine, our own network, and the metadata services of cloud providers, which hand out credentials.
  */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !notPublic.check(address, "ipv4");
-  // Global unicast and nothing else. Outside it are loopback, link-local, unique local and multicast, and the two ways
-  // to write an IPv4 address: ::ffff:0:0/96 (mapped) and 64:ff9b::/96 (NAT64).
+  // Global unicast only. This excludes loopback, link-local, unique local and multicast addresses, and IPv4 addresses
+  // written as ::ffff:0:0/96 (mapped) or 64:ff9b::/96 (NAT64).
   return (
     family === 6 && !address.includes("%") && globalUnicast.check(address, "ipv6") && !notPublic.check(address, "ipv6")
   );
@@ -18,10 +18,10 @@ export function isPublicAddress(address: string): boolean {
 const notPublic = networks(
   "0.0.0.0/8",
   "10.0.0.0/8",
-  "100.64.0.0/10", // carrier-grade NAT; also a cloud's metadata, 100.100.100.200
+  "100.64.0.0/10", // carrier-grade NAT; also the metadata service 100.100.100.200
   "127.0.0.0/8",
-  "168.63.129.16/32", // a cloud's metadata at a public address
-  "169.254.0.0/16", // link-local; also metadata, 169.254.169.254
+  "168.63.129.16/32", // metadata service at a public address
+  "169.254.0.0/16", // link-local; also the metadata service 169.254.169.254
   "172.16.0.0/12",
   "192.0.0.0/24",
   "192.0.2.0/24",
@@ -31,9 +31,9 @@ const notPublic = networks(
   "198.51.100.0/24",
   "203.0.113.0/24",
   "224.0.0.0/3", // multicast, reserved, broadcast
-  "2001::/23", // Teredo and other protocols, some of which carry an IPv4 address
+  "2001::/23", // Teredo and other protocols, some of which embed an IPv4 address
   "2001:db8::/32",
-  "2002::/16", // 6to4 carries an IPv4 address
+  "2002::/16", // 6to4 embeds an IPv4 address
   "3fff::/20",
 );
 

@@ -2,7 +2,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** After the first failure, the second, and so on: ten attempts within about three days. */
+/** Delay after the first failure, the second, and so on: ten attempts within about three days. */
 const retryDelaysMs = [
   5 * second,
   5 * minute,
@@ -15,9 +15,9 @@ const retryDelaysMs = [
   24 * hour,
 ];
 
-/** How long to wait after the attempt of this number (1 is the first), or nothing if it was the last. */
+/** Delay after the given attempt, counted from 1. Undefined after the last one. */
 export function retryDelayMs(attempt: number, random: () => number = Math.random): number | undefined {
   const delayMs = retryDelaysMs[attempt - 1];
-  // Up to a tenth more, so that what failed together does not come back together.
+  // Up to 10 % jitter, so that deliveries that failed together are not retried together.
   return delayMs === undefined ? undefined : Math.round(delayMs * (1 + random() / 10));
 }

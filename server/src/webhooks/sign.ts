@@ -1,14 +1,14 @@
 import { Webhook } from "standardwebhooks";
 
 export interface Message {
-  /** The event's id, the same in every attempt, so that a receiver can tell what it has seen. */
+  /** The event's id, the same in every attempt, so that receivers can deduplicate. */
   id: string;
-  /** Of this attempt: receivers refuse what is older than five minutes. */
+  /** Time of this attempt: receivers reject messages older than five minutes. */
   at: Date;
   body: string;
 }
 
-/** The headers of Standard Webhooks. While a secret is being replaced, both sign, and a receiver may know either. */
+/** Standard Webhooks headers. During a secret rotation there is one signature per secret. */
 export function signMessage(secrets: readonly string[], { id, at, body }: Message): Record<string, string> {
   return {
     "webhook-id": id,

@@ -6,26 +6,26 @@ import { isUuid } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import type { Enter } from "../keys/keys.ts";
-import { Problem } from "../problems.ts";
-import { faultOfUrl } from "./check-url.ts";
+import type { Guard } from "../keys/keys.ts";
+import { Problem } from "../problems/problems.ts";
+import { findUrlError } from "./check-url.ts";
 import {
   changeEndpoint,
   createEndpoint,
   deleteEndpoint,
   type Endpoint,
   listEndpoints,
-  mostEndpoints,
+  maxEndpoints,
   readEndpoint,
   rotateSecret,
 } from "./endpoints.ts";
 import { eventTypes } from "./event-types.ts";
 import { mintWebhookSecret, sealSecret } from "./webhook-secret.ts";
 
-export interface WebhookRouteParts {
+export interface WebhookRouteDependencies {
   tenant: Pool;
-  enter: Enter;
-  /** Seals the receivers' secrets. */
+  guard: Guard;
+  /** Seals the endpoints' secrets. */
   secret: KeyObject;
   allowPrivate: boolean;
 }
@@ -34,10 +34,10 @@ const scope = "webhooks:write";
 const time = Type.String({ format: "date-time" });
 const maybeTime = (description: string) => Type.Union([time, Type.Null()], { description });
 
-const events = Type.Array(Type.Enum([...eventTypes]), { minItems: 1, maxItems: 8, uniqueItems: true });
-const url = Type.String({ maxLength: 2048, description: "An https address on the public internet." });
+const events = Type.Array(Type.Enum([...eventTypes]), { minItems: 1, maxItems: eventTypes.length, uniqueItems: true });
+const url = Type.String({ maxLength: 2048, description: "An https URL on the public internet." });
 const description = Type.String({ maxLength: 200, description: "For your own use." });
-const secret = Type.String({ description: "Verifies our signatures. Shown this once." });
+const secret = Type.String({ description: "Signing secret. Shown only once." });
 
 const endpoint = {
   id: Type.String({ format: "uuid" }),
@@ -46,10 +46,10 @@ const endpoint = {
   events,
   enabled: Type.Boolean(),
   disabled_reason: Type.Union([Type.Enum(["owner", "gone", "failing"]), Type.Null()], {
-    description: "`gone`: it answered 410. `failing`: nothing arrived there for five days.",
+    description: "`gone`: the endpoint returned 410. `failing`: every delivery failed for five days.",
   }),
-  failing_since: maybeTime("The first failure since the last success."),
-  previous_secret_until: maybeTime("Until then the secret before the last rotation signs too."),
+  failing_since: maybeTime("Time of the first failure since the last success."),
+  previous_secret_until: maybeTime("Until this time, deliveries are also signed with the previous secret."),
   created_at: time,
 };
 
@@ -75,23 +75,23 @@ const changeBody = Type.Object(
 const readCreateBody = jsonReader(createBody);
 const readChangeBody = jsonReader(changeBody);
 
-export function webhookRoutes(parts: WebhookRouteParts): Route[] {
-  return [...readingRoutes(parts), ...changingRoutes(parts), rotateRoute(parts)];
+export function webhookRoutes(dependencies: WebhookRouteDependencies): Route[] {
+  return [...readingRoutes(dependencies), ...changingRoutes(dependencies), rotateRoute(dependencies)];
 }
 
-function readingRoutes({ tenant, enter }: WebhookRouteParts): Route[] {
+function readingRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
   return [
     {
       method: "GET",
       path: "/v1/webhooks",
       scope,
       summary: "List the webhook endpoints",
-      description: `All of the wallet's, oldest first; there are at most ${mostEndpoints}.`,
+      description: `Returns all endpoints of the wallet, oldest first. A wallet can have ${maxEndpoints}.`,
       answer: endpointsSchema,
       problems: managementProblems,
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
-        return { endpoints: (await listEndpoints(tenant, walletId).catch(unavailable)).map(showEndpoint) };
+        const { walletId } = await guard(request, reply, scope);
+        return { endpoints: (await listEndpoints(tenant, walletId).catch(unavailable)).map(serializeEndpoint) };
       },
     },
     {
@@ -99,18 +99,18 @@ function readingRoutes({ tenant, enter }: WebhookRouteParts): Route[] {
       path: "/v1/webhooks/:id",
       scope,
       summary: "Read a webhook endpoint",
-      description: "Where it is, what it is told, and whether it fails. Its secret is not shown again.",
+      description: "Returns an endpoint without its secret.",
       answer: endpointSchema,
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
-        return showFound(await readEndpoint(tenant, walletId, readId(request)).catch(unavailable));
+        const { walletId } = await guard(request, reply, scope);
+        return serializeFound(await readEndpoint(tenant, walletId, readId(request)).catch(unavailable));
       },
     },
   ];
 }
 
-function changingRoutes({ tenant, enter, secret: sealingKey, allowPrivate }: WebhookRouteParts): Route[] {
+function changingRoutes({ tenant, guard, secret: sealingKey, allowPrivate }: WebhookRouteDependencies): Route[] {
   return [
     {
       method: "POST",
@@ -118,28 +118,28 @@ function changingRoutes({ tenant, enter, secret: sealingKey, allowPrivate }: Web
       scope,
       summary: "Create a webhook endpoint",
       description:
-        "From now on events of the wallet are sent there, signed as Standard Webhooks. Without `events` it is told of all.",
+        "Sends events of the wallet to a URL, signed according to Standard Webhooks. Without `events`, the endpoint receives all event types.",
       requestBody: createBody,
       answer: newEndpointSchema,
       problems: [...bodyProblems, ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
+        const { walletId } = await guard(request, reply, scope);
         const body = await readCreateBody(request.raw);
-        refuseUrl(body, allowPrivate);
+        assertValidUrl(body, allowPrivate);
         const id = randomUUIDv7();
         const plain = mintWebhookSecret();
-        const made = await createEndpoint(tenant, walletId, {
+        const created = await createEndpoint(tenant, walletId, {
           id,
           url: body.url,
           description: body.description ?? "",
           events: body.events ?? eventTypes,
           sealedSecret: sealSecret(sealingKey, id, plain),
         }).catch(unavailable);
-        if (!made) {
-          const detail = `would be one more than the ${mostEndpoints} endpoints a wallet may have`;
+        if (!created) {
+          const detail = `the wallet has reached the limit of ${maxEndpoints} endpoints`;
           throw invalidInput([{ pointer: "#", code: "too_many", detail }]);
         }
-        return { ...showEndpoint(made), secret: plain };
+        return { ...serializeEndpoint(created), secret: plain };
       },
     },
     {
@@ -148,16 +148,16 @@ function changingRoutes({ tenant, enter, secret: sealingKey, allowPrivate }: Web
       scope,
       summary: "Change a webhook endpoint",
       description:
-        "What is not named stays. `enabled: false` ends what waits for it; `true` starts anew and does not send what was missed, which can be replayed.",
+        "Changes only the fields in the body. `enabled: false` cancels pending deliveries. `enabled: true` resumes with new events; missed ones can be replayed.",
       requestBody: changeBody,
       answer: endpointSchema,
       problems: ["not_found", ...bodyProblems, ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
+        const { walletId } = await guard(request, reply, scope);
         const id = readId(request);
         const { enabled, ...body } = await readChangeBody(request.raw);
-        refuseUrl(body, allowPrivate);
-        return showFound(
+        assertValidUrl(body, allowPrivate);
+        return serializeFound(
           await changeEndpoint(tenant, walletId, id, { ...body, isEnabled: enabled }).catch(unavailable),
         );
       },
@@ -167,11 +167,11 @@ function changingRoutes({ tenant, enter, secret: sealingKey, allowPrivate }: Web
       path: "/v1/webhooks/:id",
       scope,
       summary: "Delete a webhook endpoint",
-      description: "With its deliveries and their log. What is being sent at this moment may still arrive.",
+      description: "Deletes an endpoint and its delivery log. A delivery in flight may still arrive.",
       answer: deletedSchema,
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await enter(request, reply, scope);
+        const { walletId } = await guard(request, reply, scope);
         const id = readId(request);
         if (!(await deleteEndpoint(tenant, walletId, id).catch(unavailable))) throw new Problem("not_found");
         return { id, deleted: true };
@@ -180,18 +180,18 @@ function changingRoutes({ tenant, enter, secret: sealingKey, allowPrivate }: Web
   ];
 }
 
-function rotateRoute({ tenant, enter, secret: sealingKey }: WebhookRouteParts): Route {
+function rotateRoute({ tenant, guard, secret: sealingKey }: WebhookRouteDependencies): Route {
   return {
     method: "POST",
     path: "/v1/webhooks/:id/rotate-secret",
     scope,
-    summary: "Replace an endpoint's secret",
+    summary: "Rotate an endpoint's secret",
     description:
-      "For 24 hours the secret before signs too, so that the receiver can change over. The one before that ends.",
+      "Creates a new secret. For 24 hours deliveries are also signed with the previous one, so that the receiver can switch over. Any older secret stops working immediately.",
     answer: rotatedSchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await enter(request, reply, scope);
+      const { walletId } = await guard(request, reply, scope);
       const id = readId(request);
       const plain = mintWebhookSecret();
       const until = await rotateSecret(tenant, walletId, id, sealSecret(sealingKey, id, plain)).catch(unavailable);
@@ -201,24 +201,24 @@ function rotateRoute({ tenant, enter, secret: sealingKey }: WebhookRouteParts): 
   };
 }
 
-/** An id that is none is not found, like one of another wallet. */
+/** A malformed id is a 404, like an id of another wallet. */
 export function readId(request: FastifyRequest): string {
   const { id } = request.params as { id: string };
   if (!isUuid(id)) throw new Problem("not_found");
   return id;
 }
 
-function refuseUrl(body: Partial<Static<typeof createBody>>, allowPrivate: boolean): void {
-  const detail = body.url === undefined ? undefined : faultOfUrl(body.url, { allowPrivate });
+function assertValidUrl(body: Partial<Static<typeof createBody>>, allowPrivate: boolean): void {
+  const detail = body.url === undefined ? undefined : findUrlError(body.url, { allowPrivate });
   if (detail !== undefined) throw invalidInput([{ pointer: "#/url", code: "invalid", detail }]);
 }
 
-function showFound(found: Endpoint | undefined) {
+function serializeFound(found: Endpoint | undefined) {
   if (!found) throw new Problem("not_found");
-  return showEndpoint(found);
+  return serializeEndpoint(found);
 }
 
-function showEndpoint(found: Endpoint) {
+function serializeEndpoint(found: Endpoint) {
   return {
     id: found.id,
     url: found.url,

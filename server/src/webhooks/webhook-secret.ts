@@ -1,9 +1,9 @@
 import { type KeyObject, randomBytes } from "node:crypto";
 import { seal, unseal } from "../lib/seal.ts";
 
-// A receiver's secret is shown once, when it is made. We keep it all the same, because we sign with it, encrypted under
-// a key made from our own secret and the endpoint's id: a copy of the database alone can sign nothing, and a sealed
-// secret moved to another endpoint cannot be opened.
+// An endpoint's secret is shown once, when it is created. It is stored encrypted, with a key derived from the server secret
+// and the endpoint's id: a copy of the database alone cannot sign, and a sealed secret copied to another endpoint cannot
+// be opened.
 
 export function mintWebhookSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;

@@ -1,73 +1,73 @@
 import type { KeyObject } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Pool } from "../db/pool.ts";
-import type { Sender, Sent } from "./deliver.ts";
+import type { Sender, SendResult } from "./deliver.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 import { signMessage } from "./sign.ts";
 import { openSecret } from "./webhook-secret.ts";
 
-// Events on their way out. The database has every step (server/migrations/0013_events.sql draws it); a worker that dies
-// anywhere in between leaves a lease that runs out, and the delivery is made again: at least once, in no promised order.
+// Sends events to webhook endpoints. All state is in the database. If a worker crashes, its lease on a delivery expires
+// and the delivery is retried: at-least-once delivery, without ordering.
 
-export interface WebhookParts {
-  /** As the owner. */
+export interface WebhookDependencies {
+  /** Connects as the owner. */
   pool: Pool;
-  /** Opens the receivers' secrets. */
+  /** Unseals the endpoints' secrets. */
   secret: KeyObject;
   send: Sender["send"];
-  /** Whether events that are worth an e-mail get one. */
-  hasMail: boolean;
+  /** Whether email is configured, so that alert events are also queued as emails. */
+  hasEmail: boolean;
   onAttempt: (attempt: Attempt) => void;
-  /** What no receiver can be blamed for. The delivery is made again when its lease has run out. */
+  /** An internal error. The delivery is retried when its lease has expired. */
   onFault: (fault: unknown, deliveryId: string) => void;
 }
 
 export interface Attempt {
   deliveryId: string;
   endpointId: string;
-  sent: Sent;
-  /** Why the endpoint was disabled by this attempt, if it was. */
+  sent: SendResult;
+  /** The reason if this attempt disabled the endpoint. */
   disabled: string | null;
 }
 
-const mostUnderWay = 64;
-/** One receiver that answers each time in the last of its ten seconds takes two of the places above, never more. */
-const mostForOneEndpoint = 2;
-/** A run ends now and then even if there is always more to do, so that a worker can give its place away. */
-const longestRunMs = 30_000;
+const maxInFlight = 64;
+/** A slow receiver can occupy at most two of the slots above. */
+const maxPerEndpoint = 2;
+/** A run ends after this time even if more is due, so that a worker can stop or hand over. */
+const maxRunMs = 30_000;
 
-/** Sends what is due, until nothing is. */
-export async function sendWebhooks(parts: WebhookParts, signal: AbortSignal): Promise<void> {
-  const underWay = new Set<Promise<void>>();
-  const endMs = performance.now() + longestRunMs;
+/** Sends deliveries until none is due. */
+export async function sendWebhooks(dependencies: WebhookDependencies, signal: AbortSignal): Promise<void> {
+  const inFlight = new Set<Promise<void>>();
+  const endMs = performance.now() + maxRunMs;
   while (!signal.aborted && performance.now() < endMs) {
-    const dispatched = await dispatchEvents(parts);
-    const claimed = await claimDeliveries(parts.pool, mostUnderWay - underWay.size);
+    const dispatched = await dispatchEvents(dependencies);
+    const claimed = await claimDeliveries(dependencies.pool, maxInFlight - inFlight.size);
     for (const delivery of claimed) {
-      const work = attempt(parts, delivery, signal)
-        .catch((fault: unknown) => parts.onFault(fault, delivery.id))
-        .finally(() => underWay.delete(work));
-      underWay.add(work);
+      const work = attempt(dependencies, delivery, signal)
+        .catch((fault: unknown) => dependencies.onFault(fault, delivery.id))
+        .finally(() => inFlight.delete(work));
+      inFlight.add(work);
     }
     if (dispatched + claimed.length > 0) continue;
-    if (underWay.size === 0) break;
-    // What comes to be due meanwhile must not wait for a slow receiver.
-    await Promise.race([...underWay, wait(250)]);
+    if (inFlight.size === 0) break;
+    // Poll for new deliveries instead of waiting for a slow receiver.
+    await Promise.race([...inFlight, wait(250)]);
   }
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
 }
 
-async function attempt(parts: WebhookParts, delivery: Delivery, signal: AbortSignal): Promise<void> {
+async function attempt(dependencies: WebhookDependencies, delivery: Delivery, signal: AbortSignal): Promise<void> {
   const sealed = [delivery.secret, ...(delivery.previous_secret ? [delivery.previous_secret] : [])];
-  const secrets = sealed.map((each) => openSecret(parts.secret, delivery.endpoint_id, each));
+  const secrets = sealed.map((each) => openSecret(dependencies.secret, delivery.endpoint_id, each));
   const body = writeEvent(delivery);
   const headers = signMessage(secrets, { id: delivery.event_id, at: new Date(), body });
-  const sent = await parts.send({ url: delivery.url, headers, body }, signal);
+  const sent = await dependencies.send({ url: delivery.url, headers, body }, signal);
   if (!sent.ok && sent.error === "interrupted") {
-    await parts.pool.query("select pb.return_delivery($1, $2)", [delivery.id, delivery.claim]);
+    await dependencies.pool.query("select pb.return_delivery($1, $2)", [delivery.id, delivery.claim]);
     return;
   }
-  const { rows } = await parts.pool.query<{ disabled: string | null }>(
+  const { rows } = await dependencies.pool.query<{ disabled: string | null }>(
     "select pb.finish_delivery($1, $2, $3, $4, $5, $6) as disabled",
     [
       delivery.id,
@@ -79,10 +79,9 @@ async function attempt(parts: WebhookParts, delivery: Delivery, signal: AbortSig
     ],
   );
   const disabled = rows[0]?.disabled ?? null;
-  parts.onAttempt({ deliveryId: delivery.id, endpointId: delivery.endpoint_id, sent, disabled });
+  dependencies.onAttempt({ deliveryId: delivery.id, endpointId: delivery.endpoint_id, sent, disabled });
 }
 
-/** The body that is signed and sent. */
 function writeEvent(event: Pick<Delivery, "event_id" | "type" | "event_at" | "data">): string {
   const { event_id: id, type, event_at: at, data } = event;
   return JSON.stringify({ id, type, timestamp: at.toISOString(), data });
@@ -91,7 +90,7 @@ function writeEvent(event: Pick<Delivery, "event_id" | "type" | "event_at" | "da
 interface Delivery {
   id: string;
   claim: number;
-  /** Made before this one. */
+  /** Number of attempts before this one. */
   attempts: number;
   endpoint_id: string;
   url: string;
@@ -103,18 +102,18 @@ interface Delivery {
   event_at: Date;
 }
 
-async function dispatchEvents({ pool, hasMail }: WebhookParts): Promise<number> {
-  const { rows } = await pool.query<{ done: number }>("select pb.dispatch_events(500, $1) as done", [hasMail]);
+async function dispatchEvents({ pool, hasEmail }: WebhookDependencies): Promise<number> {
+  const { rows } = await pool.query<{ done: number }>("select pb.dispatch_events(500, $1) as done", [hasEmail]);
   return rows[0]?.done ?? 0;
 }
 
-async function claimDeliveries(pool: Pool, most: number): Promise<Delivery[]> {
-  if (most <= 0) return [];
-  const { rows } = await pool.query<Delivery>("select * from pb.claim_deliveries($1, $2)", [most, mostForOneEndpoint]);
+async function claimDeliveries(pool: Pool, limit: number): Promise<Delivery[]> {
+  if (limit <= 0) return [];
+  const { rows } = await pool.query<Delivery>("select * from pb.claim_deliveries($1, $2)", [limit, maxPerEndpoint]);
   return rows;
 }
 
-/** How long what has been due for longest has waited, in seconds. A receiver that fails keeps its own waiting, not ours. */
+/** Age in seconds of the oldest due event or delivery. Deliveries to failing endpoints do not count. */
 export async function readWebhookLag(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ seconds: number }>(
     `select coalesce(extract(epoch from clock_timestamp() - least(
@@ -126,13 +125,13 @@ export async function readWebhookLag(pool: Pool): Promise<number> {
   return rows[0]?.seconds ?? 0;
 }
 
-/** Deletes events that are older than thirty days, with their deliveries. Says how many. */
-export async function forgetEvents(pool: Pool, most: number): Promise<number> {
+/** Deletes events older than 30 days and their deliveries. Returns how many. */
+export async function deleteOldEvents(pool: Pool, limit: number): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from pb.events where id in (
        select id from pb.events where id < pb.uuid_floor(clock_timestamp() - interval '30 days') order by id limit $1
      )`,
-    [most],
+    [limit],
   );
   return rowCount ?? 0;
 }

@@ -1,12 +1,12 @@
-"""Turns the documentation that Debian packages into a full-text index for searx.
+"""Builds a full-text index of Debian's packaged documentation for searx.
 
     /usr/bin/python3 index-documents.py FOLDER
 
-Prints the path of the index, which is in FOLDER and is built if it is not there. Its name comes from the versions of
-the packages and from this file, so a new version of either gets a new index. Many may ask at once: one of them builds,
-the others wait for it. Every page has the address at which its authors publish it, so a result can be followed.
+Prints the path of the index in FOLDER and builds it if it does not exist. The file name is derived from the package
+versions and this file, so a change of either creates a new index. Concurrent runs wait for the one that builds. Every
+page has the URL at which its authors publish it, so results are real links.
 
-Python because searx is, and brings lxml along. Progress goes to stderr.
+Written in Python because searx is, and installs lxml. Progress goes to stderr.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ import lxml.html
 
 HERE = Path(__file__).resolve().parent
 
-# Where a package keeps its pages, and where the world finds the same pages.
+# Local folder and public URL of each book.
 BOOKS = [
     ("/usr/share/doc/postgresql-doc-15/html", "https://www.postgresql.org/docs/15/"),
     ("/usr/share/doc/python3.11/html", "https://docs.python.org/3.11/"),
@@ -41,7 +41,7 @@ BOOKS = [
 MAN_PACKAGES = ["manpages", "manpages-dev"]
 MAN_URL = "https://manpages.debian.org/bookworm/{package}/{page}.en.html"
 
-# Lists of all words, which would be found for every word, and a second copy of a whole book.
+# Word indexes, which would match every query, and a single-page copy of a whole book.
 NOT_PAGES = re.compile(r"^(?:(?:gen|book|py-mod|quick-)?index.*|search|developers-reference)\.html$")
 
 NOT_TEXT = lxml.etree.XPath(
@@ -68,12 +68,12 @@ def fingerprint():
 
 
 def build(index):
-    began = time.monotonic()
-    # Under another name until it is whole, so that one cut short is never taken for an index.
+    started = time.monotonic()
+    # Built under another name, so that an interrupted build is never used as an index.
     unfinished = index.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     database = sqlite3.connect(unfinished)
-    # Nobody needs half of it after a power cut.
+    # Durability does not matter: an interrupted build starts over.
     database.executescript("pragma journal_mode = off; pragma synchronous = off")
     database.execute(
         "create virtual table documents using fts5(title, content, url unindexed, tokenize = 'porter unicode61')"
@@ -83,14 +83,14 @@ def build(index):
         database.execute("insert into documents (title, url, content) values (?, ?, ?)", document)
         count += 1
         if count % 500 == 0:
-            say(f"{count} documents indexed")
+            report(f"{count} documents indexed")
     database.execute("insert into documents (documents) values ('optimize')")
     database.commit()
     database.close()
     if count == 0:
-        sys.exit("No documents were found: the packages are installed without their documentation.")
+        sys.exit("No documents found: the packages are installed without their documentation.")
     unfinished.rename(index)
-    say(f"{count} documents indexed in {time.monotonic() - began:.1f} s")
+    report(f"{count} documents indexed in {time.monotonic() - started:.1f} s")
 
 
 def documents():
@@ -113,31 +113,31 @@ def read_page(page):
     title = one_line(tree.findtext(".//title") or "")
     for element in NOT_TEXT(tree):
         element.drop_tree()
-    # Naming the kind leaves out comments. With a space between, "</td><td>" does not make one word of two.
+    # Selecting elements skips comments. Joining with a space keeps words of adjacent cells apart.
     content = one_line(" ".join(tree.getroot().itertext(lxml.etree.Element)))
     return (title, url, content) if title and content else None
 
 
 def man_pages(package):
-    """One run of mandoc renders all pages of a package, each as a whole HTML page, in the order they were named."""
+    """Renders all manual pages of a package with one mandoc run, which outputs one HTML document per page, in order."""
     listing = subprocess.run(["dpkg", "-L", package], check=True, capture_output=True, text=True).stdout
     paths = [Path(line) for line in listing.splitlines() if re.search(r"/man/man\d\w*/.*\.gz$", line)]
     with tempfile.TemporaryDirectory() as folder:
         sources = []
         for path in paths:
-            # A link is the second name of a page that is here already, and so is a page that only includes another.
+            # Symbolic links and pages that only include another are aliases of pages already listed.
             if not path.is_file() or path.is_symlink():
                 continue
             source = gzip.decompress(path.read_bytes())
             if not source.startswith(b".so "):
-                # Unpacked, because mandoc would forget to unpack some when it is given many.
+                # Decompress here: with many files, mandoc skips decompressing some of them.
                 sources.append(Path(folder, path.stem))
                 sources[-1].write_bytes(source)
         if not sources:
             return
         mandoc = subprocess.run(["mandoc", "-T", "html", *sources], capture_output=True, text=True, check=True)
     pages = mandoc.stdout.split("<!DOCTYPE html>")[1:]
-    assert len(pages) == len(sources), f"mandoc made {len(pages)} pages of {len(sources)}"
+    assert len(pages) == len(sources), f"mandoc rendered {len(pages)} of {len(sources)} pages"
     for source, page in zip(sources, pages):
         text = one_line(html.unescape(re.sub(r"<[^>]*>", " ", page.partition("<body>")[2])))
         about = re.search(r"\bNAME (.{1,90}?) (?:LIBRARY|SYNOPSIS|DESCRIPTION|CONFIGURATION)\b", text)
@@ -149,11 +149,11 @@ def one_line(text):
     return " ".join(text.split())
 
 
-def say(line):
+def report(line):
     print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("Which folder? index-documents.py FOLDER")
+        sys.exit("Usage: index-documents.py FOLDER")
     main(Path(sys.argv[1]))

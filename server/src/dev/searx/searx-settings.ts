@@ -1,21 +1,21 @@
 import { randomBytes } from "node:crypto";
 
 export interface SearxEngines {
-  /** The path of an index of documents, searched under every category that we send. */
+  /** Path of the document index, searched in every category that we send. */
   index?: string | undefined;
   /**
-   * A server that answers `?q=...&page=...` with `{"results": [{"title", "url", "content"}]}`, in category "general"
-   * alone. What goes wrong there goes wrong in searx as it would with a search engine of the web.
+   * A server that answers `?q=...&page=...` with `{"results": [{"title", "url", "content"}]}`, only in category "general".
+   * Its failures have the same effect in searx as those of a web search engine.
    */
   engineUrl?: string | undefined;
 }
 
-/** A whole settings file, since Debian's searx comes with none. JSON, which is YAML as well. */
+/** A complete settings file, because Debian's searx has no default one. JSON is valid YAML. */
 export function searxSettings({ index, engineUrl }: SearxEngines): string {
   return JSON.stringify({
     general: { debug: false, instance_name: "searx", contact_url: false, enable_stats: false },
     brand: links,
-    // An engine that failed is asked again the next time; only a 429 or a captcha suspends it, for an hour.
+    // Do not suspend failing engines. A 429 or a captcha still suspends one for an hour.
     search: { safe_search: 0, autocomplete: "", default_lang: "en", ban_time_on_fail: 0, max_ban_time_on_fail: 0 },
     server: {
       bind_address: "127.0.0.1",
@@ -54,9 +54,8 @@ const links = {
   wiki_url: "https://github.com/searx/searx/wiki",
 };
 
-// Every word between quotes, or "c++" and "node.js" would be faults in SQLite's language of search. A page need not
-// have all words, as on the web; the one that has more of them, or has them in its title, comes first. searx adds the
-// limit and the offset of the page.
+// Quotes every word, because "c++" and "node.js" are syntax errors in SQLite's full-text queries. A page does not need to
+// contain all words; pages with more of them, or with them in the title, come first. searx adds limit and offset.
 const documents = {
   name: "documents",
   engine: "sqlite",

@@ -1,15 +1,15 @@
 import { Readable } from "node:stream";
-import type { Pool } from "../db/pool.ts";
-import { csvLine } from "../lib/csv-line.ts";
-import { firstIdOf } from "../lib/first-id-of.ts";
-import { formatUsd, type Micros } from "../lib/money.ts";
-import { type Entry, nameOfKind, readBalanceAt, readEntriesForward } from "./read-wallet.ts";
+import type { Pool } from "../../db/pool.ts";
+import { csvLine } from "../../lib/csv-line.ts";
+import { firstIdOf } from "../../lib/first-id-of.ts";
+import { formatUsd, type Micros } from "../../lib/money.ts";
+import { type Entry, publicKind, readBalanceAt, readEntriesForward } from "./read-wallet.ts";
 
 const pageSize = 1_000;
 
 /**
- * The entries as CSV, a page in memory at a time: the next is read when the caller has taken the last. Rejects if the
- * database is away at the start; later, the stream breaks off.
+ * Streams the entries as CSV. One page is in memory at a time; the next is read when the consumer is ready for it.
+ * Rejects if the database is unavailable at the start. A later failure destroys the stream.
  */
 export async function exportEntries(pool: Pool, walletId: string, range: { from: Date; to: Date }): Promise<Readable> {
   const opening = await readBalanceAt(pool, walletId, range.from);
@@ -26,7 +26,7 @@ async function* writeLines(
   let after = firstIdOf(from);
   let balance = opening;
   for (;;) {
-    const page = await readEntriesForward(pool, walletId, { after, before, most: pageSize });
+    const page = await readEntriesForward(pool, walletId, { after, before, limit: pageSize });
     const last = page.at(-1);
     if (!last) return;
     let text = "";
@@ -42,7 +42,7 @@ async function* writeLines(
 function entryLine(entry: Entry, balance: Micros): string {
   return csvLine([
     entry.createdAt.toISOString(),
-    nameOfKind(entry.kind),
+    publicKind(entry.kind),
     formatUsd(entry.amount),
     formatUsd(balance),
     "usd",

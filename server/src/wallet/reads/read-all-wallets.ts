@@ -1,17 +1,17 @@
-import type { Queryable } from "../db/pool.ts";
-import type { Micros } from "../lib/money.ts";
+import type { Queryable } from "../../db/pool.ts";
+import type { Micros } from "../../lib/money.ts";
 import { type Entry, signedAmount, type WalletView } from "./read-wallet.ts";
 
-// For operators, who see every wallet. Callers see theirs through read-wallet.ts.
+// Reads for operators, across all wallets. Tenants read their own wallet through read-wallet.ts.
 
 export interface WalletSummary extends WalletView {
   createdAt: Date;
 }
 
-/** Newest first. `name` finds wallets whose name contains it. */
+/** Newest first. `name` matches any part of the wallet's name, ignoring case. */
 export async function listWallets(
   db: Queryable,
-  wanted: { id?: string | undefined; name?: string | undefined; before?: string | undefined; most: number },
+  query: { id?: string | undefined; name?: string | undefined; before?: string | undefined; limit: number },
 ): Promise<WalletSummary[]> {
   const { rows } = await db.query<WalletSummary>(
     `select id, name, credited_micros - debited_micros as balance, held_micros as held,
@@ -20,7 +20,7 @@ export async function listWallets(
      where ($1::uuid is null or id = $1) and ($2::text is null or position(lower($2) in lower(name)) > 0)
        and ($3::uuid is null or id < $3)
      order by id desc limit $4`,
-    [wanted.id ?? null, wanted.name ?? null, wanted.before ?? null, wanted.most],
+    [query.id ?? null, query.name ?? null, query.before ?? null, query.limit],
   );
   return rows;
 }
@@ -29,7 +29,7 @@ export interface EntryOfWallet extends Entry {
   walletId: string;
 }
 
-/** What was charged and given back for one search, whoever asked for it. */
+/** The charge and the refund of one search, in any wallet. */
 export async function findEntries(db: Queryable, requestId: string): Promise<EntryOfWallet[]> {
   const { rows } = await db.query<EntryOfWallet & { amount: Micros }>(
     `select id, wallet_id as "walletId", kind, search_id as "requestId", created_at as "createdAt",

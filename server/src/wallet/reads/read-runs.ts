@@ -1,29 +1,29 @@
-import { asTenant } from "../db/as-tenant.ts";
-import type { Pool } from "../db/pool.ts";
-import { type Micros, priceMicros } from "../lib/money.ts";
+import { asTenant } from "../../db/as-tenant.ts";
+import type { Pool } from "../../db/pool.ts";
+import { type Micros, priceMicros } from "../../lib/money.ts";
 
 export interface RunView {
   id: string;
   name: string;
   limit: Micros;
-  /** Searches in flight count until they end. */
+  /** Includes searches in flight. */
   spent: Micros;
   searches: number;
   openedAt: Date;
-  /** The same in microseconds, as exact as the database has it. */
+  /** `openedAt` in microseconds, the precision of the database. */
   openedMicros: bigint;
   expiresAt: Date;
 }
 
-export interface RunsWanted {
+export interface RunsQuery {
   from?: Date | undefined;
-  /** Only those that were opened before this one. */
+  /** Only runs opened before this one. */
   before?: Pick<RunView, "id" | "openedMicros"> | undefined;
-  most: number;
+  limit: number;
 }
 
-/** Those that are open or ended in the last hour, newest first. Older ones are forgotten. */
-export async function readRuns(pool: Pool, walletId: string, { from, before, most }: RunsWanted): Promise<RunView[]> {
+/** Runs that are open or ended within the last hour, newest first. Older runs are deleted. */
+export async function readRuns(pool: Pool, walletId: string, { from, before, limit }: RunsQuery): Promise<RunView[]> {
   const { rows } = await asTenant(pool, walletId, (db) =>
     db.query<Omit<RunView, "searches">>(
       `select id, name, max_micros as limit, spent_micros as spent, opened_at as "openedAt", expires_at as "expiresAt",
@@ -33,7 +33,7 @@ export async function readRuns(pool: Pool, walletId: string, { from, before, mos
          and ($3::uuid is null
            or (opened_at, id) < (timestamptz 'epoch' + $4::bigint * interval '1 microsecond', $3))
        order by opened_at desc, id desc limit $5`,
-      [walletId, from ?? null, before?.id ?? null, String(before?.openedMicros ?? 0n), most],
+      [walletId, from ?? null, before?.id ?? null, String(before?.openedMicros ?? 0n), limit],
     ),
   );
   return rows.map((row) => ({ ...row, searches: Number(row.spent / priceMicros) }));

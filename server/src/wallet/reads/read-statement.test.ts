@@ -2,30 +2,30 @@ import assert from "node:assert/strict";
 import { randomInt, randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { createTestDatabase } from "../../test/database.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
-import { until } from "../../test/until.ts";
-import { firstIdOf } from "../lib/first-id-of.ts";
-import type { Micros } from "../lib/money.ts";
-import { readStatement, type Statement, type StatementPlace, type StatementWanted } from "./read-statement.ts";
+import { until } from "../../../test/support/assertions/until.ts";
+import { seedWallet } from "../../../test/support/data/seed-wallet.ts";
+import { createTestDatabase } from "../../../test/support/services/database.ts";
+import { firstIdOf } from "../../lib/first-id-of.ts";
+import type { Micros } from "../../lib/money.ts";
+import { captureBatch, holdBatch, refundBatch, topUpBatch } from "../statements.ts";
+import { readStatement, type Statement, type StatementPosition, type StatementQuery } from "./read-statement.ts";
 import { readWallet } from "./read-wallet.ts";
-import { captureBatch, holdBatch, refundBatch, topUpBatch } from "./statements.ts";
 
 const db = await createTestDatabase();
 after(() => db.drop());
 
 type Entries = Statement["entries"];
 
-/** Every page from the first on, and what each balance must be: the one below plus the amount. */
-async function readAll(walletId: string, wanted: Omit<StatementWanted, "place">): Promise<Entries> {
+/** Reads all pages and asserts that each balance is the previous balance plus the amount. */
+async function readAll(walletId: string, query: Omit<StatementQuery, "position">): Promise<Entries> {
   const entries: Entries = [];
-  let place: StatementPlace | undefined;
+  let position: StatementPosition | undefined;
   do {
-    const page = await readStatement(db.tenant, walletId, { ...wanted, place });
-    assert.ok(page.entries.length <= wanted.most);
+    const page = await readStatement(db.tenant, walletId, { ...query, position });
+    assert.ok(page.entries.length <= query.limit);
     entries.push(...page.entries);
-    place = page.next;
-  } while (place);
+    position = page.next;
+  } while (position);
   for (const [index, entry] of entries.entries()) {
     const below = entries[index + 1];
     if (!below) continue;
@@ -40,11 +40,11 @@ function opening(entries: Entries): Micros {
   return first ? first.balance - first.amount : 0n;
 }
 
-test("pages of any size add up to the first entry while searches are charged, late ones too", async () => {
+test("balances add up across pages of any size while searches are charged out of order", async () => {
   const { walletId, keyId } = await seedWallet(db.owner, { credit: 100_000_000n });
   const stop = new AbortController();
 
-  /** Searches are sent in one order and charged in another: some wait while many others pass. */
+  /** Captures happen in a different order than holds: some searches take longer than others. */
   async function search(): Promise<void> {
     while (!stop.signal.aborted) {
       const items = Array.from({ length: randomInt(1, 4) }, () => ({ searchId: randomUUIDv7(), walletId, keyId }));
@@ -63,24 +63,24 @@ test("pages of any size add up to the first entry while searches are charged, la
 
   const searching = Promise.all(Array.from({ length: 4 }, search));
   try {
-    await until("there is something to read", async () => (await readAll(walletId, { most: 1_000 })).length > 50);
-    // Small pages while there are few entries.
-    for (const most of [1, 1, 2, 3, 5, 7, 20, 50, 100, 1_000]) {
-      const entries = await readAll(walletId, { most });
-      // Whatever came between two pages: they are the books of one moment, from the first entry on.
-      assert.equal(opening(entries), 0n, `with ${most} to a page`);
+    await until("there is something to read", async () => (await readAll(walletId, { limit: 1_000 })).length > 50);
+    // Small pages first, while there are few entries.
+    for (const limit of [1, 1, 2, 3, 5, 7, 20, 50, 100, 1_000]) {
+      const entries = await readAll(walletId, { limit });
+      // Entries booked between two page reads must not show up: all pages are one snapshot.
+      assert.equal(opening(entries), 0n, `pages of ${limit}`);
     }
   } finally {
     stop.abort();
     await searching;
   }
-  const entries = await readAll(walletId, { most: 37 });
+  const entries = await readAll(walletId, { limit: 37 });
   assert.equal(entries[0]?.balance, (await readWallet(db.tenant, walletId))?.balance);
 });
 
-test("a stretch of time has the balances that the whole has", async () => {
+test("a time range has the same balances as the full statement", async () => {
   const { walletId } = await seedWallet(db.owner, { credit: 5_000_000n });
-  // Three days of searches, as the ledger would have written them.
+  // Captures over the last two days, as the ledger would have written them.
   await db.owner.query(
     `with made as (
        insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
@@ -92,7 +92,7 @@ test("a stretch of time has the balances that the whole has", async () => {
      where id = $1`,
     [walletId],
   );
-  const whole = await readAll(walletId, { most: 1_000 });
+  const whole = await readAll(walletId, { limit: 1_000 });
   assert.equal(whole.length, 81);
   const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
   for (const [from, to] of [
@@ -103,14 +103,14 @@ test("a stretch of time has the balances that the whole has", async () => {
     [undefined, hoursAgo(28)],
     [hoursAgo(5), undefined],
   ]) {
-    const part = await readAll(walletId, { from, to, most: 7 });
+    const part = await readAll(walletId, { from, to, limit: 7 });
     const at = whole.findIndex(({ id }) => id === part[0]?.id);
     assert.ok(part.length > 1 && at >= 0);
     assert.deepEqual(part, whole.slice(at, at + part.length));
   }
 });
 
-test("pages of any size reach back over weeks without an entry", async () => {
+test("pages of any size cross weeks without entries", async () => {
   const { walletId } = await seedWallet(db.owner, { credit: 0n });
   const daysAgo = [30, 9, 8, 6, 3];
   for (const days of daysAgo) {
@@ -124,11 +124,11 @@ test("pages of any size reach back over weeks without an entry", async () => {
     ]);
   }
   await topUpBatch(db.owner, "top_up", [{ walletId, paymentId: "payment today", amount: 30_000n }]);
-  for (const most of [1, 2, 3, 100]) {
-    const entries = await readAll(walletId, { most });
-    assert.equal(entries.length, 1 + daysAgo.length, `in pages of ${most}`);
+  for (const limit of [1, 2, 3, 100]) {
+    const entries = await readAll(walletId, { limit });
+    assert.equal(entries.length, 1 + daysAgo.length, `pages of ${limit}`);
     assert.equal(opening(entries), 0n);
   }
-  const some = await readAll(walletId, { most: 2, from: new Date(Date.now() - 8.5 * 86_400_000) });
+  const some = await readAll(walletId, { limit: 2, from: new Date(Date.now() - 8.5 * 86_400_000) });
   assert.equal(some.length, 4);
 });

@@ -1,86 +1,85 @@
-import { snapshotAsTenant } from "../db/as-tenant.ts";
-import type { Pool, Queryable } from "../db/pool.ts";
-import { firstIdOf } from "../lib/first-id-of.ts";
-import type { Micros } from "../lib/money.ts";
+import { snapshotAsTenant } from "../../db/as-tenant.ts";
+import type { Pool, Queryable } from "../../db/pool.ts";
+import { firstIdOf } from "../../lib/first-id-of.ts";
+import type { Micros } from "../../lib/money.ts";
 import {
-  beyondNewest,
   type Entry,
   type EntryRow,
   entryColumns,
-  mostLateMs,
+  maxLagMs,
   readBalanceAt,
   signedAmount,
   toEntry,
+  upperIdBound,
 } from "./read-wallet.ts";
 
-// The entries with the balance after each, which is what all entries up to it sum to. Entries stand in the order of their
-// ids, and a search's entry bears the id it was sent with: while one page is read, entries may appear behind it. So the
-// first page remembers how far the books went, later pages leave out what was booked since, and all of them together are
-// the books of one moment. All bookings of a wallet happen under its lock, each dated after the one before: "booked
-// since" is "dated later than the last that the first page could see".
+// Entries with a running balance, in id order. A capture has the id its search was sent with, so new entries can appear
+// between older ones while a caller pages through. To keep all pages one consistent snapshot, the cursor carries the
+// booking time of the last entry that the first page could see, and later pages skip entries booked after it. Bookings
+// of a wallet happen under its lock with increasing timestamps, so that comparison is exact.
 
-/** Where a page ended and what the next one must know. */
-export interface StatementPlace {
+/** Cursor state carried from one page to the next. */
+export interface StatementPosition {
   id: string;
   /** The balance after the next entry. */
   balance: Micros;
-  /** When the last entry was booked that the first page could see. */
+  /** Booking time of the last entry visible to the first page. */
   bookedMicros: bigint;
 }
 
-export interface StatementWanted {
-  place?: StatementPlace | undefined;
+export interface StatementQuery {
+  position?: StatementPosition | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
-  most: number;
+  limit: number;
 }
 
 export interface Statement {
   entries: (Entry & { balance: Micros })[];
-  next: StatementPlace | undefined;
+  next: StatementPosition | undefined;
 }
 
 /** Newest first. */
-export async function readStatement(pool: Pool, walletId: string, wanted: StatementWanted): Promise<Statement> {
-  const { place, to, most } = wanted;
-  const isOld = to !== undefined && to.getTime() < Date.now() - mostLateMs;
-  // What is so old does not change any more: it needs no common snapshot, and may take many statements.
-  const oldBalance = isOld && !place ? await readBalanceAt(pool, walletId, to) : undefined;
+export async function readStatement(pool: Pool, walletId: string, query: StatementQuery): Promise<Statement> {
+  const { position, to, limit } = query;
+  const isOld = to !== undefined && to.getTime() < Date.now() - maxLagMs;
+  // Entries this old no longer change, so their balance can be computed outside the snapshot, in several statements.
+  const oldBalance = isOld && !position ? await readBalanceAt(pool, walletId, to) : undefined;
   return snapshotAsTenant(pool, walletId, async (db) => {
-    const before = place?.id ?? (to ? firstIdOf(to) : beyondNewest());
-    const rows = await readRows(db, walletId, { ...wanted, before, bookedMicros: place?.bookedMicros });
-    let balance = place?.balance ?? oldBalance ?? (await readBalanceBefore(db, walletId, before));
-    const entries = rows.slice(0, most).map((row) => {
+    const before = position?.id ?? (to ? firstIdOf(to) : upperIdBound());
+    const rows = await readRows(db, walletId, { ...query, before, bookedMicros: position?.bookedMicros });
+    let balance = position?.balance ?? oldBalance ?? (await readBalanceBefore(db, walletId, before));
+    const entries = rows.slice(0, limit).map((row) => {
       const entry = { ...toEntry(row), balance };
       balance -= entry.amount;
       return entry;
     });
     const last = entries.at(-1);
-    if (!last || rows.length <= most) return { entries, next: undefined };
-    const bookedMicros = place?.bookedMicros ?? (await readLastBooked(db, walletId));
+    if (!last || rows.length <= limit) return { entries, next: undefined };
+    const bookedMicros = position?.bookedMicros ?? (await readLastBooked(db, walletId));
     return { entries, next: { id: last.id, balance, bookedMicros } };
   });
 }
 
-/** Ids from one on and below another, so many at most. */
+/** Ids in [since, before). */
 interface Range {
   before: string;
   since: string;
-  most: number;
+  limit: number;
 }
 
 const recentMs = 7 * 86_400_000;
 
 /**
- * A statement is planned for every day it may look at, and planning for all that are kept takes far longer than reading.
- * Nearly always the days just before are enough.
+ * Reads the last week first. Planning a statement over every daily partition takes far longer than running it, and the
+ * last week is nearly always enough.
  */
 async function recentFirst<Row>(range: Range, read: (range: Range) => Promise<Row[]>): Promise<Row[]> {
   const edge = firstIdOf(new Date(Math.max(0, timeOf(range.before) - recentMs)));
   if (edge <= range.since) return read(range);
   const recent = await read({ ...range, since: edge });
-  if (recent.length >= range.most) return recent;
-  return [...recent, ...(await read({ ...range, before: edge, most: range.most - recent.length }))];
+  if (recent.length >= range.limit) return recent;
+  return [...recent, ...(await read({ ...range, before: edge, limit: range.limit - recent.length }))];
 }
 
 function timeOf(id: string): number {
@@ -92,18 +91,18 @@ const booked = "(extract(epoch from created_at) * 1000000)::bigint";
 async function readRows(
   db: Queryable,
   walletId: string,
-  wanted: { before: string; bookedMicros: bigint | undefined; from?: Date | undefined; most: number },
+  query: { before: string; bookedMicros: bigint | undefined; from?: Date | undefined; limit: number },
 ): Promise<EntryRow[]> {
-  const bookedMicros = wanted.bookedMicros === undefined ? null : String(wanted.bookedMicros);
-  // One more than asked for tells whether there is a next page.
-  const whole = { before: wanted.before, since: firstIdOf(wanted.from ?? new Date(0)), most: wanted.most + 1 };
-  return recentFirst(whole, async ({ before, since, most }) => {
+  const bookedMicros = query.bookedMicros === undefined ? null : String(query.bookedMicros);
+  // One extra row shows whether there is a next page.
+  const whole = { before: query.before, since: firstIdOf(query.from ?? new Date(0)), limit: query.limit + 1 };
+  return recentFirst(whole, async ({ before, since, limit }) => {
     const { rows } = await db.query<EntryRow>(
       `select ${entryColumns} from pb.transfers
        where wallet_id = $1 and id < $2 and id >= $3 and 'wallet' in (from_account, to_account)
          and ($4::bigint is null or ${booked} <= $4)
        order by id desc limit $5`,
-      [walletId, before, since, bookedMicros, most],
+      [walletId, before, since, bookedMicros, limit],
     );
     return rows;
   });
@@ -121,15 +120,15 @@ async function readBalanceBefore(db: Queryable, walletId: string, before: string
 }
 
 /**
- * A search is charged within a minute of being sent, so the entry that was booked last has an id of at most a minute
- * before the newest; another minute for the clocks of servers to differ.
+ * A search is charged within a minute of being sent, so the last booked entry has an id at most a minute older than the
+ * newest id. One more minute allows for clock skew between servers.
  */
 async function readLastBooked(db: Queryable, walletId: string): Promise<bigint> {
-  const whole = { before: beyondNewest(), since: firstIdOf(new Date(0)), most: 1 };
-  const [newest] = await recentFirst(whole, async ({ before, since, most }) => {
+  const whole = { before: upperIdBound(), since: firstIdOf(new Date(0)), limit: 1 };
+  const [newest] = await recentFirst(whole, async ({ before, since, limit }) => {
     const { rows } = await db.query<{ id: string }>(
       "select id from pb.transfers where wallet_id = $1 and id < $2 and id >= $3 order by id desc limit $4",
-      [walletId, before, since, most],
+      [walletId, before, since, limit],
     );
     return rows;
   });

@@ -1,16 +1,16 @@
-import { asTenant } from "../db/as-tenant.ts";
-import type { Pool } from "../db/pool.ts";
-import { firstIdOf } from "../lib/first-id-of.ts";
-import type { Micros } from "../lib/money.ts";
+import { asTenant } from "../../db/as-tenant.ts";
+import type { Pool } from "../../db/pool.ts";
+import { firstIdOf } from "../../lib/first-id-of.ts";
+import type { Micros } from "../../lib/money.ts";
 
 export interface WalletView {
   id: string;
   name: string;
-  /** What was paid in less what was charged. */
+  /** Credits minus charges. */
   balance: Micros;
-  /** The part of the balance set aside for searches in flight. */
+  /** Part of the balance reserved for searches in flight. */
   held: Micros;
-  /** What refunds and disputes of payments left owing. The next top-up settles it first. */
+  /** Debt left by refunded or disputed payments. The next top-up settles it first. */
   owed: Micros;
   isSuspended: boolean;
 }
@@ -34,33 +34,33 @@ export async function readWallet(pool: Pool, walletId: string): Promise<WalletVi
 export interface Entry {
   id: string;
   kind: "capture" | "refund" | "top_up" | "credit" | "reversal" | "reinstatement" | "settlement";
-  /** Signed: what the wallet gained or lost. */
+  /** Negative if the wallet lost money. */
   amount: Micros;
   /** The search that was charged or refunded. */
   requestId: string | null;
   createdAt: Date;
 }
 
-/** What callers call it. */
-export function nameOfKind(kind: Entry["kind"]): string {
+/** The name of the kind in the API. */
+export function publicKind(kind: Entry["kind"]): string {
   return kind === "capture" ? "search" : kind;
 }
 
-export interface EntriesWanted {
-  /** Only entries about this search: answers "was I charged?". */
+export interface EntriesQuery {
+  /** Only the charge and refund of this search. */
   requestId?: string | undefined;
   /** Only entries older than this one. */
   before?: string | undefined;
-  /** Only entries of searches sent, and of money moved, from this moment on and before that one. */
+  /** Only entries in [from, to). A search counts at the time it was sent. */
   from?: Date | undefined;
   to?: Date | undefined;
   kind?: Entry["kind"] | undefined;
-  most: number;
+  limit: number;
 }
 
 /** Newest first. */
-export async function readEntries(pool: Pool, walletId: string, wanted: EntriesWanted): Promise<Entry[]> {
-  const { kind } = wanted;
+export async function readEntries(pool: Pool, walletId: string, query: EntriesQuery): Promise<Entry[]> {
+  const { kind } = query;
   const { rows } = await asTenant(pool, walletId, (db) =>
     db.query<EntryRow>(
       `select ${entryColumns}
@@ -71,35 +71,35 @@ export async function readEntries(pool: Pool, walletId: string, wanted: EntriesW
          and ($3::uuid is null or id < $3)
          and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
          ${kind === undefined ? "" : `and kind = '${kind}'`}
-         ${kind === undefined || kind === "capture" ? "" : isInSmallIndex}
+         ${kind === undefined || kind === "capture" ? "" : matchesPartialIndex}
        order by id desc limit $4`,
       [
         walletId,
-        wanted.requestId ?? null,
-        wanted.before ?? null,
-        wanted.most,
-        wanted.from ? firstIdOf(wanted.from) : null,
-        wanted.to ? firstIdOf(wanted.to) : null,
+        query.requestId ?? null,
+        query.before ?? null,
+        query.limit,
+        query.from ? firstIdOf(query.from) : null,
+        query.to ? firstIdOf(query.to) : null,
       ],
     ),
   );
   return rows.map(toEntry);
 }
 
-// Said in the words of the index of all that is no capture, or PostgreSQL would not see that it may use it.
-const isInSmallIndex = "and kind <> 'capture'";
+// The predicate of the partial index, repeated literally so that the planner can use it.
+const matchesPartialIndex = "and kind <> 'capture'";
 
-/** A page of entries, oldest first: those after an id, or from a first one on, and before another. */
+/** Entries with ids between `after` and `before`, both exclusive, oldest first. */
 export async function readEntriesForward(
   pool: Pool,
   walletId: string,
-  wanted: { after: string; before: string; most: number },
+  query: { after: string; before: string; limit: number },
 ): Promise<Entry[]> {
   const { rows } = await asTenant(pool, walletId, (db) =>
     db.query<EntryRow>(
       `select ${entryColumns} from pb.transfers
        where wallet_id = $1 and id > $2 and id < $3 and 'wallet' in (from_account, to_account) order by id limit $4`,
-      [walletId, wanted.after, wanted.before, wanted.most],
+      [walletId, query.after, query.before, query.limit],
     ),
   );
   return rows.map(toEntry);
@@ -107,21 +107,21 @@ export async function readEntriesForward(
 
 const dayMs = 86_400_000;
 
-/** An entry bears the id of its search, and an id is at most a day off the moment it was booked. */
-export const mostLateMs = 1.1 * dayMs;
+/** An entry has the id of its search, whose timestamp is within a day of the booking time. */
+export const maxLagMs = 1.1 * dayMs;
 
-/** Above every id there can be by now. The partitions of the coming weeks need not even be planned for. */
-export function beyondNewest(): string {
-  return firstIdOf(new Date(Date.now() + mostLateMs));
+/** Greater than any id that can exist now. Keeps future partitions out of the query plan. */
+export function upperIdBound(): string {
+  return firstIdOf(new Date(Date.now() + maxLagMs));
 }
 
 /**
- * What the wallet's entries before a moment sum to, in statements of a day each. It goes back from today's balance, for
- * who asks wants the last weeks rather than the first. The first stretch is read with the balance in one statement and
- * is longer than a day, because ids up to a day old can still come.
+ * The wallet's balance at a moment. Subtracts entries from today's balance, one day per statement, because callers
+ * usually ask for recent weeks. The first statement also reads the balance, so that both come from one snapshot, and
+ * covers more than a day, because entries with ids up to a day old can still arrive.
  */
 export async function readBalanceAt(pool: Pool, walletId: string, moment: Date): Promise<Micros> {
-  let edge = Date.now() - mostLateMs;
+  let edge = Date.now() - maxLagMs;
   const newest = await asTenant(pool, walletId, (db) =>
     db.query<{ balance: Micros; created_at: Date }>(
       `select created_at, credited_micros - debited_micros - (
@@ -132,7 +132,7 @@ export async function readBalanceAt(pool: Pool, walletId: string, moment: Date):
     ),
   );
   let { balance = 0n } = newest.rows[0] ?? {};
-  // No wallet has entries from before it was made; a day for clocks that are off.
+  // A wallet has no entries older than itself; allow a day of clock skew.
   const since = Math.max(moment.getTime(), (newest.rows[0]?.created_at.getTime() ?? 0) - dayMs);
   for (; edge > since; edge -= dayMs) {
     const range = [new Date(Math.max(since, edge - dayMs)), new Date(edge)].map(firstIdOf);
@@ -148,7 +148,7 @@ export async function readBalanceAt(pool: Pool, walletId: string, moment: Date):
   return balance;
 }
 
-// What is owed beside the wallet moves between other accounts, and is nothing to the wallet itself.
+// Receivables move between other accounts and do not change the wallet's balance.
 export const signedAmount =
   "case when to_account = 'wallet' then amount_micros when from_account = 'wallet' then -amount_micros else 0 end";
 export const entryColumns = `id, kind, search_id, created_at, ${signedAmount} as amount`;

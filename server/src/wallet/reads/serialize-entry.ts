@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { formatUsd, type Micros } from "../lib/money.ts";
-import { type Entry, nameOfKind } from "./read-wallet.ts";
+import { formatUsd, type Micros } from "../../lib/money.ts";
+import { type Entry, publicKind } from "./read-wallet.ts";
 
 export const money = (description: string) =>
   Type.String({ description: `${description}, in USD as a decimal string.`, pattern: "^-?\\d+\\.\\d{2,6}$" });
@@ -11,23 +11,25 @@ export const entrySchema = Type.Object({
   id: Type.String({ format: "uuid" }),
   kind: Type.Enum(entryKinds, {
     description:
-      "`reversal`: a payment was refunded or disputed. `reinstatement`: it came back. `settlement`: of a top-up, what was owed.",
+      "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: part of a top-up that paid off debt.",
   }),
-  amount: money("What the wallet gained, or lost if negative"),
+  amount: money("Amount added to the wallet; negative if it was deducted"),
   currency: Type.Literal("usd"),
-  request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], { description: "The search it is about." }),
+  request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
+    description: "The search that was charged or refunded. Null for other kinds.",
+  }),
   created_at: Type.String({ format: "date-time" }),
   balance: Type.Optional(
     money(
-      "The balance after it: that of the entry below plus its amount. In lists that leave nothing out between two entries",
+      "Balance after this entry: the previous entry's balance plus this amount. Omitted in lists filtered by `kind` or `request_id`",
     ),
   ),
 });
 
-export function showEntry({ balance, ...entry }: Entry & { balance?: Micros }) {
+export function serializeEntry({ balance, ...entry }: Entry & { balance?: Micros }) {
   return {
     id: entry.id,
-    kind: nameOfKind(entry.kind),
+    kind: publicKind(entry.kind),
     amount: formatUsd(entry.amount),
     currency: "usd",
     request_id: entry.requestId,

@@ -1,31 +1,31 @@
 import { Type } from "typebox";
-import type { Pool } from "../db/pool.ts";
-import { invalidParameter, readMoment, readParameters } from "../http/query-parameters.ts";
-import { managementProblems, type Route } from "../http/route.ts";
-import { unavailable } from "../http/unavailable.ts";
-import type { Enter } from "../keys/keys.ts";
-import { exportEntries } from "./export-entries.ts";
+import type { Pool } from "../../db/pool.ts";
+import { invalidParameter, readMoment, readParameters } from "../../http/query-parameters.ts";
+import { managementProblems, type Route } from "../../http/route.ts";
+import { unavailable } from "../../http/unavailable.ts";
+import type { Guard } from "../../keys/keys.ts";
+import { exportEntries } from "../reads/export-entries.ts";
 
-export function exportRoute(parts: { tenant: Pool; enter: Enter }): Route {
+export function exportRoute(dependencies: { tenant: Pool; guard: Guard }): Route {
   return {
     method: "GET",
     path: "/v1/wallet/entries.csv",
     scope: "wallet:read",
     summary: "Export the wallet's entries",
     description:
-      "Every movement of money as CSV (RFC 4180, times in UTC), oldest first, with the balance after each: the line before plus the amount. Searches of the last minute may come to stand before the last lines in a later export.",
+      "Returns every entry as CSV (RFC 4180, times in UTC), oldest first, with the balance after each entry. Searches in flight are charged under the time they were sent, so a later export can have additional lines within the last minute of this one.",
     query: {
       from: Type.String({
-        description: "A day or moment. A search counts for the moment it was sent. 30 days before `to`.",
+        description: "Start day or time. A search counts at the time it was sent. Default: 30 days before `to`.",
       }),
-      to: Type.String({ description: "A day or moment, not included. Now." }),
+      to: Type.String({ description: "End day or time, exclusive. Default: now." }),
     },
     answer: "text/csv",
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await parts.enter(request, reply, "wallet:read");
+      const { walletId } = await dependencies.guard(request, reply, "wallet:read");
       const range = readExportQuery(request.query);
-      const lines = await exportEntries(parts.tenant, walletId, range).catch(unavailable);
+      const lines = await exportEntries(dependencies.tenant, walletId, range).catch(unavailable);
       const day = (moment: Date): string => moment.toISOString().slice(0, 10);
       reply.header("content-type", "text/csv; charset=utf-8; header=present");
       reply.header("content-disposition", `attachment; filename="entries-${day(range.from)}-to-${day(range.to)}.csv"`);

@@ -1,7 +1,6 @@
 import { Type } from "typebox";
-import type { Pool } from "../db/pool.ts";
-import { cutPage } from "../http/cut-page.ts";
-import { readOwnCursor, toOwnCursor } from "../http/own-cursor.ts";
+import type { Pool } from "../../db/pool.ts";
+import { paginate } from "../../http/paginate.ts";
 import {
   invalidParameter,
   isUuid,
@@ -10,20 +9,21 @@ import {
   readMoment,
   readParameters,
   toCursor,
-} from "../http/query-parameters.ts";
-import { managementProblems, type Route } from "../http/route.ts";
-import { unavailable } from "../http/unavailable.ts";
-import type { Enter } from "../keys/keys.ts";
-import { formatUsd, priceMicros } from "../lib/money.ts";
-import { Problem } from "../problems.ts";
+} from "../../http/query-parameters.ts";
+import { managementProblems, type Route } from "../../http/route.ts";
+import { unavailable } from "../../http/unavailable.ts";
+import { decodeWalletCursor, encodeWalletCursor } from "../../http/wallet-cursor.ts";
+import type { Guard } from "../../keys/keys.ts";
+import { formatUsd, priceMicros } from "../../lib/money.ts";
+import { Problem } from "../../problems/problems.ts";
+import { readStatement } from "../reads/read-statement.ts";
+import { type Entry, readEntries, readWallet } from "../reads/read-wallet.ts";
+import { entryKinds, entrySchema, money, serializeEntry } from "../reads/serialize-entry.ts";
 import { exportRoute } from "./export-route.ts";
-import { readStatement } from "./read-statement.ts";
-import { type Entry, readEntries, readWallet } from "./read-wallet.ts";
-import { entryKinds, entrySchema, money, showEntry } from "./show-entry.ts";
 
-export interface WalletRouteParts {
+export interface WalletRouteDependencies {
   tenant: Pool;
-  enter: Enter;
+  guard: Guard;
 }
 
 const walletSchema = Type.Object(
@@ -31,11 +31,11 @@ const walletSchema = Type.Object(
     id: Type.String({ format: "uuid" }),
     name: Type.String(),
     currency: Type.Literal("usd"),
-    balance: money("What was paid in less what was charged"),
-    held: money("The part of the balance set aside for searches in flight"),
-    available: money("What new searches can spend"),
-    owed: money("What refunds and disputes of payments left owing; the next top-up settles it first"),
-    price: money("What one search costs"),
+    balance: money("Credits minus charges"),
+    held: money("Part of the balance reserved for searches in flight"),
+    available: money("Balance that new searches can spend"),
+    owed: money("Debt left by refunded or disputed payments; the next top-up settles it first"),
+    price: money("Price of one search"),
     suspended: Type.Boolean(),
   },
   { title: "Wallet" },
@@ -44,24 +44,24 @@ const walletSchema = Type.Object(
 const entriesSchema = Type.Object(
   {
     entries: Type.Array(entrySchema),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Send it as `cursor` for the next page." }),
+    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
   },
   { title: "WalletEntries" },
 );
 
-export function walletRoutes(parts: WalletRouteParts): Route[] {
+export function walletRoutes(dependencies: WalletRouteDependencies): Route[] {
   return [
     {
       method: "GET",
       path: "/v1/wallet",
       scope: "wallet:read",
       summary: "Read the wallet",
-      description: "The balance of the wallet that the management key belongs to.",
+      description: "Returns the wallet of the management key.",
       answer: walletSchema,
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await parts.enter(request, reply, "wallet:read");
-        const wallet = await readWallet(parts.tenant, walletId).catch(unavailable);
+        const { walletId } = await dependencies.guard(request, reply, "wallet:read");
+        const wallet = await readWallet(dependencies.tenant, walletId).catch(unavailable);
         if (!wallet) throw new Problem("not_found");
         return {
           id: wallet.id,
@@ -82,46 +82,57 @@ export function walletRoutes(parts: WalletRouteParts): Route[] {
       scope: "wallet:read",
       summary: "List the wallet's entries",
       description:
-        "Every movement of money, newest first. All pages that follow one first page are the books as they were then: each balance is the one below plus the amount, across pages too. With `request_id`, only those of one search: an empty list a minute after it means that it was not charged.",
+        "Returns every entry, newest first. All pages of a listing are one snapshot taken at its first page, so balances add up across pages. Use `request_id` to find out whether a search was charged: an empty list one minute after the request means it was not.",
       query: {
         request_id: Type.String({ format: "uuid", description: "The Request-Id of a search." }),
-        cursor: Type.String({ description: "From `next_cursor` of the page before." }),
-        from: Type.String({ description: "A day or moment. A search counts for the moment it was sent." }),
-        to: Type.String({ description: "A day or moment, not included." }),
+        cursor: Type.String({ description: "`next_cursor` of the previous page." }),
+        from: Type.String({ description: "Start day or time. A search counts at the time it was sent." }),
+        to: Type.String({ description: "End day or time, exclusive." }),
         kind: Type.Enum(entryKinds),
         limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
       },
       answer: entriesSchema,
       problems: ["invalid_request", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await parts.enter(request, reply, "wallet:read");
-        const wanted = readEntriesQuery(request.query);
-        const isWhole = wanted.requestId === undefined && wanted.kind === undefined;
-        return isWhole ? showStatement(parts, walletId, wanted) : showSome(parts, walletId, wanted);
+        const { walletId } = await dependencies.guard(request, reply, "wallet:read");
+        const query = readEntriesQuery(request.query);
+        const isUnfiltered = query.requestId === undefined && query.kind === undefined;
+        return isUnfiltered
+          ? listAllEntries(dependencies, walletId, query)
+          : listMatchingEntries(dependencies, walletId, query);
       },
     },
-    exportRoute(parts),
+    exportRoute(dependencies),
   ];
 }
 
 type EntriesQuery = ReturnType<typeof readEntriesQuery>;
 
-async function showStatement({ tenant }: WalletRouteParts, walletId: string, { cursor, ...wanted }: EntriesQuery) {
-  const { id, figures: [balance = 0n, bookedMicros = 0n] = [] } = readOwnCursor(walletId, cursor, 2) ?? {};
-  const place = id === undefined ? undefined : { id, balance, bookedMicros };
-  const { entries, next } = await readStatement(tenant, walletId, { ...wanted, place }).catch(unavailable);
+async function listAllEntries(
+  { tenant }: WalletRouteDependencies,
+  walletId: string,
+  { cursor, ...query }: EntriesQuery,
+) {
+  const { id, figures: [balance = 0n, bookedMicros = 0n] = [] } = decodeWalletCursor(walletId, cursor, 2) ?? {};
+  const position = id === undefined ? undefined : { id, balance, bookedMicros };
+  const { entries, next } = await readStatement(tenant, walletId, { ...query, position }).catch(unavailable);
   return {
-    entries: entries.map(showEntry),
-    next_cursor: next ? toOwnCursor(walletId, { id: next.id, figures: [next.balance, next.bookedMicros] }) : null,
+    entries: entries.map(serializeEntry),
+    next_cursor: next
+      ? encodeWalletCursor(walletId, { id: next.id, figures: [next.balance, next.bookedMicros] })
+      : null,
   };
 }
 
-async function showSome({ tenant }: WalletRouteParts, walletId: string, { cursor, most, ...wanted }: EntriesQuery) {
+async function listMatchingEntries(
+  { tenant }: WalletRouteDependencies,
+  walletId: string,
+  { cursor, limit, ...query }: EntriesQuery,
+) {
   const before = readCursor(cursor);
-  // One more than asked for tells whether there is a next page.
-  const found = await readEntries(tenant, walletId, { ...wanted, before, most: most + 1 }).catch(unavailable);
-  const { rows, nextCursor } = cutPage(found, most, (last) => toCursor(last.id));
-  return { entries: rows.map((entry) => showEntry(entry)), next_cursor: nextCursor };
+  const found = await readEntries(tenant, walletId, { ...query, before, limit: limit + 1 }).catch(unavailable);
+  const { rows, nextCursor } = paginate(found, limit, (last) => toCursor(last.id));
+  return { entries: rows.map((entry) => serializeEntry(entry)), next_cursor: nextCursor };
 }
 
 function readEntriesQuery(query: unknown) {
@@ -137,6 +148,6 @@ function readEntriesQuery(query: unknown) {
     from: readMoment("from", given.from),
     to: readMoment("to", given.to),
     cursor: given.cursor,
-    most: readLimit(given.limit, { usual: 50, most: 100 }),
+    limit: readLimit(given.limit, { default: 50, max: 100 }),
   };
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
-import { uuidOf } from "../../test/uuid-of.ts";
-import { holdBatch } from "./statements.ts";
+import { seedWallet } from "../../../test/support/data/seed-wallet.ts";
+import { uuidOf } from "../../../test/support/data/uuid-of.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/services/database.ts";
+import { holdBatch } from "../statements.ts";
 
 let database: TestDatabase;
 
@@ -14,29 +14,29 @@ before(async () => {
 
 after(() => database.drop());
 
-test("partitions exist fourteen days ahead, and to make them again makes none", async () => {
+test("partitions exist fourteen days ahead, and creating them is idempotent", async () => {
   const { rows } = await database.owner.query<{ ahead: number; made: number; more: number; then: number }>(`
     with today as (select (clock_timestamp() at time zone 'utc')::date as day)
     select pb.partition_days_ahead() as ahead, pb.make_partitions(day - 2, day + 13) as made from today`);
-  // The template is of today, unless midnight has passed since.
+  // 13 if midnight UTC has passed since the template database was created.
   assert.ok((rows[0]?.ahead ?? 0) >= 13);
   assert.equal(rows[0]?.made, 0);
-  const again = await database.owner.query<{ made: number }>(
+  const later = await database.owner.query<{ made: number }>(
     "select pb.make_partitions(day + 20, day + 21) as made from (select (clock_timestamp() at time zone 'utc')::date as day) d",
   );
-  assert.equal(again.rows[0]?.made, 4, "two tables, two days");
+  assert.equal(later.rows[0]?.made, 4, "two tables, two days");
 });
 
-test("ids on both sides of midnight go to two partitions, and each stays unique", async () => {
+test("ids on both sides of midnight go to different partitions and stay unique", async () => {
   const seed = await seedWallet(database.owner, { credit: 1_000_000n });
   const dayMs = 86_400_000;
   const midnight = Math.ceil(Date.now() / dayMs) * dayMs;
-  // Of the two midnights within a day's reach, both are tried.
+  // The next midnight and the last one.
   for (const moment of [midnight, midnight - dayMs]) {
     const items = [moment - 1, moment].map((timeMs) => ({ searchId: uuidOf(timeMs), ...seed }));
     const hold = async (): Promise<string[]> => (await holdBatch(database.ledger, items)).map(({ outcome }) => outcome);
     assert.deepEqual(await hold(), ["held", "held"]);
-    assert.deepEqual(await hold(), ["held", "held"], "sent again");
+    assert.deepEqual(await hold(), ["held", "held"], "retried");
     const { rows } = await database.owner.query<{ partition: string; id: string }>(
       `select tableoid::regclass::text as partition, id from pb.searches where id = any ($1) order by id`,
       [items.map((item) => item.searchId)],
@@ -59,7 +59,7 @@ test("ids on both sides of midnight go to two partitions, and each stays unique"
   }
 });
 
-test("an id of a server whose clock is more than a day off is refused", async () => {
+test("rejects ids from a server whose clock is more than a day off", async () => {
   const seed = await seedWallet(database.owner, { credit: 1_000_000n });
   const hourMs = 3_600_000;
   const items = [-25, -23, 23, 25].map((hours) => ({ searchId: uuidOf(Date.now() + hours * hourMs), ...seed }));

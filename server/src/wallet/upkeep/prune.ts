@@ -1,10 +1,10 @@
-import type { Queryable } from "../db/pool.ts";
+import type { Queryable } from "../../db/pool.ts";
 
-// What is no longer promised is deleted. Rows that a search holds at this moment are skipped: they are in use, and
-// whoever never waits for a lock cannot be part of a deadlock.
+// Deletes expired rows. Rows locked by a search are skipped: they are in use, and never waiting for a lock rules out
+// deadlocks.
 
-/** Deletes stored answers and claims of Idempotency-Keys that are older than a day. Says how many. */
-export async function forgetAnswers(db: Queryable, most: number): Promise<number> {
+/** Deletes stored answers and Idempotency-Key claims older than a day. Returns how many. */
+export async function deleteExpiredAnswers(db: Queryable, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `with old as materialized (
        select wallet_id, mode, key_hmac from pb.idempotency
@@ -13,16 +13,16 @@ export async function forgetAnswers(db: Queryable, most: number): Promise<number
      )
      delete from pb.idempotency c using old
      where c.wallet_id = old.wallet_id and c.mode = old.mode and c.key_hmac = old.key_hmac`,
-    [most],
+    [limit],
   );
   return rowCount ?? 0;
 }
 
 /**
- * Deletes runs whose life is over. An hour later, so that no search that counted on one is still in flight: its hold
- * lives a minute.
+ * Deletes runs that expired over an hour ago. By then none of their searches is in flight, because a hold lasts a
+ * minute. Returns how many.
  */
-export async function forgetRuns(db: Queryable, most: number): Promise<number> {
+export async function deleteExpiredRuns(db: Queryable, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `with over as materialized (
        select id from pb.run_budgets
@@ -30,7 +30,7 @@ export async function forgetRuns(db: Queryable, most: number): Promise<number> {
        limit $1 for update skip locked
      )
      delete from pb.run_budgets r using over where r.id = over.id`,
-    [most],
+    [limit],
   );
   return rowCount ?? 0;
 }

@@ -1,9 +1,9 @@
-// What reconcile.ts compares where money came in by a payment or was taken back. Same shape: subject, expected, actual.
+// Reconciliation checks of payments and reversals. As in reconcile.ts, each row is (subject, expected, actual).
 
 export const paymentChecks = [
   {
     name: "top-ups",
-    sentence: "A paid top-up has the payment it names, of its wallet and its amount.",
+    sentence: "Every paid top-up has its payment, with the same wallet and amount.",
     sql: `
       select t.id, t.payment_id || ' ' || t.wallet_id || ' ' || t.amount_micros,
         p.payment_id || ' ' || p.wallet_id || ' ' || p.amount_micros
@@ -12,7 +12,7 @@ export const paymentChecks = [
   },
   {
     name: "manual credits",
-    sentence: "Credits by hand and the payments they name are one to one, with the same wallet and amount.",
+    sentence: "Manual credits and their payments match one to one, with the same wallet and amount.",
     sql: `
       select coalesce('manual:' || m.reference, p.payment_id), m.wallet_id || ' ' || m.amount_micros,
         p.wallet_id || ' ' || p.amount_micros
@@ -22,28 +22,28 @@ export const paymentChecks = [
   },
   {
     name: "reversals",
-    sentence: "What refunds and disputes took, left owing and gave back are transfers, one to one.",
+    sentence: "Amounts taken, owed and returned by refunds and disputes match their transfers one to one.",
     sql: `
-      select coalesce(r.subject, t.id::text), r.said, t.kind || ' ' || t.wallet_id || ' ' || t.amount_micros
+      select coalesce(r.subject, t.id::text), r.expected, t.kind || ' ' || t.wallet_id || ' ' || t.amount_micros
       from (
-        select reversal_id || ' took' as subject, taken_transfer_id as transfer_id,
-          'reversal ' || wallet_id || ' ' || taken_micros as said
-        from pb.reversals where taken_micros > 0 and taken_transfer_id >= (select pb.kept_since())
+        select reversal_id || ' taken' as subject, taken_transfer_id as transfer_id,
+          'reversal ' || wallet_id || ' ' || taken_micros as expected
+        from pb.reversals where taken_micros > 0 and taken_transfer_id >= (select pb.retained_since())
         union all
-        select reversal_id || ' left owing', owed_transfer_id, 'receivable ' || wallet_id || ' ' || owed_micros
-        from pb.reversals where owed_micros > 0 and owed_transfer_id >= (select pb.kept_since())
+        select reversal_id || ' owed', owed_transfer_id, 'receivable ' || wallet_id || ' ' || owed_micros
+        from pb.reversals where owed_micros > 0 and owed_transfer_id >= (select pb.retained_since())
         union all
-        select reversal_id || ' gave back', returned_transfer_id, 'reinstatement ' || wallet_id || ' ' || amount_micros
-        from pb.reversals where returned_transfer_id >= (select pb.kept_since())
+        select reversal_id || ' returned', returned_transfer_id, 'reinstatement ' || wallet_id || ' ' || amount_micros
+        from pb.reversals where returned_transfer_id >= (select pb.retained_since())
       ) r
       full join (
-        select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement') and id >= (select pb.kept_since())
+        select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement') and id >= (select pb.retained_since())
       ) t
         on t.id = r.transfer_id`,
   },
   {
     name: "receivables",
-    sentence: "What a wallet owes is what was left owing less what was settled.",
+    sentence: "The debt of every wallet equals its receivables minus its settlements.",
     sql: `
       select coalesce(d.wallet_id, t.wallet_id), coalesce(t.micros, 0), coalesce(d.owed_micros, 0)
       from pb.receivables d
@@ -51,14 +51,14 @@ export const paymentChecks = [
         select wallet_id,
           sum(case kind when 'receivable' then amount_micros else -amount_micros end) as micros
         from (
-          select wallet_id, kind, amount_micros from pb.transfers where id >= (select pb.kept_since())
+          select wallet_id, kind, amount_micros from pb.transfers where id >= (select pb.retained_since())
           union all select wallet_id, kind, amount_micros from pb.openings
         ) m where kind in ('receivable', 'settlement') group by wallet_id
       ) t on t.wallet_id = d.wallet_id`,
   },
   {
     name: "top-up states",
-    sentence: "A paid top-up is called refunded or disputed where its reversals say so.",
+    sentence: "The status of every paid top-up (succeeded, refunded, disputed) matches its reversals.",
     sql: `
       select t.id,
         case

@@ -4,25 +4,25 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { paymentFaults } from "../../test/payment-faults.ts";
-import { seedOldDay } from "../../test/seed-old-day.ts";
-import { seedPayments } from "../../test/seed-payments.ts";
-import { seedBudget, seedKey, seedWallet } from "../../test/seed-wallet.ts";
-import { priceMicros } from "../lib/money.ts";
-import { keepReport } from "./keep-report.ts";
+import { seedOldDay } from "../../../test/support/data/seed-old-day.ts";
+import { seedBudget, seedKey, seedWallet } from "../../../test/support/data/seed-wallet.ts";
+import { paymentFaults } from "../../../test/support/payments/payment-faults.ts";
+import { seedPayments } from "../../../test/support/payments/seed-payments.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/services/database.ts";
+import { priceMicros } from "../../lib/money.ts";
+import { expireHolds, refundBatch, topUpBatch } from "../statements.ts";
+import { createLedger, type HoldRequest } from "../wallet.ts";
 import { checks, formatReport, reconcile } from "./reconcile.ts";
 import { paymentChecks } from "./reconcile-payments.ts";
-import { dropOldDays } from "./retain.ts";
-import { expireHolds, refundBatch, topUpBatch } from "./statements.ts";
-import { createLedger, type HoldRequest } from "./wallet.ts";
+import { dropOldDays } from "./retention.ts";
+import { saveReport } from "./save-report.ts";
 
 let database: TestDatabase;
 const seeds: { walletId: string; keyId: string }[] = [];
 
 before(async () => {
   database = await createTestDatabase();
-  for (let made = 0; made < 3; made += 1) {
+  for (let created = 0; created < 3; created += 1) {
     const { walletId } = await seedWallet(database.owner, { credit: 10_000n * priceMicros });
     const budgetId = await seedBudget(database.owner, walletId, { total: 900_000n * priceMicros });
     seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) });
@@ -30,11 +30,11 @@ before(async () => {
   }
   const { walletId } = await seedWallet(database.owner, { credit: priceMicros });
   await seedPayments(database.owner, walletId);
-  // A day that was closed and is gone.
+  // A day that was closed and dropped.
   await seedOldDay(database.owner, 60);
   const report = await reconcile(database.owner);
   assert.ok(report.isClean, formatReport(report));
-  await keepReport(database.owner, report);
+  await saveReport(database.owner, report);
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-archive-"));
   await dropOldDays(database.owner, { days: 40, folder }, new AbortController().signal);
   rmSync(folder, { recursive: true });
@@ -58,7 +58,7 @@ function anyRequest(): HoldRequest {
   };
 }
 
-/** Searches that end in every way there is; some never end. */
+/** Runs searches with every possible outcome. Some stay pending. */
 async function spend(searches: number): Promise<void> {
   const ledger = createLedger(database.ledger);
   const search = async (): Promise<void> => {
@@ -77,18 +77,18 @@ async function spend(searches: number): Promise<void> {
   await Promise.all(Array.from({ length: 16 }, worker));
 }
 
-/** Up to now: the owner plays time. Some holds are still pending, which in earnest would keep the watermark behind them. */
+/** Rolls up usage to now. Moves the watermark manually, which pending holds would otherwise keep behind. */
 async function countUsage(): Promise<void> {
   await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   await database.owner.query("select pb.roll_up_usage('10 days')");
 }
 
-test("a busy ledger reconciles clean at every moment", async () => {
-  let isOver = false;
+test("a ledger under load reconciles cleanly at every moment", async () => {
+  let isDone = false;
   const sweep = async (): Promise<void> => {
-    // The owner plays time: a few of the holds that nobody will end are overdue now.
+    // Makes a few abandoned holds overdue, then sweeps.
     for (;;) {
-      if (isOver) return;
+      if (isDone) return;
       await database.owner.query(
         `update pb.searches set expires_at = clock_timestamp() - interval '1 second'
          where state = 'pending' and held_at < clock_timestamp() - interval '300 milliseconds' and id in (
@@ -98,17 +98,17 @@ test("a busy ledger reconciles clean at every moment", async () => {
     }
   };
   const watch = async (): Promise<number> => {
-    for (let looked = 0; ; looked += 1) {
+    for (let runs = 0; ; runs += 1) {
       const report = await reconcile(database.owner);
       assert.ok(report.isClean, formatReport(report));
-      if (isOver) return looked;
+      if (isDone) return runs;
     }
   };
   const spending = spend(480).finally(() => {
-    isOver = true;
+    isDone = true;
   });
-  const [looked] = await Promise.all([watch(), sweep(), spending]);
-  assert.ok(looked > 3, "it looked while they spent");
+  const [runs] = await Promise.all([watch(), sweep(), spending]);
+  assert.ok(runs > 3, "reconciliation ran while money moved");
 });
 
 interface Fault {
@@ -134,19 +134,19 @@ const firstBudget = `id = ${anyOf("key_budgets", "true")}`;
 const faults: Fault[] = [
   ...paymentFaults,
   { ...cent("wallets", "held_micros", firstWallet), finds: ["held"] },
-  { ...cent("wallets", "debited_micros", firstWallet), finds: ["debited", "books"] },
-  { ...cent("wallets", "credited_micros", firstWallet), finds: ["credited", "books"] },
+  { ...cent("wallets", "debited_micros", firstWallet), finds: ["debited", "double entry"] },
+  { ...cent("wallets", "credited_micros", firstWallet), finds: ["credited", "double entry"] },
   {
     ...cent("transfers", "amount_micros", `id = ${anyOf("transfers", "kind = 'capture'")}`),
-    finds: ["captures", "debited", "books"],
+    finds: ["captures", "debited", "double entry"],
   },
   {
     ...cent("transfers", "amount_micros", `id = ${anyOf("transfers", "kind = 'refund'")}`),
-    finds: ["refunds", "credited", "books"],
+    finds: ["refunds", "credited", "double entry"],
   },
   {
     ...cent("transfers", "amount_micros", `id = ${anyOf("transfers", "kind = 'top_up'")}`),
-    finds: ["payments", "credited", "books"],
+    finds: ["payments", "credited", "double entry"],
   },
   {
     ...cent(
@@ -159,9 +159,9 @@ const faults: Fault[] = [
   { ...cent("payments", "amount_micros", "payment_id like 'old %'"), finds: ["payments, closed days"] },
   {
     ...cent("openings", "amount_micros", "kind = 'top_up'"),
-    finds: ["payments, closed days", "credited", "books"],
+    finds: ["payments, closed days", "credited", "double entry"],
   },
-  { ...cent("openings", "amount_micros", "kind = 'capture'"), finds: ["debited", "books", "usage"] },
+  { ...cent("openings", "amount_micros", "kind = 'capture'"), finds: ["debited", "double entry", "usage"] },
   { ...cent("budget_openings", "amount_micros", "true"), finds: ["key budgets, total"] },
   { ...cent("key_budgets", "total_spent_micros", firstBudget), finds: ["key budgets, total"] },
   { ...cent("key_budgets", "day_spent_micros", firstBudget), finds: ["key budgets, day"] },
@@ -174,75 +174,69 @@ const faults: Fault[] = [
   },
   { ...cent("usage_hours", "searches", chargedUsage), finds: ["usage, hours"] },
   {
-    name: "usage: a day is lost",
+    name: "usage: a day is missing",
     finds: ["usage", "usage, hours"],
     sql: `create table planted.changed as select * from pb.usage_days where ${chargedUsage};
       delete from pb.usage_days where ${chargedUsage}`,
-    undo: "insert into pb.usage_days select * from planted.changed; drop table planted.changed",
+    undo: "insert into pb.usage_days select * from planted.changed",
   },
   {
-    name: "searches: a search is another wallet's",
-    finds: ["captures", "strangers"],
+    name: "searches: a search belongs to another wallet",
+    finds: ["captures", "references"],
     sql: `create table planted.changed as select id, wallet_id from pb.searches where id = ${live("captured")};
       update pb.searches s set wallet_id = w.id from planted.changed c, pb.wallets w
       where s.id = c.id and w.id = (select id from pb.wallets where id <> c.wallet_id limit 1)`,
-    undo: `update pb.searches s set wallet_id = c.wallet_id from planted.changed c where c.id = s.id;
-      drop table planted.changed`,
+    undo: "update pb.searches s set wallet_id = c.wallet_id from planted.changed c where c.id = s.id",
   },
   {
-    name: "refunds: a refund names another transfer",
+    name: "refunds: a refund refers to another transfer",
     finds: ["refunds"],
     sql: `create table planted.changed as select * from pb.refunds order by search_id limit 1;
       update pb.refunds set transfer_id = pb.new_uuid() where search_id in (select search_id from planted.changed)`,
-    undo: `update pb.refunds r set transfer_id = c.transfer_id from planted.changed c where c.search_id = r.search_id;
-      drop table planted.changed`,
+    undo: "update pb.refunds r set transfer_id = c.transfer_id from planted.changed c where c.search_id = r.search_id",
   },
   {
-    name: "refunds: a refund names another wallet",
+    name: "refunds: a refund refers to another wallet",
     finds: ["refunds"],
     sql: `create table planted.changed as select * from pb.refunds order by search_id limit 1;
       update pb.refunds r set wallet_id = (select id from pb.wallets where id <> r.wallet_id limit 1)
       where search_id in (select search_id from planted.changed)`,
-    undo: `update pb.refunds r set wallet_id = c.wallet_id from planted.changed c where c.search_id = r.search_id;
-      drop table planted.changed`,
+    undo: "update pb.refunds r set wallet_id = c.wallet_id from planted.changed c where c.search_id = r.search_id",
   },
   {
-    name: "searches: a pending one is called captured",
+    name: "searches: a pending search is marked captured",
     finds: ["captures", "held"],
     sql: `create table planted.changed as select ${live("pending")} as id;
       update pb.searches set state = 'captured', settled_at = now() where id in (select id from planted.changed)`,
-    undo: `update pb.searches set state = 'pending', settled_at = null where id in (select id from planted.changed);
-      drop table planted.changed`,
+    undo: "update pb.searches set state = 'pending', settled_at = null where id in (select id from planted.changed)",
   },
   {
-    name: "searches: a captured one is called released",
+    name: "searches: a captured search is marked released",
     finds: ["captures", "key budgets, total", "key budgets, day", "key budgets, month", "runs"],
     sql: `create table planted.changed as select ${live("captured")} as id;
       update pb.searches set state = 'released' where id in (select id from planted.changed)`,
-    undo: `update pb.searches set state = 'captured' where id in (select id from planted.changed); drop table planted.changed`,
+    undo: "update pb.searches set state = 'captured' where id in (select id from planted.changed)",
   },
   {
-    name: "searches: a hold is forgotten by the sweeper",
-    finds: ["overdue"],
+    name: "searches: a hold is missed by the sweeper",
+    finds: ["overdue holds"],
     sql: `create table planted.changed as select id, expires_at from pb.searches where id = ${live("pending")};
       update pb.searches set expires_at = now() - interval '6 minutes' where id in (select id from planted.changed)`,
-    undo: `update pb.searches s set expires_at = c.expires_at from planted.changed c where c.id = s.id;
-      drop table planted.changed`,
+    undo: "update pb.searches s set expires_at = c.expires_at from planted.changed c where c.id = s.id",
   },
   {
-    name: "transfers: a charge is lost",
-    finds: ["captures", "debited", "books"],
+    name: "transfers: a charge is missing",
+    finds: ["captures", "debited", "double entry"],
     sql: `create table planted.changed as select * from pb.transfers where id = ${anyOf("transfers", "kind = 'capture'")};
       delete from pb.transfers where id in (select id from planted.changed)`,
-    undo: "insert into pb.transfers select * from planted.changed; drop table planted.changed",
+    undo: "insert into pb.transfers select * from planted.changed",
   },
   {
-    name: "transfers: a charge of a wallet that does not exist",
-    finds: ["captures", "debited", "strangers"],
+    name: "transfers: a charge belongs to a wallet that does not exist",
+    finds: ["captures", "debited", "references"],
     sql: `create table planted.changed as select * from pb.transfers where id = ${anyOf("transfers", "kind = 'capture'")};
       update pb.transfers set wallet_id = gen_random_uuid() where id in (select id from planted.changed)`,
-    undo: `update pb.transfers t set wallet_id = c.wallet_id from planted.changed c where c.id = t.id;
-      drop table planted.changed`,
+    undo: "update pb.transfers t set wallet_id = c.wallet_id from planted.changed c where c.id = t.id",
   },
   {
     name: "payments: a payment without its transfer",
@@ -252,46 +246,45 @@ const faults: Fault[] = [
     undo: "delete from pb.payments where payment_id = 'planted'",
   },
   {
-    name: "refunds: a refund without its gate",
+    name: "refunds: a refund transfer without its refund row",
     finds: ["refunds"],
     sql: `create table planted.changed as select * from pb.refunds order by search_id limit 1;
       delete from pb.refunds where search_id in (select search_id from planted.changed)`,
-    undo: "insert into pb.refunds select * from planted.changed; drop table planted.changed",
+    undo: "insert into pb.refunds select * from planted.changed",
   },
   {
-    name: "idempotency: a paid answer is lost",
-    finds: ["claims"],
+    name: "idempotency: a paid answer is missing",
+    finds: ["idempotency keys"],
     sql: `create table planted.changed as select * from pb.idempotency where answer is not null limit 1;
       update pb.idempotency set answer = null where search_id in (select search_id from planted.changed)`,
-    undo: `update pb.idempotency i set answer = c.answer from planted.changed c where c.search_id = i.search_id;
-      drop table planted.changed`,
+    undo: "update pb.idempotency i set answer = c.answer from planted.changed c where c.search_id = i.search_id",
   },
   {
     name: "idempotency: a released search keeps its claim",
-    finds: ["claims"],
+    finds: ["idempotency keys"],
     sql: `create table planted.changed as select * from pb.idempotency where answer is not null limit 1;
       update pb.idempotency set answer = null, search_id = ${anyOf("searches", "state = 'released'")}
       where search_id in (select search_id from planted.changed)`,
     undo: `update pb.idempotency i set answer = c.answer, search_id = c.search_id from planted.changed c
-      where c.wallet_id = i.wallet_id and c.mode = i.mode and c.key_hmac = i.key_hmac; drop table planted.changed`,
+      where c.wallet_id = i.wallet_id and c.mode = i.mode and c.key_hmac = i.key_hmac`,
   },
   {
     name: "idempotency: a search in flight loses its claim",
-    finds: ["claims"],
+    finds: ["idempotency keys"],
     sql: `create table planted.changed as select * from pb.idempotency where answer is null limit 1;
       delete from pb.idempotency where search_id in (select search_id from planted.changed)`,
-    undo: "insert into pb.idempotency select * from planted.changed; drop table planted.changed",
+    undo: "insert into pb.idempotency select * from planted.changed",
   },
 ];
 
-test("a price that is not the price is refused by the table itself", async () => {
+test("the searches table rejects a wrong price", async () => {
   await spend(16);
   await assert.rejects(database.owner.query("update pb.searches set price_micros = price_micros + 1"), {
     constraint: "live_searches_cost_the_price",
   });
 });
 
-test("one wrong cent in any table is found, by the check that it breaks", async (t) => {
+test("a single wrong amount in any table is found by the matching check", async (t) => {
   await spend(320);
   await countUsage();
   await database.owner.query("create schema planted");
@@ -303,22 +296,22 @@ test("one wrong cent in any table is found, by the check that it breaks", async 
       for (const name of fault.finds) assert.ok(found.includes(name), `${name} is not among ${found.join(", ")}`);
       assert.equal(report.isClean, false);
       assert.match(formatReport(report), /✗ .*[1-9]\d* differ/);
-      await database.owner.query(fault.undo);
+      await database.owner.query(`${fault.undo}; drop table if exists planted.changed`);
     });
   const report = await reconcile(database.owner);
   assert.ok(report.isClean, formatReport(report));
   const vacuous = report.checks.filter((check) => check.compared === 0).map((check) => check.name);
-  assert.deepEqual(vacuous, [], "every check had something to compare");
+  assert.deepEqual(vacuous, [], "every check compared something");
   const planted = new Set(faults.flatMap((fault) => fault.finds));
   assert.deepEqual(
     report.checks.map((check) => check.name).filter((name) => !planted.has(name)),
     [],
-    "every check failed once",
+    "every check failed at least once",
   );
-  assert.deepEqual(JSON.parse(JSON.stringify(report)), report, "the report is JSON as it stands");
+  assert.deepEqual(JSON.parse(JSON.stringify(report)), report, "the report survives JSON");
 });
 
-test("no check asks one table for each row of another: a million of both would take hours", async () => {
+test("no check runs a subquery per row, which would take hours on large tables", async () => {
   for (const { name, sql } of [...checks, ...paymentChecks]) {
     const { rows } = await database.owner.query<{ "QUERY PLAN": string }>(`explain ${sql}`);
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");

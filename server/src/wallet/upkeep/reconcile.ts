@@ -1,8 +1,8 @@
-import type { Pool } from "../db/pool.ts";
+import type { Pool } from "../../db/pool.ts";
 import { paymentChecks } from "./reconcile-payments.ts";
 
-// The books are proved, not believed. Every figure that the hot path keeps by adding and subtracting is counted
-// again from the rows it stands for. All checks read one snapshot, so they are exact while searches run.
+// Reconciliation: recomputes every counter that the hot path maintains incrementally from the underlying rows. All
+// checks read one snapshot, so they are exact while searches run.
 
 export interface Difference {
   subject: string;
@@ -12,23 +12,23 @@ export interface Difference {
 
 export interface CheckResult {
   name: string;
-  /** What is true when nothing differs. */
+  /** The invariant that the check verifies. */
   sentence: string;
   compared: number;
   differing: number;
-  /** The first few, for whoever has to look. */
+  /** The first five differences. */
   sample: Difference[];
 }
 
-/** Also the shape of the report as JSON. */
+/** Also the JSON format of the report. */
 export interface ReconcileReport {
-  /** The moment of the snapshot, by the database's clock. */
+  /** Time of the snapshot, by the database's clock. */
   at: string;
   isClean: boolean;
   checks: CheckResult[];
 }
 
-/** Reads whole tables: give it a pool of the owner whose statements may take long. */
+/** Reads whole tables: needs an owner pool with a long statement timeout. */
 export async function reconcile(ownerPool: Pool): Promise<ReconcileReport> {
   const client = await ownerPool.connect();
   try {
@@ -42,16 +42,16 @@ export async function reconcile(ownerPool: Pool): Promise<ReconcileReport> {
     }
     return {
       at: rows[0]?.at.toISOString() ?? "",
-      isClean: results.every((each) => each.differing === 0),
+      isClean: results.every(({ differing }) => differing === 0),
       checks: results,
     };
   } finally {
-    // Nothing was written; rolling back also ends a transaction that failed.
+    // Also ends a failed transaction. Nothing was written.
     await client.query("rollback").finally(() => client.release());
   }
 }
 
-/** One line a check, for people, and the first differences below it. */
+/** One line per check, followed by its first differences. */
 export function formatReport(report: ReconcileReport): string {
   const width = Math.max(...report.checks.map((check) => check.name.length));
   const lines = report.checks.flatMap(({ name, sentence, compared, differing, sample }) => [
@@ -67,7 +67,7 @@ interface Found {
   sample: Difference[];
 }
 
-/** A check's SQL gives one row per thing compared: subject, expected, actual. */
+/** A check's SQL returns one row per comparison: subject, expected, actual. */
 function countDifferences(sql: string): string {
   return `
     with compared as materialized (
@@ -88,9 +88,9 @@ interface Check {
   sql: string;
 }
 
-// Days that were closed count by their sums (server/migrations/0022_retention.sql); the others row by row.
-const searches = "(select * from pb.searches where id >= (select pb.kept_since()))";
-const transfers = "(select * from pb.transfers where id >= (select pb.kept_since()))";
+// Closed days are represented by their sums in pb.openings, open days by their rows.
+const searches = "(select * from pb.searches where id >= (select pb.retained_since()))";
+const transfers = "(select * from pb.transfers where id >= (select pb.retained_since()))";
 const movements = `(
   select wallet_id, kind, from_account, to_account, amount_micros from ${transfers} t
   union all
@@ -100,7 +100,7 @@ const movements = `(
 export const checks: Check[] = [
   {
     name: "held",
-    sentence: "What a wallet holds is the sum of its pending searches.",
+    sentence: "The held amount of every wallet equals the sum of its pending searches.",
     sql: `
       select w.id, coalesce(s.micros, 0), w.held_micros
       from pb.wallets w
@@ -110,7 +110,7 @@ export const checks: Check[] = [
   },
   {
     name: "debited",
-    sentence: "What a wallet paid is the sum of the transfers out of it.",
+    sentence: "The debits of every wallet equal the sum of its outgoing transfers.",
     sql: `
       select w.id, coalesce(t.micros, 0), w.debited_micros
       from pb.wallets w
@@ -120,7 +120,7 @@ export const checks: Check[] = [
   },
   {
     name: "credited",
-    sentence: "What a wallet received is the sum of the transfers into it.",
+    sentence: "The credits of every wallet equal the sum of its incoming transfers.",
     sql: `
       select w.id, coalesce(t.micros, 0), w.credited_micros
       from pb.wallets w
@@ -130,14 +130,14 @@ export const checks: Check[] = [
   },
   {
     name: "captures",
-    sentence: "Captured live searches and capture transfers are one to one, with the same wallet and amount.",
+    sentence: "Captured live searches and capture transfers match one to one, with the same wallet and amount.",
     sql: `
       select coalesce(s.id, t.id), s.wallet_id || ' ' || s.price_micros, t.wallet_id || ' ' || t.amount_micros
       from (select * from ${searches} s where state = 'captured' and mode = 'live') s
       full join (select * from ${transfers} t where kind = 'capture') t on t.id = s.id`,
   },
   {
-    name: "books",
+    name: "double entry",
     sentence: "The balances of all wallets and of revenue, cash, promotions and receivables sum to zero.",
     sql: `
       select 'all accounts', 0,
@@ -147,19 +147,19 @@ export const checks: Check[] = [
   },
   {
     name: "payments",
-    sentence: "Payments and the transfers of top-ups and credits are one to one, with the same wallet and amount.",
+    sentence: "Payments and the transfers of top-ups and credits match one to one, with the same wallet and amount.",
     sql: `
       select coalesce(p.payment_id, t.id::text), p.wallet_id || ' ' || p.amount_micros, t.wallet_id || ' ' || t.amount_micros
-      from (select * from pb.payments where transfer_id >= (select pb.kept_since())) p
+      from (select * from pb.payments where transfer_id >= (select pb.retained_since())) p
       full join (select * from ${transfers} t where kind in ('top_up', 'credit')) t on t.id = p.transfer_id`,
   },
   {
     name: "payments, closed days",
-    sentence: "What closed days credited to a wallet is the sum of its payments of those days.",
+    sentence: "The credits of closed days equal the payments of those days, for every wallet.",
     sql: `
       select coalesce(p.wallet_id, o.wallet_id), p.micros, o.micros
       from (
-        select wallet_id, sum(amount_micros) as micros from pb.payments where transfer_id < (select pb.kept_since()) group by 1
+        select wallet_id, sum(amount_micros) as micros from pb.payments where transfer_id < (select pb.retained_since()) group by 1
       ) p
       full join (
         select wallet_id, sum(amount_micros) as micros from pb.openings where kind in ('top_up', 'credit') group by 1
@@ -167,21 +167,21 @@ export const checks: Check[] = [
   },
   {
     name: "refunds",
-    sentence: "Refunds and their transfers are one to one, each of a captured search, its wallet and its price.",
+    sentence: "Refunds and their transfers match one to one, each with the wallet and price of a captured search.",
     sql: `
       select coalesce(r.search_id, t.search_id),
         r.search_id || ' ' || case
-          when r.search_id < (select pb.kept_since()) then r.wallet_id || ' ' || pb.price_micros()
+          when r.search_id < (select pb.retained_since()) then r.wallet_id || ' ' || pb.price_micros()
           else s.wallet_id || ' ' || s.price_micros
         end,
         t.search_id || ' ' || t.wallet_id || ' ' || t.amount_micros
-      from (select * from pb.refunds where transfer_id >= (select pb.kept_since())) r
+      from (select * from pb.refunds where transfer_id >= (select pb.retained_since())) r
       left join ${searches} s on s.id = r.search_id and s.wallet_id = r.wallet_id and s.state = 'captured'
       full join (select * from ${transfers} t where kind = 'refund') t on t.id = r.transfer_id`,
   },
   {
-    name: "claims",
-    sentence: "An Idempotency-Key belongs to a pending search, or to a captured one and then has its answer.",
+    name: "idempotency keys",
+    sentence: "Every Idempotency-Key belongs to a pending search, or to a captured search with a stored answer.",
     sql: `
       select coalesce(s.id, c.search_id),
         case s.state when 'pending' then 'claimed' when 'captured' then 'answered' end,
@@ -195,19 +195,19 @@ export const checks: Check[] = [
   },
   ...(["total", "day", "month"] as const).map((period) => ({
     name: `key budgets, ${period}`,
-    sentence: `What a key's budget counts (${period}) is the sum of its pending and captured searches.`,
+    sentence: `The amount counted by every key budget (${period}) equals the sum of its pending and captured searches.`,
     sql: `
       select b.id, coalesce(sum(s.price_micros), 0) + coalesce(o.amount_micros, 0), b.${period}_spent_micros
       from pb.key_budgets b
       left join ${searches} s on s.key_budget_id = b.id and s.state in ('pending', 'captured')
         ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
       left join pb.budget_openings o on o.budget_id = b.id and ${period === "total"}
-      ${period === "total" ? "" : `where b.${period} > (select kept_since from pb.retention)`}
+      ${period === "total" ? "" : `where b.${period} > (select retained_since from pb.retention)`}
       group by b.id, o.amount_micros`,
   })),
   {
     name: "runs",
-    sentence: "What a run counts is the sum of its pending and captured searches.",
+    sentence: "The amount counted by every run equals the sum of its pending and captured searches.",
     sql: `
       select r.id, coalesce(sum(s.price_micros), 0), r.spent_micros
       from pb.run_budgets r
@@ -215,21 +215,21 @@ export const checks: Check[] = [
       group by r.id, r.spent_micros`,
   },
   {
-    name: "overdue",
-    sentence: "No hold is pending five minutes after its life.",
+    name: "overdue holds",
+    sentence: "No hold is still pending five minutes after it expired.",
     sql: `
-      select id, 'alive', case when expires_at < now() - interval '5 minutes' then 'overdue' else 'alive' end
+      select id, 'in time', case when expires_at < now() - interval '5 minutes' then 'overdue' else 'in time' end
       from pb.searches where state = 'pending'`,
   },
   {
     name: "usage",
-    sentence: "What usage says was charged, by wallet and day, is what was captured of the searches counted so far.",
-    // A hold's id is at most a day off its moment, so the first day that is kept may have lost some of its searches: it is
-    // compared together with all days before it, of which the captures are in the sums.
+    sentence: "The charges in usage equal the captured searches counted so far, per wallet and day.",
+    // Partitions are by id, which can be a day off the time of the hold, so the first retained day may be incomplete. It
+    // is compared together with all closed days, whose captures are in the sums.
     sql: `
       select coalesce(s.wallet_id, u.wallet_id) || ' on ' || coalesce(s.day, u.day), coalesce(s.micros, 0), coalesce(u.micros, 0)
       from (
-        select wallet_id, greatest(pb.utc_day(held_at), r.kept_since) as day, sum(price_micros) as micros
+        select wallet_id, greatest(pb.utc_day(held_at), r.retained_since) as day, sum(price_micros) as micros
         from (
           select s.wallet_id, s.held_at, s.price_micros from ${searches} s
           where state = 'captured' and held_at < (select counted_before from pb.usage_watermark)
@@ -239,32 +239,32 @@ export const checks: Check[] = [
         group by 1, 2
       ) s
       full join (
-        select wallet_id, greatest(day, r.kept_since) as day, sum(charged_micros) as micros
+        select wallet_id, greatest(day, r.retained_since) as day, sum(charged_micros) as micros
         from pb.usage_days, pb.retention r group by 1, 2
       ) u on u.wallet_id = s.wallet_id and u.day = s.day`,
   },
   {
     name: "usage, hours",
-    sentence: "The hours of usage sum to its days.",
+    sentence: "The hourly usage sums to the daily usage.",
     sql: `
       select coalesce(h.wallet_id, d.wallet_id) || ' on ' || coalesce(h.day, d.day),
         h.searches || ' searches, ' || h.micros, d.searches || ' searches, ' || d.micros
       from (
         select wallet_id, pb.utc_day(hour) as day, sum(searches) as searches, sum(charged_micros) as micros
-        from pb.usage_hours where pb.utc_day(hour) >= (select kept_since from pb.retention) group by 1, 2
+        from pb.usage_hours where pb.utc_day(hour) >= (select retained_since from pb.retention) group by 1, 2
       ) h
       full join (
         select wallet_id, day, sum(searches) as searches, sum(charged_micros) as micros
-        from pb.usage_days where day >= (select kept_since from pb.retention) group by 1, 2
+        from pb.usage_days where day >= (select retained_since from pb.retention) group by 1, 2
       ) d on d.wallet_id = h.wallet_id and d.day = h.day`,
   },
   {
-    name: "strangers",
-    sentence: "No row names a wallet that does not exist, or a key or budget of another wallet.",
+    name: "references",
+    sentence: "No row refers to a wallet that does not exist, or to a key or budget of another wallet.",
     sql: `
-      select distinct n.who || ' ' || n.wallet_id, n.wallet_id, w.id
+      select distinct n.rows || ' ' || n.wallet_id, n.wallet_id, w.id
       from (
-        select 'searches of' as who, wallet_id from ${searches} s
+        select 'searches of' as rows, wallet_id from ${searches} s
         union select 'transfers of', wallet_id from ${transfers} t
         union select 'claims of', wallet_id from pb.idempotency
       ) n left join pb.wallets w on w.id = n.wallet_id

@@ -6,15 +6,15 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { type OldDay, seedOldDay } from "../../test/seed-old-day.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
-import { until } from "../../test/until.ts";
-import { keepReport } from "./keep-report.ts";
-import { readBalanceAt, readEntries } from "./read-wallet.ts";
+import { until } from "../../../test/support/assertions/until.ts";
+import { type OldDay, seedOldDay } from "../../../test/support/data/seed-old-day.ts";
+import { seedWallet } from "../../../test/support/data/seed-wallet.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/services/database.ts";
+import { readBalanceAt, readEntries } from "../reads/read-wallet.ts";
+import { captureBatch, holdBatch } from "../statements.ts";
 import { formatReport, reconcile } from "./reconcile.ts";
-import { dropOldDays } from "./retain.ts";
-import { captureBatch, holdBatch } from "./statements.ts";
+import { dropOldDays } from "./retention.ts";
+import { saveReport } from "./save-report.ts";
 
 let db: TestDatabase;
 const days: OldDay[] = [];
@@ -35,7 +35,7 @@ after(async () => {
 async function assertClean(): Promise<void> {
   const report = await reconcile(db.owner);
   assert.ok(report.isClean, formatReport(report));
-  await keepReport(db.owner, report);
+  await saveReport(db.owner, report);
 }
 
 async function sell(): Promise<void> {
@@ -55,14 +55,14 @@ async function partitions(): Promise<string[]> {
 
 const nameOf = (table: string, { day }: OldDay): string => `${table}_${day.replaceAll("-", "")}`;
 
-test("nothing is dropped from books that were not compared, or that differ", async () => {
-  await assert.rejects(dropOldDays(db.owner, { days: 40, folder }, signal), /no day is dropped/);
+test("drops nothing without a recent clean reconciliation", async () => {
+  await assert.rejects(dropOldDays(db.owner, { days: 40, folder }, signal), /no day was dropped/);
   await db.owner.query("insert into pb.reconciliations values (clock_timestamp(), 1, '[]')");
-  await assert.rejects(dropOldDays(db.owner, { days: 40, folder }, signal), /no day is dropped/);
+  await assert.rejects(dropOldDays(db.owner, { days: 40, folder }, signal), /no day was dropped/);
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("a day that is young, open or not wholly archived is not closed", async () => {
+test("refuses to close a day that is too young, has unsettled rows or is not fully archived", async () => {
   const close = (day: string, searches: number, transfers: number) =>
     db.owner.query("select pb.close_day($1, $2, $3, '', '')", [day, searches, transfers]);
   const today = new Date().toISOString().slice(0, 10);
@@ -82,10 +82,10 @@ test("a day that is young, open or not wholly archived is not closed", async () 
   await db.owner.query("update pb.usage_watermark set counted_before = counted_before + interval '90 days'");
 });
 
-test("old days become files, their partitions go, searches go on, and the books stay provable", async () => {
+test("archives and drops old days while searches run, and the ledger still reconciles", async () => {
   await sell();
   await assertClean();
-  // Someone reads a report while it happens: it waits for them, and no search waits for it.
+  // A long-running reader: the detach waits for it, and no search waits for the detach.
   const reader = new pg.Client({ connectionString: db.ownerUrl });
   await reader.connect();
   await reader.query("begin");
@@ -101,7 +101,7 @@ test("old days become files, their partitions go, searches go on, and the books 
   await reader.query("commit");
   await reader.end();
 
-  // As the next night, or after a worker that was killed.
+  // The next run, or the first one after a worker was killed.
   await assertClean();
   assert.deepEqual(await dropOldDays(db.owner, { days: 40, folder }, signal), []);
   const left = await partitions();
@@ -111,7 +111,7 @@ test("old days become files, their partitions go, searches go on, and the books 
   await assertClean();
 });
 
-test("the archive holds every row that was dropped, and its sums are its own and the database's", async () => {
+test("the archive has every dropped row, and its checksums match the files and the database", async () => {
   for (const { day, walletId } of days) {
     for (const [table, count] of [
       ["searches", 5],
@@ -123,11 +123,11 @@ test("the archive holds every row that was dropped, and its sums are its own and
         readFileSync(join(folder, `${table}-${day}.csv.gz.sha256`), "utf8"),
         `${sum}  ${table}-${day}.csv.gz\n`,
       );
-      const kept = await db.owner.query(
+      const stored = await db.owner.query(
         `select ${table}::int as rows, ${table}_sum as sum from pb.closed_days where day = $1`,
         [day],
       );
-      assert.deepEqual(kept.rows, [{ rows: count, sum }]);
+      assert.deepEqual(stored.rows, [{ rows: count, sum }]);
       const [header = "", ...rows] = gunzipSync(bytes).toString().trimEnd().split("\r\n");
       assert.ok(header.split(",").includes("wallet_id"));
       assert.equal(rows.length, count);
@@ -140,11 +140,11 @@ test("the archive holds every row that was dropped, and its sums are its own and
   );
 });
 
-test("an owner whose old days are gone has the same balance, now and then", async () => {
+test("balances are the same after old days are dropped", async () => {
   const { walletId, day } = old();
   assert.equal(await readBalanceAt(db.tenant, walletId, new Date(Date.now() - 40 * 86_400_000)), 950_000n);
-  assert.equal(await readBalanceAt(db.tenant, walletId, new Date(`${day}T00:00:00Z`)), 950_000n, "the opening");
-  const entries = await readEntries(db.tenant, walletId, { most: 10 });
+  assert.equal(await readBalanceAt(db.tenant, walletId, new Date(`${day}T00:00:00Z`)), 950_000n, "opening balance");
+  const entries = await readEntries(db.tenant, walletId, { limit: 10 });
   assert.deepEqual(
     entries.map(({ kind }) => kind),
     ["refund"],

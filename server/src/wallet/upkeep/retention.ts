@@ -5,22 +5,22 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { Pool } from "../db/pool.ts";
-import { csvLine } from "../lib/csv-line.ts";
+import type { Pool } from "../../db/pool.ts";
+import { csvLine } from "../../lib/csv-line.ts";
 
-// Old days leave the database:
+// Old days leave the database in three steps:
 //
-//   archived    each table's day as CSV, compressed, with a sum, safe on the disk
-//   closed      its sums written down and the edge of what is counted moved, in one transaction (pb.close_day)
-//   dropped     its partitions taken away, without a lock that a search would wait for
+//   archived    each table's rows of the day are written to a compressed CSV file with a checksum, and fsynced
+//   closed      pb.close_day stores the sums of the day and advances `retained_since`, in one transaction
+//   dropped     its partitions are detached concurrently and dropped, so no search waits for the lock
 //
-// Killed anywhere, the next run goes on: an archive is written anew, a closed day is not closed twice, and what is closed
-// counts no more whether it is dropped or not.
+// A run killed at any point is resumed by the next: archives are rewritten, a closed day is not closed twice, and rows of
+// a closed day are ignored whether or not they have been dropped.
 
 export interface RetentionOptions {
-  /** How many days stay. */
+  /** Number of days to keep. */
   days: number;
-  /** Where the archive is. */
+  /** Archive directory. */
   folder: string;
 }
 
@@ -30,13 +30,13 @@ export interface ClosedDay {
   transfers: number;
 }
 
-/** Closes and drops what is older, oldest first. Nothing from books that did not add up when they were last compared. */
+/** Closes and drops days beyond the retention, oldest first. Throws unless a clean reconciliation ran within a day. */
 export async function dropOldDays(
   owner: Pool,
   { days, folder }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<ClosedDay[]> {
-  await assertBooksWereRight(owner);
+  await assertReconciled(owner);
   await mkdir(folder, { recursive: true });
   const closed: ClosedDay[] = [];
   for (const day of await listOldDays(owner, days)) {
@@ -53,16 +53,16 @@ export async function dropOldDays(
     closed.push({ day, searches: searches.rows, transfers: transfers.rows });
   }
   await dropClosedPartitions(owner);
-  await forgetClosedHours(owner, signal);
+  await deleteClosedHours(owner, signal);
   return closed;
 }
 
-async function assertBooksWereRight(owner: Pool): Promise<void> {
-  const { rows } = await owner.query<{ right: boolean }>(
-    `select differences = 0 and at > clock_timestamp() - interval '1 day' as right
+async function assertReconciled(owner: Pool): Promise<void> {
+  const { rows } = await owner.query<{ clean: boolean }>(
+    `select differences = 0 and at > clock_timestamp() - interval '1 day' as clean
      from pb.reconciliations order by at desc limit 1`,
   );
-  if (!rows[0]?.right) throw new Error("The books were not compared within a day, or differ: no day is dropped.");
+  if (!rows[0]?.clean) throw new Error("no clean reconciliation within the last day: no day was dropped");
 }
 
 async function listOldDays(owner: Pool, days: number): Promise<string[]> {
@@ -70,7 +70,7 @@ async function listOldDays(owner: Pool, days: number): Promise<string[]> {
     `select substr(name, 10, 4) || '-' || substr(name, 14, 2) || '-' || substr(name, 16, 2) as day
      from (select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
        where i.inhparent = 'pb.searches'::regclass) p, pb.retention r
-     where name >= 'searches_' || to_char(r.kept_since, 'YYYYMMDD')
+     where name >= 'searches_' || to_char(r.retained_since, 'YYYYMMDD')
        and name < 'searches_' || to_char(pb.utc_day(clock_timestamp()) - $1::integer, 'YYYYMMDD')
      order by name`,
     [days],
@@ -100,7 +100,7 @@ async function archive(
     }
   }
   await pipeline(Readable.from(lines()), createGzip(), createWriteStream(`${path}.part`));
-  // Only what is on the disk may be dropped elsewhere.
+  // Rows may be dropped only after their archive is durable.
   await syncFile(`${path}.part`);
   const hash = createHash("sha256");
   await pipeline(createReadStream(`${path}.part`), hash);
@@ -122,7 +122,7 @@ async function columnsOf(owner: Pool, table: string): Promise<string[]> {
 
 const pageSize = 5_000;
 
-/** Every value as PostgreSQL writes it, so that it can be read back as it was. */
+/** Reads values in PostgreSQL's text format, so that they can be restored exactly. */
 async function* readDay(
   owner: Pool,
   { table, day, columns }: { table: "searches" | "transfers"; day: string; columns: string[] },
@@ -152,25 +152,25 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Waits for readers without holding anybody up; one that was interrupted is finished. */
+/** Detaching concurrently waits for readers without blocking others. An interrupted detach is finalized. */
 async function dropClosedPartitions(owner: Pool): Promise<void> {
   const { rows } = await owner.query<{ parent: string; partition: string; is_attached: boolean; is_pending: boolean }>(
     "select * from pb.partitions_to_drop()",
   );
   for (const { parent, partition, is_attached: isAttached, is_pending: isPending } of rows) {
-    const how = isPending ? "finalize" : "concurrently";
-    if (isAttached) await owner.query(`alter table pb.${parent} detach partition pb.${partition} ${how}`);
+    const mode = isPending ? "finalize" : "concurrently";
+    if (isAttached) await owner.query(`alter table pb.${parent} detach partition pb.${partition} ${mode}`);
     await owner.query(`drop table pb.${partition}`);
   }
 }
 
-/** Usage stays by the day; by the hour it is kept as long as the searches are. */
-async function forgetClosedHours(owner: Pool, signal: AbortSignal): Promise<void> {
+/** Hourly usage is kept as long as the searches; daily usage is kept forever. */
+async function deleteClosedHours(owner: Pool, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { rowCount } = await owner.query(
       `delete from pb.usage_hours where ctid = any (array(
          select u.ctid from pb.usage_hours u, pb.retention r
-         where u.hour < r.kept_since::timestamp at time zone 'utc' limit 10000
+         where u.hour < r.retained_since::timestamp at time zone 'utc' limit 10000
        ))`,
     );
     if ((rowCount ?? 0) === 0) return;

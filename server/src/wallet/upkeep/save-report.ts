@@ -1,8 +1,8 @@
-import type { Queryable } from "../db/pool.ts";
+import type { Queryable } from "../../db/pool.ts";
 import type { ReconcileReport } from "./reconcile.ts";
 
-/** Keeps what a reconciliation found, for operators who ask between two of them. A month of them is enough. */
-export async function keepReport(owner: Queryable, report: ReconcileReport): Promise<void> {
+/** Saves a report for operators and deletes reports older than a month. */
+export async function saveReport(owner: Queryable, report: ReconcileReport): Promise<void> {
   const differences = report.checks.reduce((sum, check) => sum + check.differing, 0);
   await owner.query(
     "insert into pb.reconciliations (at, differences, checks) values ($1, $2, $3) on conflict (at) do nothing",
@@ -11,7 +11,7 @@ export async function keepReport(owner: Queryable, report: ReconcileReport): Pro
   await owner.query("delete from pb.reconciliations where at < clock_timestamp() - interval '31 days'");
 }
 
-/** When the last was and how much it found, if there was one. */
+/** Time and number of differences of the latest report. */
 export async function readLastReport(db: Queryable): Promise<{ atSeconds: number; differences: number } | undefined> {
   const { rows } = await db.query<{ at: number; differences: bigint }>(
     "select extract(epoch from at)::float8 as at, differences from pb.reconciliations order by reconciliations.at desc limit 1",
@@ -20,18 +20,18 @@ export async function readLastReport(db: Queryable): Promise<{ atSeconds: number
   return last && { atSeconds: last.at, differences: Number(last.differences) };
 }
 
-export interface KeptReport {
+export interface SavedReport {
   at: Date;
   differences: bigint;
   checks: unknown;
 }
 
-/** The last one whole, and when the ones before it were and what they found. */
+/** The latest report in full, and a summary of the 24 before it. */
 export async function readReconciliation(db: Queryable) {
-  const { rows } = await db.query<KeptReport>(
+  const { rows } = await db.query<SavedReport>(
     "select at, differences, checks from pb.reconciliations order by at desc limit 25",
   );
   const [last] = rows;
-  const outline = ({ at, differences }: KeptReport) => ({ at: at.toISOString(), differences: Number(differences) });
-  return { last: last ? { ...outline(last), checks: last.checks } : null, before: rows.slice(1).map(outline) };
+  const summarize = ({ at, differences }: SavedReport) => ({ at: at.toISOString(), differences: Number(differences) });
+  return { last: last ? { ...summarize(last), checks: last.checks } : null, before: rows.slice(1).map(summarize) };
 }

@@ -1,0 +1,99 @@
+import { createSecretKey } from "node:crypto";
+import type { ServerConfig } from "../config/config.ts";
+import type { Pool } from "../db/pool.ts";
+import type { Route } from "../http/route.ts";
+import { type KeyRouteDependencies, keyRoutes } from "../keys/key-routes.ts";
+import type { Guard, Pepper } from "../keys/keys.ts";
+import { lensRoutes } from "../lenses/lens-routes.ts";
+import type { LensFolder } from "../lenses/lenses.ts";
+import { autoTopUpRoutes } from "../payments/auto-top-up-routes.ts";
+import type { PaymentProcessor } from "../payments/payments.ts";
+import { createStripe } from "../payments/stripe.ts";
+import { type TopUpRouteDependencies, topUpRoutes } from "../payments/top-up-routes.ts";
+import { webhookRoute } from "../payments/webhook-route.ts";
+import type { SearchDependencies } from "../search/search.ts";
+import { searchRoutes } from "../search/search-routes.ts";
+import type { Log } from "../telemetry/log.ts";
+import { searchListRoutes } from "../usage/search-list-routes.ts";
+import { summaryRoutes } from "../usage/summary-routes.ts";
+import { usageRoutes } from "../usage/usage-routes.ts";
+import { alertRoutes } from "../wallet/routes/alert-routes.ts";
+import { walletRoutes } from "../wallet/routes/wallet-routes.ts";
+import { deliveryRoutes } from "../webhooks/delivery-routes.ts";
+import { type WebhookRouteDependencies, webhookRoutes } from "../webhooks/webhook-routes.ts";
+
+// The documented routes, in the order of the reference. The server and `npm run generate` both take them from here.
+
+export interface ApiDependencies {
+  search: SearchDependencies;
+  lenses: LensFolder;
+  publicUrl: string;
+  management: ManagementDependencies;
+}
+
+export interface ManagementDependencies
+  extends KeyRouteDependencies,
+    TopUpRouteDependencies,
+    Pick<WebhookRouteDependencies, "allowPrivate"> {
+  /** Receives the processor's webhooks; undefined when no webhook secret is configured. */
+  webhookProcessor: PaymentProcessor | undefined;
+}
+
+export function apiRoutes({ search, lenses, publicUrl, management }: ApiDependencies): Route[] {
+  return [...searchRoutes(search), ...lensRoutes(lenses, publicUrl), ...managementRoutes(management)];
+}
+
+/** The routes a wallet's owner uses, with a management key or, in the console, with a session. */
+export function managementRoutes(dependencies: ManagementDependencies): Route[] {
+  const { tenant, webhookProcessor: processor } = dependencies;
+  return [
+    ...walletRoutes(dependencies),
+    ...keyRoutes(dependencies),
+    ...searchListRoutes(dependencies),
+    ...usageRoutes(dependencies),
+    ...summaryRoutes(dependencies),
+    ...alertRoutes(dependencies),
+    ...webhookRoutes(dependencies),
+    ...deliveryRoutes(dependencies),
+    ...topUpRoutes(dependencies),
+    ...autoTopUpRoutes(dependencies),
+    webhookRoute({ tenant, processor }),
+  ];
+}
+
+/** Returns the dependencies of the management routes for the guard they are mounted behind. */
+export function createManagement(
+  config: ServerConfig,
+  log: Log,
+  tenant: Pool,
+): (guard: Guard) => ManagementDependencies {
+  const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
+  const { webhooksAllowPrivate: allowPrivate } = config;
+  if (allowPrivate)
+    log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks can reach private addresses, never use in production");
+  const processor = secretKey === undefined ? undefined : createStripe({ secretKey, webhookSecrets, url });
+  return (guard) => ({
+    tenant,
+    guard,
+    pepper: newestPepper(config),
+    secret: createSecretKey(config.secret),
+    allowPrivate,
+    processor,
+    webhookProcessor: webhookSecrets.length > 0 ? processor : undefined,
+    minAmount: config.topUpMin,
+    maxAmount: config.topUpMax,
+    returnUrl: topUpPage(config),
+  });
+}
+
+/** The page where a wallet's owner adds money: the console's, if sign-in is configured. */
+export function topUpPage({ topUpUrl, peopleDatabaseUrl, publicUrl }: ServerConfig): string {
+  return (
+    topUpUrl ?? `${publicUrl}/${peopleDatabaseUrl === undefined ? "problems/insufficient_balance" : "console/top-up"}`
+  );
+}
+
+function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
+  if (!newest) throw new Error("the configuration has no pepper, although it was validated");
+  return newest;
+}

@@ -1,0 +1,82 @@
+import { createSecretKey } from "node:crypto";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { ServerConfig } from "../config/config.ts";
+import { consoleRoutes } from "../console/console.ts";
+import type { ConsoleDependencies } from "../console/console-dependencies.ts";
+import { siteRoutes } from "../console/console-site.ts";
+import { createCookie } from "../console/cookies.ts";
+import { createOidc, type Oidc } from "../console/oidc.ts";
+import { createSignInLimits } from "../console/sign-in-limits.ts";
+import type { Pool } from "../db/pool.ts";
+import { type AcquireSlot, limitWallet, occupySlotUntilClosed } from "../http/request-limits.ts";
+import type { Route } from "../http/route.ts";
+import { findPrincipal } from "../keys/find-principal.ts";
+import type { Guard } from "../keys/keys.ts";
+import { formatUsd } from "../lib/money.ts";
+import type { SearchDependencies } from "../search/search.ts";
+import { handleSearch } from "../search/search-routes.ts";
+import type { Connections } from "./connections.ts";
+
+export interface ConsoleAppDependencies {
+  config: ServerConfig;
+  connections: Connections;
+  acquireSlot: AcquireSlot;
+  search: SearchDependencies;
+  recordKeyUse: (keyId: string) => void;
+  /** Mounts the management routes behind the guard of the console. */
+  manage: (guard: Guard) => Route[];
+}
+
+/** Per IP address, which a whole office may share. */
+const networkLimits = { searchesPerSecond: 200, searchesInFlight: 64 };
+
+/** Empty if sign-in is not configured. */
+export function createConsoleRoutes(dependencies: ConsoleAppDependencies): Route[] {
+  const { connections, manage } = dependencies;
+  if (!connections.peoplePool) return [];
+  const console = consoleDependencies(dependencies, connections.peoplePool);
+  return [...consolePageRoutes("index.html"), ...consoleRoutes(console, manage)];
+}
+
+/** Empty unless `npm run console:build` has run. */
+export function consolePageRoutes(page: "index.html" | "operator.html"): Route[] {
+  const folder = fileURLToPath(new URL("../../../console/dist", import.meta.url));
+  return existsSync(folder) ? siteRoutes(folder, page) : [];
+}
+
+function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {
+  const { config, connections, acquireSlot, search, recordKeyUse } = dependencies;
+  const { publicUrl, trialCredit: amount, trialsPerDay: maxPerDay, secret } = config;
+  return {
+    people,
+    publicUrl,
+    secret: createSecretKey(secret),
+    cookie: createCookie("pennyblack", publicUrl),
+    oidc: openOidc(config),
+    limits: createSignInLimits(connections.redis),
+    limitNetwork: (network, reply) =>
+      occupySlotUntilClosed(acquireSlot, { keyId: `console ${network}`, ...networkLimits }, reply),
+    limitWallet: (walletId, reply) => limitWallet(acquireSlot, walletId, reply),
+    isSignUpOpen: config.signUp === "open",
+    trial: { amount, maxPerDay, secret },
+    features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },
+    topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
+    async findCaller(key) {
+      const caller = await findPrincipal(connections.tenantPool, key);
+      recordKeyUse(caller.keyId);
+      return caller;
+    },
+    runSearch: (request, reply, { caller, body, explain }) =>
+      handleSearch({ ...search, authenticate: async () => caller }, request, reply, {
+        headers: { ...(request.headers as Record<string, string>), ...(explain && { "rank-explain": "1" }) },
+        readBody: async () => Buffer.from(JSON.stringify(body)),
+      }),
+  };
+}
+
+function openOidc({ oidcIssuer: issuer, oidcClientId: clientId, ...config }: ServerConfig): Oidc | undefined {
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const { oidcClientSecret: clientSecret, oidcName: name = "OpenID Connect", publicUrl } = config;
+  return createOidc({ issuer, clientId, clientSecret, name, publicUrl, secret: createSecretKey(config.secret) });
+}

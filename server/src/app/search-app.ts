@@ -1,0 +1,95 @@
+import { createSecretKey } from "node:crypto";
+import type { ServerConfig } from "../config/config.ts";
+import { readCredential } from "../http/credentials.ts";
+import type { AcquireSlot } from "../http/request-limits.ts";
+import type { Keys } from "../keys/keys.ts";
+import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts";
+import type { Ranking } from "../ranking/ranking.ts";
+import { cleanResults } from "../search/clean-results.ts";
+import { createFindHits } from "../search/find-hits.ts";
+import { createSearchPayments } from "../search/pay-for-search.ts";
+import { recordCall } from "../search/record-call.ts";
+import { createRouter, type Router, type RouterDependencies } from "../search/routing.ts";
+import type { SearchDependencies } from "../search/search.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
+import type { Tally } from "../usage/usage.ts";
+import type { Ledger } from "../wallet/wallet.ts";
+import { topUpPage } from "./api-routes.ts";
+
+interface SearchAppDependencies {
+  config: ServerConfig;
+  log: Log;
+  metrics: Metrics;
+  keys: Keys;
+  ledger: Ledger;
+  acquireSlot: AcquireSlot;
+  router: Router;
+  ranking: Ranking;
+  tally: Tally;
+  tracing: Tracing | undefined;
+}
+
+export function createSearchDependencies(dependencies: SearchAppDependencies): SearchDependencies {
+  const { config, log, metrics, keys, ledger, acquireSlot, router, ranking, tally, tracing } = dependencies;
+  return {
+    authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
+    async acquireSlot(key) {
+      const slot = await acquireSlot(key);
+      const endSearch = metrics.trackInFlight();
+      return {
+        ...slot,
+        release() {
+          slot.release();
+          endSearch();
+        },
+      };
+    },
+    queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
+    findHits: createFindHits({
+      live: router.query,
+      test: queryTestUpstream,
+      requestedProblem: (query) => {
+        const parsed = parseTestQuery(query);
+        return parsed.kind === "problem" ? parsed.code : undefined;
+      },
+    }),
+    rank: (hits, input) => ranking.rank({ ...input, results: cleanResults(hits) }),
+    ...createSearchPayments({ ledger, metrics, log }),
+    recordRefusal: tally.recordRefusal,
+    startTrace: tracing?.startSearch,
+    recordCharge({ charge, provider }) {
+      if (charge === 0n) return;
+      metrics.countCaptured();
+      if (provider === undefined) return;
+      router.recordCharge(provider, charge);
+      tally.recordCharge(provider, charge);
+    },
+    secret: createSecretKey(config.secret),
+    topUpUrl: topUpPage(config),
+    topUpApi:
+      config.stripeSecretKey === undefined
+        ? undefined
+        : { url: `${config.publicUrl}/v1/wallet/top-ups`, minimum: config.topUpMin },
+  };
+}
+
+interface RouterAppDependencies extends Pick<SearchAppDependencies, "config" | "log" | "metrics" | "tally"> {
+  callProvider: RouterDependencies["callProvider"];
+}
+
+export function openRouter({ config, log, metrics, tally, callProvider }: RouterAppDependencies): Router {
+  const router = createRouter({
+    providers: config.upstreams,
+    callProvider,
+    onCall(answer, cost, isOpen) {
+      recordCall({ metrics, log }, answer, cost);
+      tally.recordCall(answer, cost, isOpen);
+    },
+  });
+  metrics.watchUpstreams(() =>
+    router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
+  );
+  return router;
+}

@@ -1,0 +1,91 @@
+import { type KeyObject, randomUUIDv7 } from "node:crypto";
+import type { Pool } from "../db/pool.ts";
+import { seal, unseal } from "../lib/seal.ts";
+import { invitationLink, signInLink } from "./sign-in-links.ts";
+
+// Emails with a sign-in or invitation token. Requests only queue them and the worker sends them, so that response times
+// do not reveal whether an address is known. The token is encrypted while queued, and its row is deleted once sent.
+
+interface Contents {
+  token: string;
+  returnTo?: string | undefined;
+}
+
+export interface SealedEmail {
+  id: string;
+  sealed: Buffer;
+}
+
+export function sealEmail(secret: KeyObject, contents: Contents): SealedEmail {
+  const id = randomUUIDv7();
+  return { id, sealed: seal(secret, purposeOf(id), JSON.stringify(contents)) };
+}
+
+function purposeOf(emailId: string): string {
+  return `email\0${emailId}`;
+}
+
+export interface SignInEmailDependencies {
+  /** Database owner. */
+  pool: Pool;
+  secret: KeyObject;
+  publicUrl: string;
+  mailer: { send(email: { id: string; to: string; subject: string; text: string }): Promise<void> };
+  onFailure: (failure: { emailId: string; attempt: number; err: unknown }) => void;
+}
+
+interface DueEmail {
+  id: string;
+  email: string;
+  sealed: Buffer;
+  expires_at: Date;
+  account_name: string | null;
+  role: string | null;
+  attempt: number;
+}
+
+/** Sends emails that are due and returns the number of attempts. Failures are retried until the token expires. */
+export async function sendSignInEmails(dependencies: SignInEmailDependencies, limit: number): Promise<number> {
+  const { pool, secret, mailer, onFailure } = dependencies;
+  const { rows } = await pool.query<DueEmail>("select * from pb.claim_sign_in_emails($1)", [limit]);
+  for (const email of rows) {
+    try {
+      const contents = JSON.parse(unseal(secret, purposeOf(email.id), email.sealed)) as Contents;
+      await mailer.send({
+        id: email.id,
+        to: email.email,
+        ...writeSignInEmail(email, contents, dependencies.publicUrl),
+      });
+      await pool.query("delete from pb.pending_emails where id = $1", [email.id]);
+    } catch (err) {
+      onFailure({ emailId: email.id, attempt: email.attempt, err });
+    }
+  }
+  return rows.length;
+}
+
+function writeSignInEmail(
+  { account_name: accountName, role, expires_at: expiresAt }: DueEmail,
+  { token, returnTo }: Contents,
+  publicUrl: string,
+): { subject: string; text: string } {
+  const expiry = expiresAt.toISOString().slice(0, 16).replace("T", " ");
+  if (accountName === null) {
+    return {
+      subject: "Your sign-in link for Pennyblack",
+      text: [
+        `Open this link to sign in at ${publicUrl}:`,
+        signInLink(publicUrl, token, returnTo),
+        `The link works once and expires at ${expiry} UTC. If you did not request it, you can ignore this email.`,
+      ].join("\n\n"),
+    };
+  }
+  return {
+    subject: `You've been invited to join ${accountName} on Pennyblack`,
+    text: [
+      `You've been invited to join ${accountName} at ${publicUrl} as ${role === "owner" ? "an owner" : `a ${role}`}. Open this link to accept the invitation:`,
+      invitationLink(publicUrl, token),
+      `The link works once and expires at ${expiry} UTC. If you were not expecting this invitation, you can ignore this email.`,
+    ].join("\n\n"),
+  };
+}

@@ -1,0 +1,126 @@
+import { isIPv6 } from "node:net";
+import type { Redis } from "ioredis";
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { Problem } from "../problems/problems.ts";
+
+// Limits key guessing to a hundred invalid keys per minute and IP address, counted across all servers. After that, keys from
+// the address are rejected without a look-up. Keys that worked within the last day are still accepted, so that one guesser
+// does not lock out everyone behind the same address.
+
+export interface KeyGuessLimiter {
+  /** Call before looking up the key. Rejects if the address is blocked and the key is not known to be valid. */
+  check(address: string, key: KeyIdentity): Promise<void>;
+  /** Counts an invalid key. Returns the problem to throw: api_key_invalid or, above the limit, rate_limited. */
+  countInvalid(address: string): Promise<Problem>;
+  recordValid(key: KeyIdentity): void;
+}
+
+export interface KeyIdentity {
+  /** Identifies the key in this server's memory. */
+  name: string;
+  /** Identifies the key in Redis. Computed on demand. */
+  digest: () => string;
+}
+
+const maxInvalidPerMinute = 100;
+const maxEntries = 50_000;
+const knownLocallyMs = 3_600_000;
+const knownInRedisSeconds = 86_400;
+
+/** Without Redis, each server counts its own share and knows only the keys it has seen itself. */
+export function createKeyGuessLimiter({
+  redis,
+  servers,
+}: {
+  redis: Redis | undefined;
+  servers: number;
+}): KeyGuessLimiter {
+  const counter = createCounter(redis, Math.ceil(maxInvalidPerMinute / servers));
+  // Both map to an expiry time by performance.now().
+  const blocked = new Map<string, number>();
+  const known = new Map<string, number>();
+
+  async function isKnown({ name, digest }: KeyIdentity): Promise<boolean> {
+    if ((known.get(name) ?? 0) > performance.now()) return true;
+    if (redis?.status !== "ready") return false;
+    // If Redis times out, do not reject a key that may be valid.
+    return redis.exists(redisName(digest())).then(
+      (count) => count === 1,
+      () => true,
+    );
+  }
+
+  return {
+    async check(address, key) {
+      if (blocked.size === 0) return;
+      const leftMs = (blocked.get(networkOf(address)) ?? 0) - performance.now();
+      if (leftMs > 0 && !(await isKnown(key))) throw tooManyGuesses(leftMs);
+    },
+    async countInvalid(address) {
+      const network = networkOf(address);
+      const leftMs = await counter.consume(network).then(
+        () => 0,
+        (rejection: unknown) => {
+          if (!(rejection instanceof RateLimiterRes)) throw rejection;
+          return rejection.msBeforeNext;
+        },
+      );
+      if (leftMs <= 0) return new Problem("api_key_invalid");
+      setWithExpiry(blocked, network, leftMs);
+      return tooManyGuesses(leftMs);
+    },
+    recordValid(key) {
+      if ((known.get(key.name) ?? 0) > performance.now()) return;
+      setWithExpiry(known, key.name, knownLocallyMs);
+      redis?.set(redisName(key.digest()), "1", "EX", knownInRedisSeconds).catch(() => undefined);
+    },
+  };
+}
+
+function createCounter(redis: Redis | undefined, localPoints: number): RateLimiterAbstract {
+  const local = new RateLimiterMemory({ points: localPoints, duration: 60 });
+  if (!redis) return local;
+  return new RateLimiterRedis({
+    storeClient: redis,
+    keyPrefix: "pb:guess",
+    points: maxInvalidPerMinute,
+    duration: 60,
+    rejectIfRedisNotReady: true,
+    insuranceLimiter: local,
+  });
+}
+
+/** Deletes the oldest entry when the map is full. */
+function setWithExpiry(map: Map<string, number>, name: string, forMs: number): void {
+  map.delete(name);
+  const oldest = map.keys().next();
+  if (map.size >= maxEntries && !oldest.done) map.delete(oldest.value);
+  map.set(name, performance.now() + forMs);
+}
+
+function redisName(digest: string): string {
+  return `pb:known:${digest}`;
+}
+
+/** The /64 network of an IPv6 address, because one host usually controls all of it; otherwise the address itself. */
+export function networkOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
+  if (!isIPv6(plain)) return plain;
+  const [head = "", tail] = plain.toLowerCase().split("::");
+  const [first, last] = [head, tail ?? ""].map((half) => half.split(":").filter(Boolean)) as [string[], string[]];
+  const gap = tail === undefined ? 0 : 8 - first.length - last.length;
+  return [...first, ...Array.from({ length: gap }, () => "0"), ...last].slice(0, 4).join(":");
+}
+
+function tooManyGuesses(leftMs: number): Problem {
+  const seconds = Math.max(1, Math.ceil(leftMs / 1_000));
+  return new Problem("rate_limited", {
+    detail:
+      "Too many invalid API keys were sent from this IP address. You were not charged. Check the key, and retry after the number of seconds in `Retry-After`.",
+    retryAfterSeconds: seconds,
+    headers: {
+      "ratelimit-policy": `"address";q=${maxInvalidPerMinute};w=60`,
+      ratelimit: `"address";r=0;t=${seconds}`,
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { consoleProblems } from "./console-problems.ts";
+import { exampleProblem, problemCodes, problemRow } from "./problems.ts";
+
+const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+
+/** Fails with the name of the file to edit when its list of codes differs. */
+function assertSameCodes(path: string, actual: readonly string[], expected: readonly string[]): void {
+  const missing = expected.filter((code) => !actual.includes(code));
+  const unknown = actual.filter((code) => !expected.includes(code));
+  const faults = [...missing.map((code) => `add ${code}`), ...unknown.map((code) => `remove ${code}`)];
+  assert.deepEqual(faults, [], `edit ${path} to match server/src/problems/problems.ts: ${faults.join(", ")}`);
+}
+
+test("every detail is complete: its placeholders have values, and it has at most three sentences", () => {
+  for (const code of problemCodes) {
+    const { detail } = exampleProblem(code);
+    assert.doesNotMatch(detail, /[{}]|undefined/, code);
+    assert.ok(detail.endsWith(".") && detail.split(/(?<=\.) (?=[A-Z`])/).length <= 3, `${code}: ${detail}`);
+    assert.match(problemRow(code).title, /^[A-Z][^.]{1,40}$/, code);
+  }
+});
+
+test("the SDK has exactly the codes that an API key can get", () => {
+  const path = "sdk/src/errors.ts";
+  const union =
+    /export type ProblemCode =([^;]+);/.exec(readText(path))?.[1] ?? assert.fail(`no ProblemCode in ${path}`);
+  const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code = ""]) => code);
+  const expected = problemCodes.filter((code) => !Object.hasOwn(consoleProblems, code));
+  assertSameCodes(path, codes, expected);
+});
+
+test("the console describes exactly the outcomes that a search can have", () => {
+  const path = "console/src/format/describe-outcome.ts";
+  const codes = [...readText(path).matchAll(/^ {2}(\w+): \{/gm)].map(([, code = ""]) => code);
+  const openapi = JSON.parse(readText("openapi.json"));
+  const responses = Object.values<{ content?: Record<string, { examples?: object }> }>(
+    openapi.paths["/v1/search"].post.responses,
+  );
+  const problems = responses.flatMap(({ content }) =>
+    Object.keys(content?.["application/problem+json"]?.examples ?? {}),
+  );
+  assertSameCodes(path, codes, [...problems, "expired", "caller_left", "released"]);
+});

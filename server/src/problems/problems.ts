@@ -1,0 +1,369 @@
+import { consoleProblems } from "./console-problems.ts";
+import type { ProblemRow } from "./problem-row.ts";
+
+// Every error the API returns, and the only source of their documentation: the pages under /problems and docs/problems,
+// the error responses in openapi.json, and the tests. `detail` states what happened, that the caller was not charged,
+// and what to do next. A `{name}` in it is replaced by the member or value of that name.
+
+export const problems = {
+  malformed_json: {
+    status: 400,
+    title: "Malformed JSON",
+    detail: "The request body is not valid UTF-8 JSON. You were not charged. Send a single JSON object.",
+    page: "The request body is empty, truncated, not UTF-8 or not valid JSON. Build it with a JSON encoder instead of concatenating strings.",
+    members: { errors: [{ pointer: "#", code: "malformed_json", detail: "not valid JSON" }] },
+  },
+  invalid_request: {
+    status: 400,
+    title: "Invalid request",
+    detail: "The request is invalid; see `errors`. You were not charged. Correct the request and send it again.",
+    page: "A field is missing, unknown, of the wrong type or out of range. Values are never coerced, clamped or ignored, so a typo cannot cost you a search. `errors` lists every invalid field with a JSON Pointer to it. A search accepts `query` (required), `n` (1 to 20) and `category` (programming, research, gov, business), and no other fields.",
+    members: { errors: [{ pointer: "#/n", code: "out_of_range", detail: "must be an integer from 1 to 20" }] },
+  },
+  query_too_long: {
+    status: 400,
+    title: "Query too long",
+    detail: "The query exceeds the limit of {limit}. You were not charged. Shorten the query; it is never truncated.",
+    page: "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that no configured upstream accepts is rejected instead of truncated. `max_characters` is the longest query accepted; `max_words` is present if an upstream also limits the number of words.",
+    members: {
+      max_characters: 2048,
+      errors: [{ pointer: "#/query", code: "too_long", detail: "at most 2048 characters" }],
+    },
+    values: { limit: "2048 characters" },
+  },
+  conflicting_credentials: {
+    status: 400,
+    title: "Conflicting API keys",
+    detail:
+      "The request has two different API keys, so the wallet to charge is ambiguous. You were not charged. Send one key.",
+    page: "`Authorization: Bearer` and `x-api-key`, or repeated lines of either header, contain different keys. Send the key in one header, or the same key in both.",
+    members: { errors: [{ pointer: "#", code: "conflicting_credentials", detail: "send one key" }] },
+  },
+  authentication_required: {
+    status: 401,
+    title: "Authentication required",
+    detail: "The request has no API key. Send `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`.",
+    page: "Neither header contains an API key. Keys in the URL are not accepted.",
+    headers: { "www-authenticate": 'Bearer realm="search"' },
+  },
+  api_key_invalid: {
+    status: 401,
+    title: "Invalid API key",
+    detail:
+      "This API key does not exist. Check that you copied all of it: keys start with `pb_` and have 44 characters.",
+    page: "The key is mistyped or truncated, or was never issued by this server. The last six characters are a checksum, so a typo never matches another key.",
+    headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
+  },
+  api_key_revoked: {
+    status: 401,
+    title: "API key revoked",
+    detail: "This API key was revoked. You were not charged. Use another key.",
+    page: "The wallet's owner or the operator revoked the key. A revoked key cannot spend from the moment the revocation commits.",
+    headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
+  },
+  api_key_expired: {
+    status: 401,
+    title: "API key expired",
+    detail: "This API key has expired. You were not charged. Use another key, or extend this one's `expires_at`.",
+    page: "The key's `expires_at` has passed. To extend it, change `expires_at` with a management key or in the console.",
+    headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
+  },
+  insufficient_balance: {
+    status: 402,
+    title: "Insufficient balance",
+    detail:
+      "The wallet balance ({balance} USD) is below the price of a search ({price} USD). You were not charged. Top up at `top_up.url`, then retry.",
+    page: 'A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. `balance` and `price` are decimal strings in USD. The wallet\'s owner adds money at `top_up.url`, which is also in the `Link` header with `rel="payment"`. If the operator has not set up payments, that URL is this page, and the operator adds money with `npm run admin -- wallet top-up`. A retry fails until money is added.',
+    members: {
+      balance: "0.00",
+      price: "0.01",
+      currency: "usd",
+      top_up: { url: "https://pennyblack.example/top-up", minimum: "0.01", instructions: "Open the URL to add money." },
+    },
+    occurrenceHeaders: { link: '<https://pennyblack.example/top-up>; rel="payment"' },
+  },
+  balance_reserved: {
+    status: 402,
+    title: "Balance on hold",
+    retryable: true,
+    detail:
+      "The remaining balance ({balance} USD) is on hold for searches in flight. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "The wallet has money, but all of it is on hold for searches in flight. Searches that fail release their hold. Retry after `Retry-After`, or top up.",
+    members: { balance: "0.01", price: "0.01", currency: "usd" },
+    retryAfterSeconds: 1,
+  },
+  insufficient_scope: {
+    status: 403,
+    title: "Insufficient scope",
+    detail:
+      "This key does not have the `{required_scope}` scope. You were not charged. Use a search key (`pb_live_`, `pb_test_`) to search and a management key (`pb_mgmt_`) to manage the wallet.",
+    page: "Keys that start with `pb_live_` or `pb_test_` search; keys that start with `pb_mgmt_` read and manage the wallet. `required_scope` is the scope the request needs.",
+    members: { required_scope: "search" },
+    occurrenceHeaders: { "www-authenticate": 'Bearer realm="search", error="insufficient_scope", scope="search"' },
+  },
+  ip_not_allowed: {
+    status: 403,
+    title: "IP address not allowed",
+    detail:
+      "This key cannot be used from {ip}. You were not charged. Send the request from one of the key's `allowed_ips`, or use another key.",
+    page: "The wallet's owner restricted the key to a list of networks (`allowed_ips`), and the request came from a different address.",
+    values: { ip: "203.0.113.7" },
+  },
+  account_suspended: {
+    status: 403,
+    title: "Account suspended",
+    detail: "The operator has suspended this account. You were not charged. Contact the operator.",
+    page: "All of the account's keys are rejected until the operator lifts the suspension. The balance is unaffected.",
+  },
+  key_budget_spent: {
+    status: 403,
+    title: "Key budget spent",
+    detail:
+      "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Raise the budget, use another key, or wait until `resets_at` if it is set.",
+    page: "The wallet has money, but its owner limited what this key can spend in total, per day or per month (UTC). `limit` and `spent` are decimal strings in USD; `spent` includes searches in flight. `resets_at` is null for a total budget, which does not reset.",
+    members: { limit: "5.00", spent: "5.00", resets_at: "2026-12-01T00:00:00.000Z" },
+  },
+  run_budget_spent: {
+    status: 403,
+    title: "Run budget spent",
+    detail:
+      'The run "{run}" has spent {spent} USD of its {limit} USD budget. You were not charged. Continue with the results you have, or start a new run with a higher `max`.',
+    page: "The request's `Search-Run` header names a run whose `max` is spent. All searches with the same run name share it. The first search of a run sets its `max`; a higher `max` in a later search is ignored, so that a caller cannot raise its own limit.",
+    members: { limit: "0.50", spent: "0.50", resets_at: "2026-11-15T13:00:00.000Z" },
+    values: { run: "nightly-report" },
+  },
+  not_found: {
+    status: 404,
+    title: "Not found",
+    detail:
+      "Nothing exists at this path. Paths are lower-case and have no trailing slash. To search, send `POST /v1/search`.",
+    page: "The path does not exist, or it names a resource that is not yours. The response is the same in both cases.",
+  },
+  method_not_allowed: {
+    status: 405,
+    title: "Method not allowed",
+    detail: "This path does not support this method. Use one of the methods in the `Allow` header.",
+    page: "The `Allow` header lists the methods this path supports. A search is a POST.",
+    occurrenceHeaders: { allow: "POST" },
+  },
+  idempotency_in_progress: {
+    status: 409,
+    title: "Search still in progress",
+    retryable: true,
+    detail:
+      "The first search with this Idempotency-Key is still running. You were not charged for this request. Retry after the number of seconds in `Retry-After` to get its answer.",
+    page: "Another request with the same Idempotency-Key and body is in flight. Once it finishes, a retry returns its answer at no extra cost. If its server crashed, a retry after 15 seconds takes over.",
+    retryAfterSeconds: 1,
+  },
+  key_limit_reached: {
+    status: 409,
+    title: "Key limit reached",
+    detail: "A wallet can have at most 1,000 active keys. No key was created. Revoke a key you no longer use.",
+    page: "Revoked and expired keys do not count. Use `last_used_at` in `GET /v1/keys` to find unused keys. Rotating a key with a grace period adds one key until the grace period ends.",
+  },
+  key_not_active: {
+    status: 409,
+    title: "Key not active",
+    detail:
+      "The key is revoked, expired or already rotated, and cannot be changed this way. No changes were made. Use an active key.",
+    page: "A revoked key cannot be changed. An expired or already rotated key cannot be rotated: rotate its successor, the key whose `rotated_from` is this key's id. An expired key becomes active again when you change its `expires_at`.",
+  },
+  payload_too_large: {
+    status: 413,
+    title: "Request body too large",
+    detail: "The request body is larger than {max_bytes} bytes. You were not charged. Send a smaller body.",
+    page: "A request body can have at most 16,384 bytes. `max_bytes` is the limit that applied.",
+    members: { max_bytes: 16384 },
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: "Unsupported media type",
+    detail:
+      "The request body must be uncompressed JSON. You were not charged. Send `Content-Type: application/json` in UTF-8, without `Content-Encoding`.",
+    page: "The content type is missing or is not `application/json`, the charset is not UTF-8, or the body is compressed.",
+    headers: { accept: "application/json" },
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: "Idempotency key reused",
+    detail:
+      "This Idempotency-Key was already used with a different body. You were not charged. Use a new key for a new search.",
+    page: "An Idempotency-Key identifies one request for 24 hours. The same key with a different query, n or category is rejected; otherwise you would receive the answer to a different search.",
+  },
+  rate_limited: {
+    status: 429,
+    title: "Rate limit exceeded",
+    retryable: true,
+    detail:
+      "The limit of {limit} requests per second was exceeded. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "The limit applies per key. The `RateLimit-Policy` header of every response states it, and `RateLimit` what remains of it. More than a hundred invalid keys per minute from one IP address are also rejected with this code; keys that worked within the last day are still accepted from that address.",
+    occurrenceHeaders: { "ratelimit-policy": '"key";q=1000;w=1', ratelimit: '"key";r=0;t=1' },
+    values: { limit: "1000" },
+    retryAfterSeconds: 1,
+  },
+  concurrency_limited: {
+    status: 429,
+    title: "Concurrency limit exceeded",
+    retryable: true,
+    detail:
+      "The limit of {limit} requests in flight was reached. You were not charged. Retry when one of them has finished.",
+    page: "The limit applies per key. Keep fewer searches in flight, or ask for a higher limit.",
+    values: { limit: "1000" },
+    retryAfterSeconds: 1,
+  },
+  internal_error: {
+    status: 500,
+    title: "Internal error",
+    retryable: true,
+    detail: "Internal error. You were not charged. Retry; if the error persists, send the request id to the operator.",
+    page: "An unexpected server error. The operator can find the cause in the log by the request id.",
+  },
+  upstream_error: {
+    status: 502,
+    title: "Upstream provider error",
+    retryable: true,
+    detail:
+      "The search provider returned an error. You were not charged. Retry only if `retryable` is true; do not answer from memory.",
+    page: "The search provider returned an error. Its status is forwarded unless it would be misleading: 401, 402 and 407 concern our account with the provider, not yours, and 405 and 426 require headers that do not apply here. These become 502. `upstream_status` is always the provider's own status.",
+    members: { upstream_status: 503 },
+    occurrenceHeaders: { "proxy-status": "search; received-status=503" },
+  },
+  upstream_invalid_response: {
+    status: 502,
+    title: "Invalid upstream response",
+    retryable: true,
+    detail:
+      "The search provider's response could not be used; this is a failure, not an empty result. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "The provider's response is not a search result: a redirect, the wrong content type, malformed JSON, too many bytes, or an empty list with a report that its engines failed.",
+    members: { upstream_status: 200 },
+    occurrenceHeaders: { "proxy-status": "search; error=http_protocol_error; received-status=200" },
+    retryAfterSeconds: 2,
+  },
+  upstream_unreachable: {
+    status: 502,
+    title: "Upstream provider unreachable",
+    retryable: true,
+    detail:
+      "The connection to the search provider failed. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "The connection was refused or reset, the provider's hostname could not be resolved, or its certificate could not be verified.",
+    occurrenceHeaders: { "proxy-status": "search; error=destination_unavailable" },
+    retryAfterSeconds: 2,
+  },
+  payment_processor_unavailable: {
+    status: 502,
+    title: "Payment processor unavailable",
+    retryable: true,
+    detail:
+      "The payment processor did not return a usable response. You were not charged. Retry with the same Idempotency-Key.",
+    page: "The payment processor could not be reached or its response could not be used. A top-up that was already started stays pending: a retry with the same Idempotency-Key continues it and never starts a second one. Money paid in the meantime is credited once, when the processor reports it.",
+    retryAfterSeconds: 5,
+  },
+  overloaded: {
+    status: 503,
+    title: "Service overloaded",
+    retryable: true,
+    detail: "The server is at capacity. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "The server rejects requests early instead of answering late. Retry with exponential backoff.",
+    retryAfterSeconds: 2,
+  },
+  shutting_down: {
+    status: 503,
+    title: "Server shutting down",
+    retryable: true,
+    detail: "This server is shutting down. You were not charged. Retry on a new connection.",
+    page: "The server is shutting down and accepts no new searches. A new connection reaches another server.",
+    retryAfterSeconds: 1,
+  },
+  ledger_unavailable: {
+    status: 503,
+    title: "Ledger unavailable",
+    retryable: true,
+    detail: "The ledger is unavailable. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "A search that cannot be recorded in the ledger is not answered. You get this error only if it is certain that you were not charged. Otherwise the connection is closed without a response, and a retry with the same Idempotency-Key returns the answer without a second charge.",
+    retryAfterSeconds: 2,
+  },
+  upstream_not_configured: {
+    status: 503,
+    title: "No upstream provider configured",
+    retryable: true,
+    detail:
+      "The operator has not configured a search provider. You were not charged. Test keys (`pb_test_`) work without one.",
+    page: "For operators: configure at least one provider, for example with PENNYBLACK_BRAVE_KEY, or with PENNYBLACK_SEARXNG_URL for a SearXNG instance that has the JSON format enabled. `npm run providers -- list` lists all providers.",
+    retryAfterSeconds: 120,
+  },
+  payments_not_configured: {
+    status: 503,
+    title: "Payments not configured",
+    retryable: true,
+    detail:
+      "The operator has not configured payments. You were not charged. Ask the operator to add money to the wallet.",
+    page: "For operators: set PENNYBLACK_STRIPE_SECRET_KEY for the server and the worker, set PENNYBLACK_STRIPE_WEBHOOK_SECRET for the server, and send Stripe's webhooks to /v1/payments/stripe/webhook. Until then, record invoices and promotions with `npm run admin -- credit`.",
+    retryAfterSeconds: 120,
+  },
+  upstream_timeout: {
+    status: 504,
+    title: "Upstream timeout",
+    retryable: true,
+    detail:
+      "The search provider did not respond in time. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
+    page: "No upstream responded within 10 seconds, or within the number of seconds in `Prefer: wait=N`. The search was cancelled and its hold released.",
+    occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
+    retryAfterSeconds: 2,
+  },
+  ...consoleProblems,
+} as const satisfies Record<string, ProblemRow>;
+
+export type ProblemCode = keyof typeof problems;
+
+export const problemCodes = Object.keys(problems) as ProblemCode[];
+
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(problems, text);
+}
+
+export const problemRow = (code: ProblemCode): ProblemRow => problems[code];
+
+export interface ProblemOptions {
+  detail?: string;
+  /** Overrides the status in the table, for example with an upstream's. */
+  status?: number;
+  retryable?: boolean;
+  retryAfterSeconds?: number | undefined;
+  members?: Record<string, unknown>;
+  /** For the placeholders in `detail` that are not members. */
+  values?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** Ends the request. `detail` and `members` are sent to the caller; `cause` is only logged. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly title: string;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly detail: string;
+  readonly retryAfterSeconds: number | undefined;
+  readonly members: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ProblemCode, options: ProblemOptions = {}) {
+    const row = problemRow(code);
+    const values = { ...options.members, ...options.values };
+    super(code, { cause: options.cause });
+    this.code = code;
+    this.title = row.title;
+    this.status = options.status ?? row.status;
+    this.retryable = options.retryable ?? row.retryable ?? false;
+    this.detail = options.detail ?? row.detail.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+    this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
+    this.members = options.members ?? {};
+    this.headers = { ...row.headers, ...options.headers };
+  }
+}
+
+/** A problem with the example values of its row: for the documentation, and for test queries that request it. */
+export function exampleProblem(code: ProblemCode): Problem {
+  const { members = {}, values = {}, occurrenceHeaders = {} } = problemRow(code);
+  return new Problem(code, { members, values, headers: occurrenceHeaders });
+}

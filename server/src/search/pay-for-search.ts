@@ -1,0 +1,79 @@
+import { LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
+import { NoResponse } from "../http/no-response.ts";
+import type { KeyMode } from "../keys/keys.ts";
+import { Problem } from "../problems/problems.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { CaptureRequest, HoldOutcome, HoldRequest, Ledger, ReleaseRequest, Settlement } from "../wallet/wallet.ts";
+
+// The ledger as a paid search uses it, with the policy for every way a ledger call can fail:
+//
+//              hold                           capture                        release
+//   LaneFull   503 overloaded                 503 overloaded, release        log; the hold expires
+//   NeverSent  503 ledger_unavailable         503 ledger_unavailable, release   same
+//   Unknown    503 ledger_unavailable,        no response: the caller may    same
+//              release                        or may not have been charged
+//   other      503 ledger_unavailable         500 internal_error, release    same
+
+export interface SearchPayments {
+  hold(request: HoldRequest): Promise<HoldOutcome>;
+  capture(request: CaptureRequest): Promise<Settlement>;
+  /** Never rejects: a hold that cannot be released expires after a minute. */
+  release(request: ReleaseRequest, mode?: KeyMode): Promise<void>;
+}
+
+interface PaymentDependencies {
+  ledger: Pick<Ledger, "hold" | "capture" | "release">;
+  metrics: Pick<Metrics, "countReleased" | "countLost">;
+  log: Pick<Log, "warn">;
+}
+
+export function createSearchPayments({ ledger, metrics, log }: PaymentDependencies): SearchPayments {
+  async function release(request: ReleaseRequest, mode?: KeyMode): Promise<void> {
+    try {
+      const { state } = await ledger.release(request);
+      if (state === "released" && mode === "live") metrics.countReleased();
+    } catch (err) {
+      log.warn({ err, searchId: request.searchId }, "hold not released, will expire");
+    }
+  }
+
+  async function hold(request: HoldRequest): Promise<HoldOutcome> {
+    try {
+      return await ledger.hold(request);
+    } catch (error) {
+      // If the hold did commit, no search will use it. Releasing it now frees the money a minute before it would expire.
+      // Not awaited: the caller's response does not depend on it.
+      if (error instanceof OutcomeUnknown)
+        release({ ...request, outcome: "ledger_unavailable" }).catch(() => undefined);
+      throw holdErrorToProblem(error);
+    }
+  }
+
+  async function capture(request: CaptureRequest): Promise<Settlement> {
+    try {
+      const settlement = await ledger.capture(request);
+      if (settlement.state !== "captured") metrics.countLost("expired");
+      return settlement;
+    } catch (error) {
+      if (error instanceof OutcomeUnknown) metrics.countLost("unknown");
+      else await release({ ...request, outcome: "ledger_unavailable" });
+      throw captureErrorToProblem(error);
+    }
+  }
+
+  return { hold, capture, release };
+}
+
+/** A failed hold charges nothing, whatever the cause: if it did commit, it is released or expires. */
+function holdErrorToProblem(cause: unknown): Problem {
+  return new Problem(cause instanceof LaneFull ? "overloaded" : "ledger_unavailable", { cause });
+}
+
+/** A capture that was never sent charged nothing. If its outcome is unknown, any response could state a wrong charge. */
+function captureErrorToProblem(cause: unknown): unknown {
+  if (cause instanceof OutcomeUnknown) return new NoResponse("the outcome of the capture is unknown", { cause });
+  if (cause instanceof LaneFull) return new Problem("overloaded", { cause });
+  if (cause instanceof NeverSent) return new Problem("ledger_unavailable", { cause });
+  return cause;
+}

@@ -1,2 +1,0 @@
-/** Of the product, as in package.json and CHANGELOG.md. */
-export const version = "0.1.0";
