@@ -6,34 +6,34 @@ import { after, test } from "node:test";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { mintKey } from "../../src/keys/key-format.ts";
-import { type CrashServer, openCrashWorld } from "../crashes/crash-world.ts";
-import { spoken } from "../crashes/spoken.ts";
-import { startPrivateRedis } from "../private-redis.ts";
-import { rawRequest, sendRaw } from "../raw-http.ts";
-import { startTraceReceiver } from "../trace-receiver.ts";
-import { until } from "../until.ts";
-import { openHousehold } from "./fuzz/household.ts";
+import { type CrashServer, openCrashFixture } from "../faults/crashes/crash-fixture.ts";
+import { spoken } from "../faults/crashes/spoken.ts";
+import { until } from "../support/assertions/until.ts";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { startPrivateRedis } from "../support/services/private-redis.ts";
+import { startTraceReceiver } from "../support/services/trace-receiver.ts";
+import { openSessions } from "./fuzz/console-sessions.ts";
 
 // A canary: marked queries, keys and Idempotency-Keys go down every path, deaths of servers and of the database included,
 // and then everything that was written anywhere is searched for them.
 
-const world = await openCrashWorld();
-const { upstream, journal } = world;
+const fixture = await openCrashFixture();
+const { upstream, journal } = fixture;
 const redis = await startPrivateRedis();
-const wallet = await world.createWallet("5.00");
-const worker = await world.startWorker();
+const wallet = await fixture.createWallet("5.00");
+const worker = await fixture.startWorker();
 const traces = await startTraceReceiver();
 const settings = {
   REDIS_URL: redis.url,
   PENNYBLACK_LOG_LEVEL: "debug",
-  PENNYBLACK_PEOPLE_DATABASE_URL: world.db.peopleUrl,
+  PENNYBLACK_PEOPLE_DATABASE_URL: fixture.db.peopleUrl,
   OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
 };
-const { owner: [session = ""] = [] } = await openHousehold(world.db, wallet.walletId);
+const { owner: [session = ""] = [] } = await openSessions(fixture.db, wallet.walletId);
 const wroteBefore = new Set(findDumps());
 
 after(async () => {
-  await world.close();
+  await fixture.close();
   await traces.close();
 });
 
@@ -153,7 +153,7 @@ async function beRefused({ url }: CrashServer): Promise<string[]> {
 test("queries, keys and Idempotency-Keys are found nowhere, whatever path they took and whoever died", async () => {
   const servers: CrashServer[] = [];
   const start = async (): Promise<CrashServer> => {
-    const server = await world.startServer(settings);
+    const server = await fixture.startServer(settings);
     servers.push(server);
     return server;
   };
@@ -169,10 +169,10 @@ test("queries, keys and Idempotency-Keys are found nowhere, whatever path they t
   await dieInSearch(await start());
   await dieAt(await start(), spoken.hold, "swallowRequest");
   await dieAt(await start(), spoken.capture, "swallowAnswer");
-  await world.postgres.killPostmaster();
+  await fixture.postgres.killPostmaster();
   await searchOnce(survivor);
-  await world.postgres.restart();
-  await world.untilQuiet();
+  await fixture.postgres.restart();
+  await fixture.untilQuiet();
   await searchOnce(survivor);
   assert.ok(journal.entries.some(({ seen }) => seen.kind === "answered" && seen.status === 200));
   assert.ok(journal.entries.some(({ seen }) => seen.kind === "closed"));
@@ -182,7 +182,7 @@ test("queries, keys and Idempotency-Keys are found nowhere, whatever path they t
   assertSilent("the metrics", await (await fetch(`${survivor.opsUrl}/metrics`)).text());
   for (const server of servers) assertSilent("a server's output", server.output());
   assertSilent("the worker's output", worker.logged());
-  assertSilent("PostgreSQL's log", world.postgres.log());
+  assertSilent("PostgreSQL's log", fixture.postgres.log());
   assert.deepEqual(
     findDumps().filter((file) => !wroteBefore.has(file)),
     [],
@@ -192,14 +192,14 @@ test("queries, keys and Idempotency-Keys are found nowhere, whatever path they t
 test("nor are they in a dump of the database, its files, its log of changes or Redis", async () => {
   // The same eyes find what does rest there.
   const control = "controlled9lemur";
-  await world.db.owner.query("update pb.wallets set name = $2 where id = $1", [wallet.walletId, control]);
+  await fixture.db.owner.query("update pb.wallets set name = $2 where id = $1", [wallet.walletId, control]);
   await checkpoint();
-  const { data, programs } = world.postgres;
-  const dump = execFileSync(join(programs, "pg_dump"), ["--dbname", world.db.superuserUrl], { maxBuffer: 1 << 28 });
+  const { data, programs } = fixture.postgres;
+  const dump = execFileSync(join(programs, "pg_dump"), ["--dbname", fixture.db.superuserUrl], { maxBuffer: 1 << 28 });
   assert.ok(dump.includes(control));
   assertSilent("the dump", dump);
 
-  const { rows } = await world.db.owner.query<{ oid: number }>(
+  const { rows } = await fixture.db.owner.query<{ oid: number }>(
     "select oid from pg_database where datname = current_database()",
   );
   const files = globSync([`${data}/base/${rows[0]?.oid}/*`, `${data}/{global,pg_wal,pg_stat,pg_stat_tmp}/*`]).filter(
@@ -221,7 +221,7 @@ test("nor are they in a dump of the database, its files, its log of changes or R
 
 /** So that tables are on disk and not in memory alone. */
 async function checkpoint(): Promise<void> {
-  const client = new pg.Client({ connectionString: world.db.superuserUrl });
+  const client = new pg.Client({ connectionString: fixture.db.superuserUrl });
   await client.connect();
   await client.query("checkpoint");
   await client.end();

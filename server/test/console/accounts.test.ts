@@ -2,24 +2,24 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import { deleteAccount } from "../../src/accounts/accounts.ts";
-import { forgetSignIns } from "../../src/console/console.ts";
+import { deleteExpiredSignIns } from "../../src/console/console.ts";
 import { digestToken } from "../../src/lib/token.ts";
 import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
-import { type Browser, createConsoleWorld, makeStale, someone } from "../console-world.ts";
-import { type Reply, startTestServer } from "../server.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { type Browser, createConsoleFixture, makeStale, someone } from "../support/console-fixture.ts";
+import { type Reply, startTestServer } from "../support/services/server.ts";
 
-// People and their accounts: how they come, change and go, and that a session follows at once.
+// Sign-up, membership changes and account deletion, and their immediate effect on sessions.
 
 const trial = { PENNYBLACK_SIGN_UP: "open", PENNYBLACK_TRIAL_CREDIT: "0.50", PENNYBLACK_TRIALS_PER_DAY: "1000" };
-const world = await createConsoleWorld(trial);
-const { db, server } = world;
-after(() => world.close());
+const fixture = await createConsoleFixture(trial);
+const { db, server } = fixture;
+after(() => fixture.close());
 
-/** Somebody new, whom a mailed link has just let in. */
+/** A new person who has signed in but has no account yet. */
 async function arrive(email: string): Promise<Browser> {
-  await db.owner.query("select pb.know_person($1, '')", [email]);
-  return world.signIn(email);
+  await db.owner.query("select pb.find_or_create_person($1, '')", [email]);
+  return fixture.signIn(email);
 }
 
 async function personOf(browser: Browser): Promise<string> {
@@ -30,7 +30,7 @@ function open(browser: Browser, name: string): Promise<Reply> {
   return browser.send("POST", "accounts", { account_name: name, person_name: "Grace" });
 }
 
-test("who signs in first has no wallet, opens an account with a trial, and gets no key unasked", async () => {
+test("a new person has no wallet, and opens an account with a trial and no keys", async () => {
   const email = someone("grace");
   const browser = await arrive(email);
   const { body: before } = await browser.get("session");
@@ -44,12 +44,12 @@ test("who signs in first has no wallet, opens an account with a trial, and gets 
   assert.deepEqual((await browser.get(`wallets/${wallet.id}/keys`)).body.keys, []);
   const second = await open(browser, "Another");
   const id = second.body.wallets[1].id;
-  assert.equal((await browser.get(`wallets/${id}/wallet`)).body.balance, "0.00", "one trial a person");
+  assert.equal((await browser.get(`wallets/${id}/wallet`)).body.balance, "0.00", "one trial per person");
   const report = await reconcile(db.owner);
   assert.ok(report.isClean, formatReport(report));
 });
 
-test("a person owns ten accounts at most, also when they open two at once", async () => {
+test("a person owns at most ten accounts, even with concurrent requests", async () => {
   const browser = await arrive(someone("many"));
   for (let count = 0; count < 9; count += 1) assert.equal((await open(browser, `Account ${count}`)).status, 201);
   const tenth = await db.people.connect();
@@ -71,7 +71,7 @@ test("a person owns ten accounts at most, also when they open two at once", asyn
   assert.equal((await browser.get("session")).body.wallets.length, 10);
 });
 
-test("an account needs a name and somebody who is signed in", async () => {
+test("opening an account requires a name and a session", async () => {
   const browser = await arrive(someone("strict"));
   for (const body of [
     { account_name: " ", person_name: "" },
@@ -79,14 +79,14 @@ test("an account needs a name and somebody who is signed in", async () => {
     { account_name: "A" },
   ])
     assert.equal((await browser.send("POST", "accounts", body)).body.code, "invalid_request", JSON.stringify(body));
-  assert.equal((await open(world.openBrowser(), "Nobody's")).body.code, "session_required");
+  assert.equal((await open(fixture.openBrowser(), "Anonymous")).body.code, "session_required");
 });
 
-test("a member who is removed loses the wallet with the next request, and whose role changes has the new one", async () => {
+test("removing a member or changing a role takes effect on the next request", async () => {
   const [owner, developer] = [someone("owner"), someone("developer")];
-  const { walletId, accountId } = await world.openAccount(owner);
-  const personId = await world.addMember(accountId, developer, "developer");
-  const [boss, worker] = [await world.signIn(owner), await world.signIn(developer)];
+  const { walletId, accountId } = await fixture.openAccount(owner);
+  const personId = await fixture.addMember(accountId, developer, "developer");
+  const [boss, worker] = [await fixture.signIn(owner), await fixture.signIn(developer)];
   const alerts = () => worker.send("PUT", `wallets/${walletId}/wallet/alerts`, { low_balance: "1.00", email: null });
   assert.equal((await alerts()).status, 200);
   const member = `wallets/${walletId}/members/${personId}`;
@@ -96,30 +96,30 @@ test("a member who is removed loses the wallet with the next request, and whose 
   assert.equal((await boss.send("DELETE", member)).status, 204);
   assert.equal((await worker.get(`wallets/${walletId}/keys`)).status, 404);
   const { body } = await worker.get("session");
-  assert.deepEqual([body.person.email, body.wallets], [developer, []], "still signed in, to nothing");
+  assert.deepEqual([body.person.email, body.wallets], [developer, []], "still signed in, without wallets");
   assert.equal((await boss.send("DELETE", member)).status, 404);
   assert.equal((await boss.send("DELETE", `wallets/${walletId}/members/${randomUUIDv7()}`)).status, 404);
 });
 
-test("the last owner stays, and with a second one may go", async () => {
+test("an owner can leave only if another owner remains", async () => {
   const [first, second] = [someone("first"), someone("second")];
-  const { walletId, accountId } = await world.openAccount(first);
-  const browser = await world.signIn(first);
+  const { walletId, accountId } = await fixture.openAccount(first);
+  const browser = await fixture.signIn(first);
   const own = `wallets/${walletId}/members/${await personOf(browser)}`;
   assert.deepEqual((await browser.send("DELETE", own)).body.code, "last_owner");
   assert.deepEqual((await browser.send("PATCH", own, { role: "viewer" })).body.code, "last_owner");
-  await world.addMember(accountId, second, "owner");
+  await fixture.addMember(accountId, second, "owner");
   assert.equal((await browser.send("DELETE", own)).status, 204);
   assert.equal((await browser.get(`wallets/${walletId}/members`)).status, 404);
 });
 
-test("straight in the database, the team changes for a fresh session of an owner and for no other", async () => {
+test("the database changes the team only for an owner's fresh session", async () => {
   const [owner, developer, stranger] = [someone("owner"), someone("developer"), someone("stranger")];
-  const { walletId, accountId } = await world.openAccount(owner);
-  const personId = await world.addMember(accountId, developer, "developer");
-  await world.openAccount(stranger);
+  const { walletId, accountId } = await fixture.openAccount(owner);
+  const personId = await fixture.addMember(accountId, developer, "developer");
+  await fixture.openAccount(stranger);
   const digestOf = async (email: string): Promise<Buffer> => {
-    await world.signIn(email);
+    await fixture.signIn(email);
     const { rows } = await db.owner.query<{ digest: Buffer }>(
       "select digest from pb.sessions s join pb.people p on p.id = s.person_id where p.email = $1",
       [email],
@@ -148,29 +148,29 @@ test("straight in the database, the team changes for a fresh session of an owner
   assert.equal(await change(digest), "done");
 });
 
-test("a deleted account is gone from the console at once, with its people's sessions and links", async () => {
+test("deleting an account also deletes its people's sessions and sign-in links", async () => {
   const email = someone("leaving");
-  const { walletId, accountId } = await world.openAccount(email);
-  const browser = await world.signIn(email);
+  const { walletId, accountId } = await fixture.openAccount(email);
+  const browser = await fixture.signIn(email);
   await deleteAccount(db.owner, accountId, true);
   assert.equal((await browser.get(`wallets/${walletId}/wallet`)).body.code, "session_required");
   assert.equal((await browser.get("session")).body.person, null);
-  for (const table of ["people", "sign_in_tokens", "sessions", "letters", "members"]) {
+  for (const table of ["people", "sign_in_tokens", "sessions", "pending_emails", "members"]) {
     const { rowCount } = await db.owner.query(`select from pb.${table} t where t::text ilike $1`, [`%${email}%`]);
     assert.equal(rowCount, 0, table);
   }
 });
 
-test("the worker forgets what is over, and whom nobody has seen for a month", async () => {
+test("the worker deletes expired tokens, sessions, and people without an account after 30 days", async () => {
   const [gone, member] = [someone("gone"), someone("member")];
   await arrive(gone);
-  await world.openAccount(member);
-  await world.signIn(member);
+  await fixture.openAccount(member);
+  await fixture.signIn(member);
   await db.owner.query("update pb.people set created_at = clock_timestamp() - interval '31 days'");
-  assert.equal(await forgetSignIns(db.owner, 100), 0, "sessions keep them");
+  assert.equal(await deleteExpiredSignIns(db.owner, 100), 0, "people with a session are kept");
   await db.owner.query("update pb.sessions set seen_at = clock_timestamp() - interval '8 days'");
   await db.owner.query("update pb.sign_in_tokens set expires_at = clock_timestamp() - interval '25 hours'");
-  assert.ok((await forgetSignIns(db.owner, 100)) > 0);
+  assert.ok((await deleteExpiredSignIns(db.owner, 100)) > 0);
   const counts = await db.owner.query(
     `select (select count(*)::int from pb.sessions) as sessions, (select count(*)::int from pb.sign_in_tokens) as tokens,
        array(select email from pb.people where email in ($1, $2)) as people`,
@@ -179,7 +179,7 @@ test("the worker forgets what is over, and whom nobody has seen for a month", as
   assert.deepEqual(counts.rows, [{ sessions: 0, tokens: 0, people: [member] }]);
 });
 
-test("without its database role the server has no console and works all the same", async () => {
+test("without its database role the server runs without the console", async () => {
   const bare = await startTestServer(db, { PENNYBLACK_PEOPLE_DATABASE_URL: "" });
   try {
     assert.equal((await bare.request("/console/api/session")).status, 404);

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import type { Page } from "playwright-core";
 import { makeSignInLink } from "../../src/console/sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { startTestServer, type TestServer } from "../server.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { startTestServer, type TestServer } from "../support/services/server.ts";
 
-export interface BrowserWorld {
+export interface BrowserFixture {
   db: TestDatabase;
   server: TestServer;
   /** Opens the link that a letter would bring. */
@@ -18,7 +18,7 @@ export interface BrowserWorld {
 const operatorToken = "operator-token-of-the-stories-0123456789";
 
 /** A server with the built console, at an address that it knows as its own: browsers and cookies are strict about that. */
-export async function startBrowserWorld(settings: Record<string, string> = {}): Promise<BrowserWorld> {
+export async function startBrowserFixture(settings: Record<string, string> = {}): Promise<BrowserFixture> {
   if (!existsSync(new URL("../../../console/dist/index.html", import.meta.url))) {
     throw new Error("the console is not built: npm run console:build");
   }
@@ -36,7 +36,7 @@ export async function startBrowserWorld(settings: Record<string, string> = {}): 
     db,
     server,
     async signIn(page, email) {
-      const link = await makeSignInLink(db.owner, { email, publicUrl, lifeMinutes: 5 });
+      const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 5 });
       if (!link) throw new Error(`nobody is known as ${email}`);
       await page.goto(link);
       await page.waitForURL(/\/console\/(?:w\/|welcome)/);

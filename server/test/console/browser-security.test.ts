@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { testPepper } from "../server.ts";
+import { testPepper } from "../support/services/server.ts";
 import { noBrowser, openBrowser, openPage } from "./browser.ts";
-import { startBrowserWorld } from "./browser-world.ts";
+import { startBrowserFixture } from "./browser-fixture.ts";
 import { seedDemo } from "./seed-demo.ts";
 
-// Somebody got a piece of HTML into a page, or has the cookie of a person who is signed in.
+// Defenses against injected HTML and a stolen session cookie.
 
-describe("policy", { skip: noBrowser }, async () => {
-  const world = await startBrowserWorld();
-  const demo = await seedDemo(world.db.owner, testPepper);
+describe("browser security", { skip: noBrowser }, async () => {
+  const fixture = await startBrowserFixture();
+  const demo = await seedDemo(fixture.db.owner, testPepper);
   const browser = await openBrowser();
   after(async () => {
     await browser.close();
-    await world.close();
+    await fixture.close();
   });
 
-  test("a script that was injected does not run, in whatever way it comes", async () => {
+  test("the content security policy blocks injected scripts", async () => {
     const { page, context } = await openPage(browser);
-    await world.signIn(page, demo.ownerEmail);
+    await fixture.signIn(page, demo.ownerEmail);
     const blocked: string[] = [];
     page.on(
       "console",
@@ -36,28 +36,28 @@ describe("policy", { skip: noBrowser }, async () => {
     })()`);
     await page.waitForTimeout(500);
     assert.equal(await page.evaluate("window.ran"), undefined);
-    assert.ok(blocked.length >= 4, `the policy was asked ${blocked.length} times`);
-    // What a page could still do is tell somebody else: it cannot.
-    const told = await page.evaluate<string>(
+    assert.ok(blocked.length >= 4, `the policy blocked ${blocked.length} attempts`);
+    // Requests to other origins are blocked too.
+    const result = await page.evaluate<string>(
       `fetch("http://127.0.0.1:9/steal").then(() => "sent", (error) => String(error))`,
     );
-    assert.match(told, /Failed to fetch/);
+    assert.match(result, /Failed to fetch/);
     await context.close();
   });
 
-  test("the session is out of a script's reach, and nothing that was read stays in the browser's cache", async () => {
+  test("scripts cannot read the session cookie, and API responses are not cached", async () => {
     const { page, context } = await openPage(browser);
-    const kept: string[] = [];
+    const cached: string[] = [];
     page.on("response", (response) => {
       const { "cache-control": cache = "" } = response.headers();
-      if (response.url().includes("/console/api/") && cache !== "no-store") kept.push(`${response.url()}: ${cache}`);
+      if (response.url().includes("/console/api/") && cache !== "no-store") cached.push(`${response.url()}: ${cache}`);
     });
-    await world.signIn(page, demo.ownerEmail);
+    await fixture.signIn(page, demo.ownerEmail);
     for (const path of ["", "/keys", "/ledger", "/top-up", "/alerts", "/team"]) {
-      await page.goto(`${world.server.url}/console/w/${demo.walletId}${path}`);
+      await page.goto(`${fixture.server.url}/console/w/${demo.walletId}${path}`);
       await page.waitForLoadState("networkidle");
     }
-    assert.deepEqual(kept, []);
+    assert.deepEqual(cached, []);
     assert.equal(await page.evaluate("document.cookie"), "");
     const cookies = await context.cookies();
     assert.deepEqual(
@@ -69,30 +69,30 @@ describe("policy", { skip: noBrowser }, async () => {
     await context.close();
   });
 
-  test("a stolen session whose sign-in is old makes no key", async () => {
+  test("a stale session cannot create a key", async () => {
     const { page, context } = await openPage(browser);
-    await world.signIn(page, demo.ownerEmail);
-    await world.db.owner.query("update pb.sessions set authenticated_at = authenticated_at - interval '1 hour'");
+    await fixture.signIn(page, demo.ownerEmail);
+    await fixture.db.owner.query("update pb.sessions set authenticated_at = authenticated_at - interval '1 hour'");
     const before = await countKeys();
-    const answer = await page.request.post(`${world.server.url}/console/api/wallets/${demo.walletId}/keys`, {
-      headers: { "x-pennyblack-csrf": "1", origin: world.server.url },
+    const answer = await page.request.post(`${fixture.server.url}/console/api/wallets/${demo.walletId}/keys`, {
+      headers: { "x-pennyblack-csrf": "1", origin: fixture.server.url },
       data: { mode: "live", name: "mine now" },
     });
     assert.equal(answer.status(), 403);
     assert.equal(((await answer.json()) as { code: string }).code, "reauthentication_required");
     assert.equal(await countKeys(), before);
 
-    await page.goto(`${world.server.url}/console/w/${demo.walletId}/keys`);
+    await page.goto(`${fixture.server.url}/console/w/${demo.walletId}/keys`);
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("mine now");
     await page.getByRole("button", { name: "Create key" }).last().click();
-    await page.getByText("Confirm that it is you").waitFor();
+    await page.getByText("Confirm your identity").waitFor();
     assert.equal(await countKeys(), before);
     await context.close();
   });
 
   async function countKeys(): Promise<bigint> {
-    const { rows } = await world.db.owner.query<{ count: bigint }>("select count(*) from pb.keys");
+    const { rows } = await fixture.db.owner.query<{ count: bigint }>("select count(*) from pb.keys");
     return rows[0]?.count ?? 0n;
   }
 });

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
-/** The machine's own Chromium: `apt-get install chromium`, as .ci/run does. */
+/** Installed with `apt-get install chromium`, as .ci/run does. */
 export const chromiumPath = "/usr/bin/chromium";
 
 export const chromiumFlags = [
@@ -16,15 +16,15 @@ export const chromiumFlags = [
   "--disable-dev-shm-usage",
 ];
 
-/** Why there is no browser here, or nothing. In CI there is one, or the tests fail. */
+/** Reason to skip browser tests, or false. CI never skips them. */
 export const noBrowser =
-  existsSync(chromiumPath) || process.env["CI"] === "true" ? false : "there is no Chromium: apt-get install chromium";
+  existsSync(chromiumPath) || process.env["CI"] === "true" ? false : "install Chromium: apt-get install chromium";
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath, args: chromiumFlags });
 }
 
-/** A page whose faults are kept: what it wrote as an error, what it threw, what its policy blocked. */
+/** Opens a page and collects its console errors, exceptions and policy violations. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page: Page = await context.newPage();
@@ -32,7 +32,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const faults: string[] = [];
   page.on("pageerror", (error) => void faults.push(`${page.url()}: ${error.message}`));
   page.on("console", (message) => {
-    // A refusal that the page shows as one is also written by the browser itself.
+    // The browser logs every 4xx and 5xx response, including those the page handles.
     if (message.type() === "error" && !/status of [45]\d\d/.test(message.text())) faults.push(message.text());
   });
   return { page, context, faults };

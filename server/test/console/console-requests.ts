@@ -1,18 +1,18 @@
 import type { Role } from "../../src/accounts/accounts.ts";
-import { addTestMember, type Browser, someone } from "../console-world.ts";
-import type { TestDatabase } from "../database.ts";
-import { createTestKey } from "../server.ts";
+import { addTestMember, type Browser, someone } from "../support/console-fixture.ts";
+import type { TestDatabase } from "../support/services/database.ts";
+import { createTestKey } from "../support/services/server.ts";
 import { type Tenant, type TenantRequest, tenantRequests } from "../tenants/tenant-requests.ts";
 
-// Who may do what below a wallet of the console, and a request for each. A new route fails roles.test.ts until it is here:
-// one of /v1 gets its request from tenant-requests.ts.
+// Required role and a valid request for each wallet route of the console. A new route fails roles.test.ts until it is
+// listed here. Requests of /v1 routes come from tenant-requests.ts.
 
 export interface Access {
-  /** The least of the roles that may. */
+  /** Minimum role. */
   role: Role;
-  /** It needs a fresh sign-in. */
+  /** Requires a fresh sign-in. */
   isFresh?: true;
-  /** A suspended wallet's too. All reading is. */
+  /** Allowed while the wallet is suspended, as all reads are. */
   isForSuspended?: true;
 }
 
@@ -62,18 +62,18 @@ export const access: Record<string, Access> = {
   "DELETE /invitations/{id}": { role: "owner", isForSuspended: true },
 };
 
-export interface Household extends Tenant {
+export interface ConsoleTenant extends Tenant {
   accountId: string;
   browsers: Record<Role, Browser>;
   emails: Record<Role, string>;
 }
 
-type Make = (db: TestDatabase, household: Household) => Promise<TenantRequest>;
+type Make = (db: TestDatabase, tenant: ConsoleTenant) => Promise<TenantRequest>;
 
-/** For what is the console's alone. */
+/** Routes that exist only in the console. */
 const ownRequests: Record<string, Make> = {
   "POST /playground/search": async (db, { walletId }) => {
-    const { id } = await createTestKey(db, { walletId, mode: "test", name: "played with" });
+    const { id } = await createTestKey(db, { walletId, mode: "test", name: "playground" });
     return { body: { key_id: id, query: "cats" } };
   },
   "PATCH /members/{personId}": async (db, { accountId }) => ({
@@ -87,16 +87,20 @@ const ownRequests: Record<string, Make> = {
   "DELETE /invitations/{id}": async (db, { accountId }) => {
     const { rows } = await db.owner.query<{ id: string }>("select id from pb.invite($1, $2, 'viewer', $3)", [
       accountId,
-      someone("unwanted"),
+      someone("revoked"),
       Buffer.from(crypto.getRandomValues(new Uint8Array(32))),
     ]);
     return { path: { id: rows[0]?.id ?? "" } };
   },
 };
 
-/** A request that is right in every part for this household. */
-export async function makeConsoleRequest(db: TestDatabase, household: Household, name: string): Promise<TenantRequest> {
+/** A valid request for this tenant. */
+export async function makeConsoleRequest(
+  db: TestDatabase,
+  tenant: ConsoleTenant,
+  name: string,
+): Promise<TenantRequest> {
   const own = ownRequests[name];
-  if (own) return own(db, household);
-  return (await tenantRequests[name.replace(" /", " /v1/")]?.(household)) ?? {};
+  if (own) return own(db, tenant);
+  return (await tenantRequests[name.replace(" /", " /v1/")]?.(tenant)) ?? {};
 }

@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import { callAsTenant } from "../../src/db/as-tenant.ts";
-import { createConsoleWorld, makeStale, someone } from "../console-world.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { createConsoleFixture, makeStale, someone } from "../support/console-fixture.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
-// What people do to keys, and what a stolen session cannot.
+// Managing keys from the console, and limits of a stolen session.
 
 const upstream = await startHostileUpstream();
-const world = await createConsoleWorld({ PENNYBLACK_SEARXNG_URL: upstream.url });
-const { db, server } = world;
+const fixture = await createConsoleFixture({ PENNYBLACK_SEARXNG_URL: upstream.url });
+const { db, server } = fixture;
 
 after(async () => {
-  await world.close();
+  await fixture.close();
   await upstream.close();
 });
 
-/** Straight at the function of the database, past everything that the server looks at. */
+/** Calls the database function directly, bypassing the server's checks. */
 async function mint(walletId: string, actor: string): Promise<string> {
   const parts = { name: "minted", scopes: ["search"], searches_per_second: 1, searches_in_flight: 1 };
   const values = [actor, randomUUIDv7(), "live", "pb_live_", 1, randomBytes(32), JSON.stringify(parts)];
@@ -42,10 +42,10 @@ async function countKeys(walletId: string): Promise<number> {
   return rowCount ?? 0;
 }
 
-test("a person makes, changes, rotates and revokes keys, and is shown each secret once", async () => {
+test("a developer creates, edits, rotates and revokes keys, and each secret is shown once", async () => {
   const email = someone("maker");
-  const { walletId } = await world.openAccount(email);
-  const browser = await world.signIn(email);
+  const { walletId } = await fixture.openAccount(email);
+  const browser = await fixture.signIn(email);
   const keys = `wallets/${walletId}/keys`;
   const made = await browser.send("POST", keys, { mode: "live", name: "agent", budget: { day: "1.00" } });
   assert.equal(made.status, 200, made.text);
@@ -65,10 +65,10 @@ test("a person makes, changes, rotates and revokes keys, and is shown each secre
   }
 });
 
-test("a stolen session cannot make a key without a new sign-in, neither here nor straight in the database", async () => {
+test("a stale session cannot create a key, through the server or directly in the database", async () => {
   const email = someone("victim");
-  const { walletId } = await world.openAccount(email);
-  const browser = await world.signIn(email);
+  const { walletId } = await fixture.openAccount(email);
+  const browser = await fixture.signIn(email);
   const keys = `wallets/${walletId}/keys`;
   const { body: own } = await browser.send("POST", keys, { mode: "live", name: "own" });
   const session = await sessionOf(email);
@@ -85,10 +85,10 @@ test("a stolen session cannot make a key without a new sign-in, neither here nor
   assert.equal(await mint(walletId, session), "reauthentication_required");
   assert.equal(await rotate(walletId, session, own.id), "reauthentication_required");
   assert.equal(await countKeys(walletId), before);
-  // What takes power away needs none.
+  // Removing access does not need a fresh sign-in.
   assert.equal((await browser.send("DELETE", `${keys}/${own.id}`)).status, 200);
 
-  const again = await world.signIn(email);
+  const again = await fixture.signIn(email);
   assert.equal((await again.send("POST", keys, { mode: "live", name: "mine" })).status, 200);
   assert.equal(
     (await browser.send("POST", keys, { mode: "live", name: "thief's" })).status,
@@ -97,12 +97,12 @@ test("a stolen session cannot make a key without a new sign-in, neither here nor
   );
 });
 
-test("the database itself refuses a session that is over, of a stranger, of a viewer or of a suspended wallet", async () => {
+test("the database rejects expired sessions, strangers, viewers and suspended wallets", async () => {
   const [owner, stranger, viewer] = [someone("owner"), someone("stranger"), someone("viewer")];
-  const { walletId, accountId } = await world.openAccount(owner);
-  await world.openAccount(stranger);
-  await world.addMember(accountId, viewer, "viewer");
-  for (const email of [owner, stranger, viewer]) await world.signIn(email);
+  const { walletId, accountId } = await fixture.openAccount(owner);
+  await fixture.openAccount(stranger);
+  await fixture.addMember(accountId, viewer, "viewer");
+  for (const email of [owner, stranger, viewer]) await fixture.signIn(email);
   const before = await countKeys(walletId);
   assert.equal(await mint(walletId, await sessionOf(stranger)), "insufficient_role");
   assert.equal(await mint(walletId, await sessionOf(viewer)), "insufficient_role");
@@ -127,11 +127,11 @@ test("the database itself refuses a session that is over, of a stranger, of a vi
   assert.equal(await mint(walletId, session), "done");
 });
 
-test("of a removal and a new key at once, the key comes first or not at all", async () => {
+test("a key created while its member is being removed commits first or not at all", async () => {
   const [owner, developer] = [someone("owner"), someone("developer")];
-  const { walletId, accountId } = await world.openAccount(owner);
-  const personId = await world.addMember(accountId, developer, "developer");
-  await world.signIn(developer);
+  const { walletId, accountId } = await fixture.openAccount(owner);
+  const personId = await fixture.addMember(accountId, developer, "developer");
+  await fixture.signIn(developer);
   const session = await sessionOf(developer);
   const client = await db.tenant.connect();
   await client.query("begin");
@@ -156,8 +156,8 @@ test("of a removal and a new key at once, the key comes first or not at all", as
   await removal;
   assert.equal(await mint(walletId, session), "insufficient_role");
 
-  // While somebody is being removed, they are out already: nobody waits under the wallet's lock.
-  await world.addMember(accountId, developer, "developer");
+  // An uncommitted removal already blocks the member, without waiting under the wallet's lock.
+  await fixture.addMember(accountId, developer, "developer");
   const leaving = await db.owner.connect();
   await leaving.query("begin");
   await leaving.query("select pb.change_member($1, $2, null)", [accountId, personId]);

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import { after, test } from "node:test";
 import { seal, unseal } from "../../src/lib/seal.ts";
-import { type Browser, createConsoleWorld, publicUrl, someone } from "../console-world.ts";
-import { startOpenidProvider, type Visitor } from "../openid-provider.ts";
-import { type Reply, testEnvironment } from "../server.ts";
+import { type Browser, createConsoleFixture, publicUrl, someone } from "../support/console-fixture.ts";
+import { startOpenidProvider, type Visitor } from "../support/services/openid-provider.ts";
+import { type Reply, testEnvironment } from "../support/services/server.ts";
 
 // Sign-in through a real OpenID Connect provider on loopback.
 
 const provider = await startOpenidProvider(publicUrl);
-const world = await createConsoleWorld(provider.settings);
-const { db } = world;
+const fixture = await createConsoleFixture(provider.settings);
+const { db } = fixture;
 
 after(async () => {
-  await world.close();
+  await fixture.close();
   await provider.close();
 });
 
@@ -21,14 +21,14 @@ function visitorOf(email: string): Visitor {
   return { email, cookies: new Map(), logins: 0 };
 }
 
-/** What the provider is asked by this browser. */
+/** Starts a sign-in and returns the provider's authorization URL. */
 async function begin(browser: Browser, query = ""): Promise<string> {
   const { status, headers } = await browser.get(`sign-in/oidc${query}`);
   assert.equal(status, 302);
   return headers.get("location") ?? "";
 }
 
-/** Back from the provider. */
+/** Follows the provider's redirect. */
 function comeBack(browser: Browser, url: string): Promise<Reply> {
   assert.ok(url.startsWith(`${publicUrl}/console/api/sign-in/oidc/callback?`), url);
   return browser.open(url.slice(publicUrl.length));
@@ -41,17 +41,17 @@ async function signIn(browser: Browser, visitor: Visitor, query = ""): Promise<R
 function assertRefused(reply: Reply, word: string): void {
   assert.equal(reply.status, 302);
   assert.equal(reply.headers.get("location"), `${publicUrl}/console/sign-in?error=${word}`);
-  assert.ok(!reply.headers.getSetCookie().some((line) => /^pennyblack=[^;]/.test(line)), "somebody was signed in");
+  assert.ok(!reply.headers.getSetCookie().some((line) => /^pennyblack=[^;]/.test(line)), "a session was created");
 }
 
 async function email(browser: Browser): Promise<string | undefined> {
   return (await browser.get("session")).body.person?.email;
 }
 
-test("who logs in there is signed in here, by the verified address, and led back to where they were", async () => {
+test("signs in with the verified address and returns to the requested page", async () => {
   const address = someone("ada");
-  await world.openAccount(address);
-  const browser = world.openBrowser();
+  await fixture.openAccount(address);
+  const browser = fixture.openBrowser();
   assert.deepEqual((await browser.get("session")).body.sign_in.oidc, { name: "Acme" });
   const url = new URL(await begin(browser, "?return_to=/console/keys"));
   assert.equal(url.origin, provider.issuer);
@@ -62,34 +62,34 @@ test("who logs in there is signed in here, by the verified address, and led back
   assert.equal(reply.headers.get("location"), `${publicUrl}/console/keys`);
   assert.match(reply.headers.getSetCookie().join("\n"), /pennyblack=[\w-]{43};.*HttpOnly; SameSite=Lax/);
   assert.equal(await email(browser), address);
-  assert.equal(browser.cookies.has("pennyblack-oidc"), false, "what is done with is forgotten");
+  assert.equal(browser.cookies.has("pennyblack-oidc"), false, "the pending sign-in is deleted");
 });
 
-test("an address that the provider has not verified signs nobody in", async () => {
+test("an unverified address cannot sign in", async () => {
   const victim = someone("victim");
-  await world.openAccount(victim);
+  await fixture.openAccount(victim);
   provider.unverified.add(victim);
-  const browser = world.openBrowser();
+  const browser = fixture.openBrowser();
   assertRefused(await signIn(browser, visitorOf(victim)), "email_not_verified");
   assert.equal(await email(browser), undefined);
 });
 
-test("an answer is refused with another state, another nonce, another browser's or no cookie, and the second time", async () => {
+test("rejects a callback with a wrong state, nonce or cookie, and a replayed one", async () => {
   const address = someone("ada");
-  await world.openAccount(address);
-  const [browser, other] = [world.openBrowser(), world.openBrowser()];
+  await fixture.openAccount(address);
+  const [browser, other] = [fixture.openBrowser(), fixture.openBrowser()];
 
   const changed = new URL(await provider.visit(await begin(browser), visitorOf(address)));
   changed.searchParams.set("state", "x".repeat(43));
   assertRefused(await comeBack(browser, changed.href), "failed");
 
-  // The nonce is asked for by whoever makes the request, and must come back in the ID token.
+  // The nonce of the authorization request must match the one in the ID token.
   const asked = new URL(await begin(browser));
-  asked.searchParams.set("nonce", "chosen by somebody else");
+  asked.searchParams.set("nonce", "chosen by an attacker");
   assertRefused(await comeBack(browser, await provider.visit(asked.href, visitorOf(address))), "failed");
 
   const answer = await provider.visit(await begin(browser), visitorOf(address));
-  assertRefused(await comeBack(world.openBrowser(), answer), "failed");
+  assertRefused(await comeBack(fixture.openBrowser(), answer), "failed");
   await begin(other);
   assertRefused(await comeBack(other, answer), "failed");
   const cookie = browser.cookies.get("pennyblack-oidc") ?? "";
@@ -100,10 +100,10 @@ test("an answer is refused with another state, another nonce, another browser's 
   assert.equal((await comeBack(browser, answer)).headers.get("location"), `${publicUrl}/console`);
   browser.cookies.set("pennyblack-oidc", cookie);
   assertRefused(await comeBack(browser, answer), "failed");
-  assert.equal(await email(browser), address, "who is signed in stays so");
+  assert.equal(await email(browser), address, "the existing session is unchanged");
 });
 
-test("no other site is led to, wherever return_to points", async () => {
+test("return_to cannot redirect to another site", async () => {
   for (const path of [
     "https://evil.test/",
     "//evil.test",
@@ -118,25 +118,25 @@ test("no other site is led to, wherever return_to points", async () => {
     "javascript:alert(1)",
     "",
   ]) {
-    const { status, body } = await world.openBrowser().get(`sign-in/oidc?return_to=${encodeURIComponent(path)}`);
+    const { status, body } = await fixture.openBrowser().get(`sign-in/oidc?return_to=${encodeURIComponent(path)}`);
     assert.deepEqual([status, body?.code], [400, "invalid_request"], path);
   }
   for (const path of ["/console", "/console/keys?mode=test", "/console/wallets/1/ledger"]) {
     assert.equal(
-      (await world.openBrowser().get(`sign-in/oidc?return_to=${encodeURIComponent(path)}`)).status,
+      (await fixture.openBrowser().get(`sign-in/oidc?return_to=${encodeURIComponent(path)}`)).status,
       302,
       path,
     );
   }
 });
 
-test("a login that the provider remembers is no fresh sign-in; asked for one, it asks for the login again", async () => {
+test("a remembered login is not fresh, and a fresh sign-in requires a new login", async () => {
   const address = someone("ada");
-  const { walletId } = await world.openAccount(address);
-  const [browser, visitor] = [world.openBrowser(), visitorOf(address)];
+  const { walletId } = await fixture.openAccount(address);
+  const [browser, visitor] = [fixture.openBrowser(), visitorOf(address)];
   await signIn(browser, visitor);
   await signIn(browser, visitor);
-  assert.equal(visitor.logins, 1, "the second time nobody was asked");
+  assert.equal(visitor.logins, 1, "the second sign-in needed no login");
   assert.equal((await browser.get("session")).body.fresh_until, null);
   const make = () => browser.send("POST", `wallets/${walletId}/keys`, { mode: "test", name: "key" });
   assert.equal((await make()).body.code, "reauthentication_required");
@@ -146,40 +146,40 @@ test("a login that the provider remembers is no fresh sign-in; asked for one, it
   assert.equal((await make()).status, 200);
 });
 
-test("a provider that shows an old login when a fresh one is asked for is not believed", async () => {
+test("rejects an old login when a fresh one was requested", async () => {
   const address = someone("ada");
-  await world.openAccount(address);
-  const [browser, visitor] = [world.openBrowser(), visitorOf(address)];
+  await fixture.openAccount(address);
+  const [browser, visitor] = [fixture.openBrowser(), visitorOf(address)];
   await signIn(browser, visitor);
   const asked = new URL(await begin(browser, "?fresh=1"));
   assert.deepEqual([asked.searchParams.get("prompt"), asked.searchParams.get("max_age")], ["login", "0"]);
-  // As if it had not been asked for: then it does not say when the login was.
+  // Without these parameters the provider does not return auth_time.
   asked.searchParams.delete("prompt");
   asked.searchParams.delete("max_age");
   assertRefused(await comeBack(browser, await provider.visit(asked.href, visitor)), "not_fresh");
   assert.equal(visitor.logins, 1);
 
-  // As if we had asked ten minutes from now: then the login was long before.
+  // Move the start ten minutes into the future, so that the login is too old.
   const answer = await provider.visit(await begin(browser, "?fresh=1"), visitor);
   const secret = createSecretKey(Buffer.from(testEnvironment(db)["PENNYBLACK_SECRET"] ?? "", "base64"));
   const cookie = Buffer.from(browser.cookies.get("pennyblack-oidc") ?? "", "base64url");
-  const journey = JSON.parse(unseal(secret, "oidc sign-in", cookie));
-  journey.begunMs += 600_000;
-  const moved = seal(secret, "oidc sign-in", JSON.stringify(journey)).toString("base64url");
+  const pending = JSON.parse(unseal(secret, "oidc sign-in", cookie));
+  pending.startedMs += 600_000;
+  const moved = seal(secret, "oidc sign-in", JSON.stringify(pending)).toString("base64url");
   browser.cookies.set("pennyblack-oidc", moved);
   assertRefused(await comeBack(browser, answer), "not_fresh");
 });
 
-test("whoever is not known here is let in only where sign-up is open", async () => {
+test("unknown people cannot sign in while sign-up is closed", async () => {
   const stranger = someone("stranger");
-  const browser = world.openBrowser();
+  const browser = fixture.openBrowser();
   assertRefused(await signIn(browser, visitorOf(stranger)), "unknown_person");
   const { rowCount } = await db.owner.query("select from pb.people where email = $1", [stranger]);
   assert.equal(rowCount, 0);
 });
 
-test("while the provider is away, the browser is led back with a word for it", async () => {
-  const away = await createConsoleWorld({ ...provider.settings, PENNYBLACK_OIDC_ISSUER: "http://127.0.0.1:1" });
+test("an unavailable provider redirects to the sign-in page with an error", async () => {
+  const away = await createConsoleFixture({ ...provider.settings, PENNYBLACK_OIDC_ISSUER: "http://127.0.0.1:1" });
   try {
     assertRefused(await away.openBrowser().get("sign-in/oidc"), "unavailable");
   } finally {

@@ -1,37 +1,37 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { startFixtureUpstream } from "../fixture-upstream.ts";
-import { createTestWallet, testPepper } from "../server.ts";
+import { createTestWallet, testPepper } from "../support/services/server.ts";
+import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { noBrowser, openBrowser, openPage } from "./browser.ts";
-import { startBrowserWorld } from "./browser-world.ts";
+import { startBrowserFixture } from "./browser-fixture.ts";
 import { seedDemo } from "./seed-demo.ts";
 
-// What an operator sees and does in a real browser, on the internal listener.
+// The operator console in a real browser, on the internal listener.
 
 describe("operators", { skip: noBrowser }, async () => {
   const first = await startFixtureUpstream("brave", "ok");
   const second = await startFixtureUpstream("searxng", "ok");
-  const world = await startBrowserWorld({
+  const fixture = await startBrowserFixture({
     PENNYBLACK_UPSTREAMS: "brave,searxng",
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_BRAVE_URL: first.url,
     PENNYBLACK_SEARXNG_URL: second.url,
   });
-  const { db, server } = world;
+  const { db, server } = fixture;
   const demo = await seedDemo(db.owner, testPepper);
   const browser = await openBrowser();
   after(async () => {
     await browser.close();
-    await world.close();
+    await fixture.close();
     await first.close();
     await second.close();
   });
 
-  test("an upstream that goes down is seen, with what to do about it, while callers are served by the other", async () => {
+  test("a failing upstream is reported with its runbook while searches use the other one", async () => {
     const { page, context, faults } = await openPage(browser);
-    await world.signInOperator(page);
+    await fixture.signInOperator(page);
     const line = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "brave" }) });
-    await line.getByText("in use").waitFor();
+    await line.getByText("active").waitFor();
 
     first.serve("brave", "down");
     const wallet = await createTestWallet(db, "50.00");
@@ -42,7 +42,7 @@ describe("operators", { skip: noBrowser }, async () => {
     })();
     const attention = page.getByRole("list", { name: "Needs attention" }).or(page.getByRole("alert"));
     try {
-      await line.getByText(/left out|being tried again/).waitFor({ timeout: 30_000 });
+      await line.getByText(/circuit open|probing/).waitFor({ timeout: 30_000 });
       await attention.getByText(/brave/).first().waitFor({ timeout: 30_000 });
       const runbook = attention.getByRole("listitem").filter({ hasText: "brave" }).getByRole("link");
       assert.match((await runbook.first().getAttribute("href")) ?? "", /\/docs\/runbooks\//);
@@ -55,17 +55,17 @@ describe("operators", { skip: noBrowser }, async () => {
     await context.close();
   });
 
-  test("credit is given once for one reference, and leaves a line in the audit", async () => {
+  test("credit is added once per reference and recorded in the audit log", async () => {
     const { page, context, faults } = await openPage(browser);
-    await world.signInOperator(page);
+    await fixture.signInOperator(page);
     await page.getByRole("link", { name: "Accounts" }).first().click();
-    await page.getByRole("button", { name: "Open the wallet of Harbour Labs" }).click();
+    await page.getByRole("button", { name: "Open wallet of Harbour Labs" }).click();
     const before = await readBalance();
     for (const outcome of ["credited", "repeated"]) {
-      await page.getByLabel("Credit, in USD").fill("2.50");
+      await page.getByLabel("Credit (USD)").fill("2.50");
       await page.getByLabel("Reference").fill("goodwill-7");
-      await page.getByLabel(/^Why( \*)?$/).fill("Slow yesterday");
-      await page.getByRole("button", { name: "Give credit" }).click();
+      await page.getByLabel(/^Reason( \*)?$/).fill("Slow yesterday");
+      await page.getByRole("button", { name: "Add credit" }).click();
       await page.getByText(new RegExp(`^${outcome}`)).waitFor();
     }
     assert.equal(await readBalance(), before + 2_500_000n);
@@ -75,10 +75,10 @@ describe("operators", { skip: noBrowser }, async () => {
     await context.close();
   });
 
-  test("nobody gets in without a token, and the public listener has none of it", async () => {
+  test("requires a token, and is not served on the public listener", async () => {
     const { page, context } = await openPage(browser);
     await page.goto(`${server.opsUrl}/console/`);
-    await page.getByLabel("Token").fill("not-a-token-of-anybody-0123456789abcdef");
+    await page.getByLabel("Token").fill("not-a-valid-token-0123456789abcdef");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("alert").filter({ hasText: "token" }).waitFor();
     const open = await page.request.get(`${server.url}/operator/session`);

@@ -1,43 +1,43 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { startEmulatedStripe } from "../emulated-stripe.ts";
-import { startFixtureUpstream } from "../fixture-upstream.ts";
-import { webhookSecret, webhookSettings } from "../payment-world.ts";
-import { createTestKey, createTestWallet, testPepper } from "../server.ts";
+import { startEmulatedStripe } from "../support/payments/emulated-stripe.ts";
+import { webhookSecret, webhookSettings } from "../support/payments/payment-fixture.ts";
+import { createTestKey, createTestWallet, testPepper } from "../support/services/server.ts";
+import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { noBrowser, openBrowser, openPage } from "./browser.ts";
-import { startBrowserWorld } from "./browser-world.ts";
+import { startBrowserFixture } from "./browser-fixture.ts";
 import { seedDemo } from "./seed-demo.ts";
 
-// What a wallet's owner does in a real browser, against a real server. Every story also watches for what the page wrote
-// as an error, threw, or was kept from by its policy.
+// The owner console in a real browser, against a real server. Every test also fails on console errors, exceptions and
+// policy violations.
 
 describe("owners", { skip: noBrowser }, async () => {
   const stripe = await startEmulatedStripe();
   const upstream = await startFixtureUpstream("brave", "ok");
-  const world = await startBrowserWorld({
+  const fixture = await startBrowserFixture({
     ...webhookSettings(stripe.url),
     PENNYBLACK_SIGN_UP: "open",
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_BRAVE_URL: upstream.url,
   });
-  await stripe.announceTo(`${world.server.url}/v1/payments/stripe/webhook`, webhookSecret);
-  const { db, server } = world;
+  await stripe.announceTo(`${fixture.server.url}/v1/payments/stripe/webhook`, webhookSecret);
+  const { db, server } = fixture;
   const demo = await seedDemo(db.owner, testPepper);
   const browser = await openBrowser();
 
   after(async () => {
     await browser.close();
-    await world.close();
+    await fixture.close();
     await upstream.close();
     await stripe.close();
   });
 
-  async function visit(email: string, story: (page: Page) => Promise<void>): Promise<void> {
+  async function visit(email: string, flow: (page: Page) => Promise<void>): Promise<void> {
     const { page, context, faults } = await openPage(browser);
     try {
-      await world.signIn(page, email);
-      await story(page);
+      await fixture.signIn(page, email);
+      await flow(page);
       assert.deepEqual(faults, []);
     } finally {
       await context.close();
@@ -46,60 +46,60 @@ describe("owners", { skip: noBrowser }, async () => {
 
   const at = (path: string, walletId = demo.walletId): string => `${server.url}/console/w/${walletId}/${path}`;
 
-  test("a person who has just signed in opens an account, makes a key, and sees the first search arrive", async () => {
+  test("a new person creates an account and a key, and sees the first search arrive", async () => {
     await db.owner.query("insert into pb.people (email, name) values ('new@harbour.example', '')");
     await visit("new@harbour.example", async (page) => {
-      await page.getByLabel("Account").fill("Lighthouse");
+      await page.getByLabel("Account name").fill("Lighthouse");
       await page.getByLabel("Your name").fill("Nora Lind");
-      await page.getByRole("button", { name: "Open the account" }).click();
-      await page.getByRole("button", { name: "Make a test key" }).click();
-      const code = page.getByLabel("the search in curl", { exact: true });
+      await page.getByRole("button", { name: "Create account" }).click();
+      await page.getByRole("button", { name: "Create test key" }).click();
+      const code = page.getByLabel("curl example", { exact: true });
       await code.filter({ hasText: "pb_test_" }).waitFor();
       const key = /pb_test_\w+/.exec(await code.innerText())?.[0] ?? "";
       await page.getByText("Waiting for your first search.").waitFor();
 
       const { status, headers } = await server.search(key, { query: "postgresql advisory locks", n: 3 });
       assert.equal(status, 200);
-      await page.getByText("Your first search arrived").waitFor();
+      await page.getByText("Your first search was received").waitFor();
       await page.getByText(headers.get("request-id") ?? "no id").waitFor();
-      await page.getByRole("button", { name: "Go to the overview" }).click();
+      await page.getByRole("button", { name: "Go to overview" }).click();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
     });
   });
 
-  test("a top-up goes to the processor's page, and back to a balance", async () => {
+  test("a top-up is paid on the processor's page and added to the balance", async () => {
     await visit(demo.ownerEmail, async (page) => {
       await page.goto(at("top-up"));
-      await page.getByLabel("Or an amount of your own").fill("25");
+      await page.getByLabel("Custom amount").fill("25");
       await page.getByRole("button", { name: "Pay $25.00" }).click();
       await page.waitForURL(/checkout/);
       const checkoutUrl = page.url();
       const before = await readBalance();
       await stripe.pay(checkoutUrl);
       await page.goto(at("top-up"));
-      await page.getByText("$25.00 arrived").waitFor();
+      await page.getByText("$25.00 received").waitFor();
       assert.equal(await readBalance(), before + 25_000_000n);
     });
   });
 
-  test("a key is rotated with a grace and then revoked, and each time the API agrees", async () => {
+  test("rotates a key with a grace period and revokes it, and the API agrees", async () => {
     const old = await createTestKey(db, { walletId: demo.walletId, mode: "test", name: "to rotate" });
     await visit(demo.ownerEmail, async (page) => {
       await page.goto(at("keys"));
-      await page.getByRole("button", { name: "Change to rotate" }).click();
+      await page.getByRole("button", { name: "Actions for to rotate" }).click();
       await page.getByRole("menuitem", { name: "Rotate" }).click();
       await page.getByLabel("1 hour").check();
       await page.getByRole("button", { name: "Rotate key" }).click();
       const made = (await page.getByText(/^pb_test_\w{20,}$/).innerText()).trim();
-      await page.getByText(/Ends in (?:59|60) min/).waitFor();
-      await page.getByRole("button", { name: "I have kept it" }).click();
+      await page.getByText(/Expires in (?:59|60) min/).waitFor();
+      await page.getByRole("button", { name: "I've saved it" }).click();
       assert.deepEqual(await statuses(old.key, made), [200, 200]);
       await page.getByText(made).waitFor({ state: "detached" });
 
-      await page.getByRole("button", { name: "Change to rotate" }).first().click();
+      await page.getByRole("button", { name: "Actions for to rotate" }).first().click();
       await page.getByRole("menuitem", { name: "Revoke" }).click();
       const revoke = page.getByRole("button", { name: "Revoke key" });
-      assert.ok(await revoke.isDisabled(), "the name has to be typed first");
+      assert.ok(await revoke.isDisabled(), "the name must be typed first");
       await page.getByLabel("Type to rotate to confirm").fill("to rotate");
       await revoke.click();
       await revoke.waitFor({ state: "detached" });
@@ -108,25 +108,25 @@ describe("owners", { skip: noBrowser }, async () => {
     });
   });
 
-  test("a budget that is spent says so before anybody wonders why searches are refused", async () => {
+  test("shows when a key's budget is spent", async () => {
     await visit(demo.ownerEmail, async (page) => {
       await page.goto(at("keys"));
       await page.getByRole("button", { name: "Create key" }).click();
       await page.getByLabel("Name").fill("two cents");
-      await page.getByLabel("In all").fill("0.02");
+      await page.getByLabel("Total", { exact: true }).fill("0.02");
       await page.getByRole("button", { name: "Create key" }).last().click();
       const key = (await page.getByText(/^pb_live_\w{20,}$/).innerText()).trim();
-      await page.getByRole("button", { name: "I have kept it" }).click();
+      await page.getByRole("button", { name: "I've saved it" }).click();
       assert.deepEqual(await statuses(key, key, key), [200, 200, 403]);
       await page.reload();
       const row = page.getByRole("row").filter({ hasText: "two cents" });
       await row.getByText("$0.02 of $0.02").waitFor();
-      await row.getByText("Refuses searches until you raise it").waitFor();
+      await row.getByText("Rejects searches until you raise it").waitFor();
       await row.getByText("Budget spent").waitFor();
     });
   });
 
-  test("another tenant's address is not found, and looks like one that does not exist", async () => {
+  test("another tenant's wallet looks like one that does not exist", async () => {
     const stranger = await createTestWallet(db, "1.00");
     await visit(demo.ownerEmail, async (page) => {
       for (const walletId of [stranger.walletId, "01a1ddde-19c8-7665-8c90-c25bc586c7ec"]) {

@@ -1,23 +1,23 @@
 import type { Page } from "playwright-core";
 
-// Every page of the consoles, for pictures and for those who look at all of them.
+// Every page of both consoles, for screenshots and accessibility tests.
 
-export interface PlacedPage {
+export interface TestPage {
   name: string;
   path: string;
-  /** What is there was read: nothing says that it is loading any more. */
+  /** Resolves when the page has finished loading. */
   ready: (page: Page) => Promise<void>;
 }
 
 const names = ["keys", "usage", "ledger", "top-up", "alerts", "team"];
 
-export const consolePages: PlacedPage[] = [
+export const consolePageRoutes: TestPage[] = [
   { name: "overview", path: "", ready: settled },
   { name: "playground", path: "/playground", ready: searched },
   ...names.map((name) => ({ name, path: `/${name}`, ready: settled })),
 ];
 
-export const operatorPages: PlacedPage[] = ["upstreams", "margin", "accounts", "books", "audit", "system"].map(
+export const operatorPages: TestPage[] = ["upstreams", "margin", "accounts", "reconciliation", "audit", "system"].map(
   (name) => ({ name: `operator-${name}`, path: `#${name}`, ready: settled }),
 );
 
@@ -27,7 +27,7 @@ async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle").catch(() => undefined);
 }
 
-/** With an answer in it, or the refusal of one where no upstream is connected. */
+/** Runs a search, which fails if no upstream is configured. */
 async function searched(page: Page): Promise<void> {
   await settled(page);
   await page.getByPlaceholder("What do you want to find?").fill("postgresql advisory locks");

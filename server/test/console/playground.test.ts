@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
-import { type Browser, createConsoleWorld, someone } from "../console-world.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { seedBudget } from "../seed-wallet.ts";
-import { createTestKey, createTestWallet, type Reply } from "../server.ts";
+import { type Browser, createConsoleFixture, someone } from "../support/console-fixture.ts";
+import { seedBudget } from "../support/data/seed-wallet.ts";
+import { createTestKey, createTestWallet, type Reply } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // A search from the console is a paid search with the chosen key.
 
 const upstream = await startHostileUpstream();
-const world = await createConsoleWorld({ PENNYBLACK_SEARXNG_URL: upstream.url });
-const { db, server } = world;
+const fixture = await createConsoleFixture({ PENNYBLACK_SEARXNG_URL: upstream.url });
+const { db, server } = fixture;
 const [owner, viewer] = [someone("owner"), someone("viewer")];
-const { walletId, accountId, liveKey, managementKey } = await world.openAccount(owner);
-await world.addMember(accountId, viewer, "viewer");
-const browser = await world.signIn(owner);
+const { walletId, accountId, liveKey, managementKey } = await fixture.openAccount(owner);
+await fixture.addMember(accountId, viewer, "viewer");
+const browser = await fixture.signIn(owner);
 
 after(async () => {
-  await world.close();
+  await fixture.close();
   await upstream.close();
 });
 
@@ -30,12 +30,12 @@ async function keyIdOf(mode: "live" | "test" | "mgmt", more = {}): Promise<strin
   return id;
 }
 
-test("it answers and charges as /v1/search does for that key, reasons included", async () => {
+test("responds and charges like /v1/search with the same key, including Rank-Explain", async () => {
   const keyId = await keyIdOf("live");
-  const question = { query: "cats", n: 3 };
-  const direct = await server.search(liveKey, question, { "rank-explain": "1" });
+  const search = { query: "cats", n: 3 };
+  const direct = await server.search(liveKey, search, { "rank-explain": "1" });
   const { balance } = await server.readMoney(managementKey);
-  const reply = await play({ key_id: keyId, ...question, explain: true });
+  const reply = await play({ key_id: keyId, ...search, explain: true });
   assert.equal(reply.status, 200, reply.text);
   assert.deepEqual(reply.body, direct.body);
   for (const header of ["wallet-charge", "rank-lens", "rank-explain", "search-upstreams", "content-type"])
@@ -47,10 +47,10 @@ test("it answers and charges as /v1/search does for that key, reasons included",
     `wallets/${walletId}/wallet/entries?request_id=${reply.headers.get("request-id")}`,
   );
   assert.equal(body.entries.length, 1);
-  assert.equal((await play({ key_id: keyId, ...question })).headers.get("rank-explain"), null);
+  assert.equal((await play({ key_id: keyId, ...search })).headers.get("rank-explain"), null);
 });
 
-test("the key's budget, its networks, its life and its wallet are looked at as for the key itself", async () => {
+test("checks the key's budget, IP addresses, expiry and wallet as /v1/search does", async () => {
   const stranger = await createTestWallet(db, "1.00");
   const budgetId = await seedBudget(db.owner, walletId, { day: 0n });
   const revoked = await keyIdOf("live");
@@ -81,11 +81,11 @@ test("the key's budget, its networks, its life and its wallet are looked at as f
   }
 });
 
-test("a viewer searches with test keys only, and a test key's failing queries fail", async () => {
-  const watching = await world.signIn(viewer);
+test("viewers can search only with test keys, including simulated failures", async () => {
+  const viewing = await fixture.signIn(viewer);
   const [live, free] = [await keyIdOf("live"), await keyIdOf("test")];
-  assert.equal((await play({ key_id: live, query: "cats" }, watching)).body.code, "insufficient_role");
-  const reply = await play({ key_id: free, query: "cats" }, watching);
+  assert.equal((await play({ key_id: live, query: "cats" }, viewing)).body.code, "insufficient_role");
+  const reply = await play({ key_id: free, query: "cats" }, viewing);
   assert.deepEqual([reply.status, reply.headers.get("wallet-charge")], [200, "0.00;currency=usd"]);
-  assert.equal((await play({ key_id: free, query: "test:upstream_timeout" }, watching)).body.code, "upstream_timeout");
+  assert.equal((await play({ key_id: free, query: "test:upstream_timeout" }, viewing)).body.code, "upstream_timeout");
 });

@@ -2,37 +2,44 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import type { Role } from "../../src/accounts/accounts.ts";
-import { assertHeadersOfEveryAnswer } from "../assert-answer.ts";
-import { addTestMember, type Browser, createConsoleWorld, makeStale, signInTo, someone } from "../console-world.ts";
-import { startFakeStripe } from "../fake-stripe.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { stripeSettings } from "../payment-world.ts";
-import { registeredRoutes } from "../registered-routes.ts";
-import type { Reply } from "../server.ts";
+import { assertCommonHeaders } from "../support/assertions/assert-response.ts";
+import {
+  addTestMember,
+  type Browser,
+  createConsoleFixture,
+  makeStale,
+  signInTo,
+  someone,
+} from "../support/console-fixture.ts";
+import { startFakeStripe } from "../support/payments/fake-stripe.ts";
+import { stripeSettings } from "../support/payments/payment-fixture.ts";
+import { registeredRoutes } from "../support/registered-routes.ts";
+import type { Reply } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 import { openTenant, readRows } from "../tenants/open-tenant.ts";
 import type { TenantRequest } from "../tenants/tenant-requests.ts";
-import { access, type Household, makeConsoleRequest } from "./console-requests.ts";
+import { access, type ConsoleTenant, makeConsoleRequest } from "./console-requests.ts";
 
-// Every route of the console, asked by each role, with a stale sign-in, by a stranger, by nobody and from another site.
-// Whoever may not changes no row; whoever may gets 2xx for the same request, so that a refusal means something.
+// Calls every route of the console with each role, a stale sign-in, a stranger's session, no session and from another
+// site. Rejected requests change no row; the same request with sufficient access gets 2xx.
 
 const upstream = await startHostileUpstream();
 const stripe = await startFakeStripe();
-const world = await createConsoleWorld({ PENNYBLACK_SEARXNG_URL: upstream.url, ...stripeSettings(stripe.url) });
-const { db, server } = world;
-const home = await openHousehold("of-amber");
-const stranger = await openHousehold("of-cobalt");
+const fixture = await createConsoleFixture({ PENNYBLACK_SEARXNG_URL: upstream.url, ...stripeSettings(stripe.url) });
+const { db, server } = fixture;
+const home = await openConsoleTenant("of-amber");
+const stranger = await openConsoleTenant("of-cobalt");
 const prefix = "/console/api/wallets/{walletId}";
 const served = registeredRoutes(server).filter((route) => route.includes(" /console/api"));
 const below = served.filter((route) => route.includes(`${prefix}/`)).map((route) => route.replace(prefix, ""));
 
 after(async () => {
-  await world.close();
+  await fixture.close();
   await upstream.close();
   await stripe.close();
 });
 
-async function openHousehold(mark: string): Promise<Household> {
+async function openConsoleTenant(mark: string): Promise<ConsoleTenant> {
   const tenant = await openTenant(db, server, mark);
   const { rows } = await db.owner.query<{ account_id: string }>("select account_id from pb.wallets where id = $1", [
     tenant.walletId,
@@ -45,16 +52,16 @@ async function openHousehold(mark: string): Promise<Household> {
     await addTestMember(db, accountId, emails[role], role);
     browsers[role] = await signInTo(db, server, emails[role]);
   }
-  return { ...tenant, accountId, emails, browsers: browsers as Household["browsers"] };
+  return { ...tenant, accountId, emails, browsers: browsers as ConsoleTenant["browsers"] };
 }
 
-interface Asked {
+interface CallOptions {
   browser: Browser;
   walletId: string;
   headers?: Record<string, string>;
 }
 
-function send(name: string, request: TenantRequest, { browser, walletId, headers = {} }: Asked): Promise<Reply> {
+function send(name: string, request: TenantRequest, { browser, walletId, headers = {} }: CallOptions): Promise<Reply> {
   const [method = "", pattern = ""] = name.split(" ");
   const path = pattern.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => request.path?.[parameter] ?? "");
   const query = new URLSearchParams(request.query).toString();
@@ -63,68 +70,68 @@ function send(name: string, request: TenantRequest, { browser, walletId, headers
   return browser.send(method, address, request.body, { ...request.headers, ...headers });
 }
 
-/** All that the household's account has, wallet and team. */
-async function readAll(household: Household): Promise<string[]> {
+/** All rows of the tenant's account, wallet and team. */
+async function readAll(tenant: ConsoleTenant): Promise<string[]> {
   const team: string[] = [];
   for (const table of ["accounts", "members", "invitations"]) {
     const column = table === "accounts" ? "id" : "account_id";
     const { rows } = await db.owner.query<{ row: string }>(
       `select '${table} ' || to_jsonb(t)::text as row from pb.${table} t where ${column} = $1 order by 1`,
-      [household.accountId],
+      [tenant.accountId],
     );
     team.push(...rows.map(({ row }) => row));
   }
-  return [...(await readRows(db, household)), ...team];
+  return [...(await readRows(db, tenant)), ...team];
 }
 
 function assertCode(reply: Reply, status: number, code: string): void {
   assert.deepEqual([reply.status, reply.body?.code], [status, code], reply.text);
-  assertHeadersOfEveryAnswer(reply.headers);
+  assertCommonHeaders(reply.headers);
 }
 
 const makesKeys = new Set(["POST /keys", "POST /keys/{id}/rotate"]);
 const makesSecrets = new Set(["POST /webhooks", "POST /webhooks/{id}/rotate-secret"]);
 
-/** Kept by nobody on the way, and without a secret that was not made by this very request. */
-function assertQuiet(name: string, reply: Reply): void {
+/** Not cacheable, and without secrets except those created by this request. */
+function assertNoLeaks(name: string, reply: Reply): void {
   assert.equal(reply.headers.get("cache-control"), "no-store", name);
   if (!makesKeys.has(name)) assert.doesNotMatch(reply.text, /pb_(?:live|test|mgmt)_\w{20,}/, name);
   if (!makesSecrets.has(name)) assert.doesNotMatch(reply.text, /whsec_\w{8,}/, name);
 }
 
-test("every route below a wallet has a line that says who may", () => {
+test("every wallet route lists its required role", () => {
   assert.ok(below.length > 25);
   assert.deepEqual(below.toSorted(), Object.keys(access).toSorted());
 });
 
 const ranks = ["viewer", "developer", "owner"] as const;
 
-for (const [name, { role: least, isFresh = false, isForSuspended = false }] of Object.entries(access)) {
+for (const [name, { role: minRole, isFresh = false, isForSuspended = false }] of Object.entries(access)) {
   const isReading = name.startsWith("GET ");
   const { walletId } = home;
 
-  test(`${name} is for ${least}s${isFresh ? " with a fresh sign-in" : ""}, and for nobody else`, async () => {
+  test(`${name} requires the role ${minRole}${isFresh ? " and a fresh sign-in" : ""}`, async () => {
     const request = await makeConsoleRequest(db, home, name);
     const before = await readAll(home);
-    const nobody = world.openBrowser();
-    assertCode(await send(name, request, { browser: nobody, walletId }), 401, "session_required");
-    nobody.cookies.set("pennyblack", "x".repeat(43));
-    assertCode(await send(name, request, { browser: nobody, walletId }), 401, "session_required");
+    const anonymous = fixture.openBrowser();
+    assertCode(await send(name, request, { browser: anonymous, walletId }), 401, "session_required");
+    anonymous.cookies.set("pennyblack", "x".repeat(43));
+    assertCode(await send(name, request, { browser: anonymous, walletId }), 401, "session_required");
 
-    for (const role of ranks.slice(0, ranks.indexOf(least))) {
+    for (const role of ranks.slice(0, ranks.indexOf(minRole))) {
       const reply = await send(name, request, { browser: home.browsers[role], walletId });
       assertCode(reply, 403, "insufficient_role");
     }
-    await assertForgeriesRefused(name, request, walletId);
+    await assertForgeriesRejected(name, request, walletId);
     assert.deepEqual(await readAll(home), before, "a row has changed");
-    await assertStale(name, request, { least, isFresh });
+    await assertStale(name, request, { minRole, isFresh });
   });
 
-  test(`${name} tells a stranger nothing and does nothing for them`, async () => {
+  test(`${name} rejects a stranger without revealing anything`, async () => {
     const request = await makeConsoleRequest(db, home, name);
     const before = await readAll(home);
     const browser = stranger.browsers.owner;
-    // Their own sign-in is fresh and their role the highest: only the wallet is another's.
+    // A fresh owner session, but of another wallet.
     for (const wallet of [home.walletId, randomUUIDv7(), "nonsense"]) {
       assertCode(await send(name, request, { browser, walletId: wallet }), 404, "not_found");
     }
@@ -136,7 +143,7 @@ for (const [name, { role: least, isFresh = false, isForSuspended = false }] of O
     assert.deepEqual(await readAll(home), before, "a row has changed");
   });
 
-  test(`${name} of a suspended wallet ${isReading || isForSuspended ? "still answers" : "is refused"}`, async () => {
+  test(`${name} of a suspended wallet ${isReading || isForSuspended ? "is allowed" : "is rejected"}`, async () => {
     const request = await makeConsoleRequest(db, home, name);
     await db.owner.query("select pb.suspend_wallet($1, true)", [walletId]);
     try {
@@ -149,30 +156,30 @@ for (const [name, { role: least, isFresh = false, isForSuspended = false }] of O
   });
 }
 
-/** The first of the allowed roles with an old sign-in, then every allowed role with a new one. */
+/** Calls the route with the minimum role and a stale sign-in, then with every allowed role. */
 async function assertStale(
   name: string,
   request: TenantRequest,
-  { least, isFresh }: { least: Role; isFresh: boolean },
+  { minRole, isFresh }: { minRole: Role; isFresh: boolean },
 ): Promise<void> {
   const { walletId } = home;
   if (isFresh) {
     const before = await readAll(home);
-    await makeStale(db, home.emails[least]);
+    await makeStale(db, home.emails[minRole]);
     assertCode(
-      await send(name, request, { browser: home.browsers[least], walletId }),
+      await send(name, request, { browser: home.browsers[minRole], walletId }),
       403,
       "reauthentication_required",
     );
     assert.deepEqual(await readAll(home), before, "a row has changed");
-    home.browsers[least] = await signInTo(db, server, home.emails[least]);
+    home.browsers[minRole] = await signInTo(db, server, home.emails[minRole]);
   }
-  for (const role of ranks.slice(ranks.indexOf(least))) {
-    const again = role === least ? request : await makeConsoleRequest(db, home, name);
+  for (const role of ranks.slice(ranks.indexOf(minRole))) {
+    const roleRequest = role === minRole ? request : await makeConsoleRequest(db, home, name);
     if (!isFresh) await makeStale(db, home.emails[role]);
-    const reply = await send(name, again, { browser: home.browsers[role], walletId });
+    const reply = await send(name, roleRequest, { browser: home.browsers[role], walletId });
     assert.ok(reply.status >= 200 && reply.status < 300, `${role}: ${reply.status} ${reply.text}`);
-    assertQuiet(name, reply);
+    assertNoLeaks(name, reply);
     if (!isFresh) home.browsers[role] = await signInTo(db, server, home.emails[role]);
   }
 }
@@ -187,7 +194,7 @@ const forgeries: Record<string, string>[] = [
   { "sec-fetch-site": "same-site" },
 ];
 
-async function assertForgeriesRefused(name: string, request: TenantRequest, walletId: string): Promise<void> {
+async function assertForgeriesRejected(name: string, request: TenantRequest, walletId: string): Promise<void> {
   if (name.startsWith("GET ")) return;
   for (const headers of forgeries) {
     const reply = await send(name, request, { browser: home.browsers.owner, walletId, headers });
@@ -195,10 +202,10 @@ async function assertForgeriesRefused(name: string, request: TenantRequest, wall
   }
 }
 
-test("what changes something elsewhere in the console refuses forgeries too, and everything is kept by nobody", async () => {
+test("other console routes also reject forged requests and forbid caching", async () => {
   const rest = served.filter((route) => !route.includes(`${prefix}/`));
   assert.ok(rest.length >= 7);
-  const browser = await world.signIn(home.emails.viewer);
+  const browser = await fixture.signIn(home.emails.viewer);
   for (const route of rest) {
     const [method = "", path = ""] = route.split(" ");
     const address = path.replace("/console/api/", "");
@@ -211,10 +218,10 @@ test("what changes something elsewhere in the console refuses forgeries too, and
       assertCode(reply, 403, "csrf_refused");
     }
   }
-  assert.ok((await browser.get("session")).body.person, "a forged sign-out signed somebody out");
+  assert.ok((await browser.get("session")).body.person, "a forged request signed the user out");
 });
 
-test("a session's cookie opens nothing but the console, and a key opens nothing in it", async () => {
+test("session cookies work only for the console, and API keys do not work there", async () => {
   const cookie = `pennyblack=${home.browsers.owner.token()}`;
   const { body } = await server.request("/v1/wallet", { headers: { cookie } });
   assert.equal(body.code, "authentication_required");
@@ -224,7 +231,7 @@ test("a session's cookie opens nothing but the console, and a key opens nothing 
   assert.equal(reply.body.code, "session_required");
 });
 
-test("no session's token was logged", () => {
+test("session tokens are not logged", () => {
   for (const { browsers } of [home, stranger]) {
     for (const browser of Object.values(browsers)) assert.ok(!server.logged().includes(browser.token()));
   }

@@ -1,26 +1,25 @@
 // npm run screenshots [-- FOLDER]
-// npm run screenshots -- --docs      the few that the docs show, into docs/images
+// npm run screenshots -- --docs      only those used in the docs, into docs/images
 //
-// Every page of both consoles, at the width of a desk and of a phone, light and dark, with five weeks of a small
-// company's searches behind them. Fails if a page breaks its policy or throws, so that no picture is of a broken page.
+// Takes screenshots of every page of both consoles, on desktop and mobile, light and dark, with five weeks of demo data.
+// Fails on console errors, exceptions and policy violations.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { startFixtureUpstream } from "../fixture-upstream.ts";
-import { webhookSettings } from "../payment-world.ts";
-import { testPepper } from "../server.ts";
+import { webhookSettings } from "../support/payments/payment-fixture.ts";
+import { testPepper } from "../support/services/server.ts";
+import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { openBrowser, openPage } from "./browser.ts";
-import { startBrowserWorld } from "./browser-world.ts";
-import { consolePages, operatorPages } from "./pages.ts";
+import { startBrowserFixture } from "./browser-fixture.ts";
+import { consolePageRoutes, operatorPages } from "./pages.ts";
 import { seedDemo } from "./seed-demo.ts";
 
 const isForDocs = process.argv[2] === "--docs";
 const folder = isForDocs ? "docs/images" : (process.argv[2] ?? ".pennyblack/screenshots");
-/** Their names there. */
-const shown: Record<string, string> = {
+/** File names in docs/images. */
+const docsNames: Record<string, string> = {
   "overview-desk-light": "console-overview-light",
-  "overview-desk-dark": "console-overview-dark",
   "playground-desk-light": "console-playground-light",
   "ledger-desk-light": "console-ledger-light",
   "operator-upstreams-desk-light": "console-operators-light",
@@ -33,8 +32,8 @@ const shapes = {
 
 const upstream = await startFixtureUpstream("brave", "ok");
 const second = await startFixtureUpstream("searxng", "ok");
-// Nobody pays here, so nobody has to be there.
-const world = await startBrowserWorld({
+// No payments are made, so the address can be unreachable.
+const fixture = await startBrowserFixture({
   ...webhookSettings("http://127.0.0.1:9"),
   PENNYBLACK_BRAVE_KEY: "key",
   PENNYBLACK_BRAVE_URL: upstream.url,
@@ -44,31 +43,31 @@ const browser = await openBrowser();
 const faults: string[] = [];
 let pictures = 0;
 try {
-  const { walletId, ownerEmail } = await seedDemo(world.db.owner, testPepper);
+  const { walletId, ownerEmail } = await seedDemo(fixture.db.owner, testPepper);
   for (const [shape, { viewport, ...device }] of Object.entries(shapes)) {
     for (const colorScheme of ["light", "dark"] as const) {
       const owner = await openPage(browser, { viewport, ...device, colorScheme, reducedMotion: "reduce" });
       const take = async (page: Page, name: string): Promise<void> => {
         const full = `${name}-${shape}-${colorScheme}`;
-        const file = isForDocs ? shown[full] : full;
+        const file = isForDocs ? docsNames[full] : full;
         if (file === undefined) return;
         await page.screenshot({ path: join(folder, `${file}.png`) });
         pictures += 1;
         console.error(`${name} ${shape} ${colorScheme}`);
       };
-      await owner.page.goto(`${world.server.url}/console/sign-in`);
+      await owner.page.goto(`${fixture.server.url}/console/sign-in`);
       await owner.page.getByRole("heading", { level: 1 }).waitFor();
       await take(owner.page, "sign-in");
-      await world.signIn(owner.page, ownerEmail);
-      for (const { name, path, ready } of consolePages) {
-        await owner.page.goto(`${world.server.url}/console/w/${walletId}${path}`);
+      await fixture.signIn(owner.page, ownerEmail);
+      for (const { name, path, ready } of consolePageRoutes) {
+        await owner.page.goto(`${fixture.server.url}/console/w/${walletId}${path}`);
         await ready(owner.page);
         await take(owner.page, name);
       }
       const operator = await openPage(browser, { viewport, ...device, colorScheme, reducedMotion: "reduce" });
-      await world.signInOperator(operator.page);
+      await fixture.signInOperator(operator.page);
       for (const { name, path, ready } of operatorPages) {
-        await operator.page.goto(`${world.server.opsUrl}/console/${path}`);
+        await operator.page.goto(`${fixture.server.opsUrl}/console/${path}`);
         await ready(operator.page);
         await take(operator.page, name);
       }
@@ -79,7 +78,7 @@ try {
   }
 } finally {
   await browser.close();
-  await world.close();
+  await fixture.close();
   await upstream.close();
   await second.close();
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
-import { createTestDatabase } from "../database.ts";
-import { testPepper } from "../server.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { testPepper } from "../support/services/server.ts";
 import { seedDemo } from "./seed-demo.ts";
 
 const db = await createTestDatabase();
 after(() => db.drop());
 
-test("the past that pictures and stories are made with has clean books", async () => {
+test("the demo data passes reconciliation", async () => {
   const { walletId } = await seedDemo(db.owner, testPepper);
   const report = await reconcile(db.owner);
   assert.ok(report.isClean, formatReport(report));

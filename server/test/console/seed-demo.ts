@@ -5,8 +5,7 @@ import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { topUpBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/wallet.ts";
 
-// Five weeks of a small company, for pictures of the console and for stories that need a past. The books of it are
-// clean: who uses this asks the reconciliation.
+// Five weeks of demo data of a small company, for screenshots and browser tests. It passes reconciliation.
 
 export interface Demo {
   accountId: string;
@@ -20,8 +19,8 @@ const dayMs = 86_400_000;
 
 export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@harbour.example"): Promise<Demo> {
   const { accountId, walletId } = await seedPeople(owner, ownerEmail);
-  const key = async (wanted: Omit<NewKey, "walletId">): Promise<string> =>
-    (await createKey(owner, pepper, { ...wanted, walletId })).id;
+  const key = async (options: Omit<NewKey, "walletId">): Promise<string> =>
+    (await createKey(owner, pepper, { ...options, walletId })).id;
   const budgetId = randomUUIDv7();
   const crawlerBudgetId = randomUUIDv7();
   await owner.query(
@@ -76,7 +75,7 @@ async function seedPeople(owner: Pool, ownerEmail: string): Promise<{ accountId:
   return { accountId, walletId };
 }
 
-/** Money in is booked as it always is, and then put back to the day it would have come. */
+/** Adds payments through the normal code path, then backdates them. */
 async function seedMoney(owner: Pool, walletId: string): Promise<void> {
   const now = Date.now();
   await owner.query("select pb.make_partitions(pb.utc_day($1), pb.utc_day($2))", [
@@ -110,7 +109,7 @@ interface Searches {
   crawlerBudgetId: string;
 }
 
-/** About 240 a working day, fewer at night and at weekends, one in forty failing, and a bad hour twelve days ago. */
+/** About 240 searches per working day, fewer at night and on weekends. One in 40 fails, with an outage twelve days ago. */
 async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBudgetId }: Searches): Promise<void> {
   const { agent, crawler, staging, retired, laptop } = keyIds;
   await owner.query("select setseed(0.42)");
@@ -180,7 +179,7 @@ async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBu
   await owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '90 seconds'");
 }
 
-/** Two upstreams that between them gave the answers; one of them had a bad hour last night. */
+/** Two upstreams, one of which had an outage last night. */
 async function seedUpstreams(owner: Pool): Promise<void> {
   await owner.query(
     `insert into pb.upstream_days (day, provider, outcome, calls, cost_micros, revenue_micros)
@@ -205,7 +204,7 @@ async function seedUpstreams(owner: Pool): Promise<void> {
   );
 }
 
-/** Other customers, what operators did for them, and a day of proofs. */
+/** Other customers, operator actions, and a day of reconciliations. */
 async function seedOperators(owner: Pool, walletId: string): Promise<void> {
   const customers = [
     { name: "Fjord Analytics", email: "ida@fjord.example", amount: 120_000_000n },

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, test } from "node:test";
-import { type Browser, createConsoleWorld, makeToken, someone } from "../console-world.ts";
+import { type Browser, createConsoleFixture, makeToken, someone } from "../support/console-fixture.ts";
 
-// Who is signed in, from the link to the end of the session.
+// Sessions, from the sign-in link to their end.
 
-const world = await createConsoleWorld();
-const { db, server } = world;
-after(() => world.close());
+const fixture = await createConsoleFixture();
+const { db, server } = fixture;
+after(() => fixture.close());
 
-test("without a session the console says so, and what this installation can do", async () => {
-  const { status, body } = await world.openBrowser().get("session");
+test("without a session, GET session returns only the server's features", async () => {
+  const { status, body } = await fixture.openBrowser().get("session");
   assert.equal(status, 200);
   assert.deepEqual(body, {
     person: null,
@@ -23,11 +23,11 @@ test("without a session the console says so, and what this installation can do",
   });
 });
 
-test("a link signs its person in once, and only the digests of link and session are kept", async () => {
+test("a link signs in once, and only digests of the link and session are stored", async () => {
   const email = someone("ada");
-  const { accountId, walletId } = await world.openAccount(email);
+  const { accountId, walletId } = await fixture.openAccount(email);
   const token = await makeToken(db, email);
-  const browser = world.openBrowser();
+  const browser = fixture.openBrowser();
   const { status, body, headers } = await browser.send("POST", "sign-in/token", { token });
   assert.equal(status, 200);
   assert.equal(body.person.email, email);
@@ -49,14 +49,14 @@ test("a link signs its person in once, and only the digests of link and session 
   );
   assert.deepEqual((await browser.get("session")).body, body);
 
-  const again = await world.openBrowser().send("POST", "sign-in/token", { token });
+  const again = await fixture.openBrowser().send("POST", "sign-in/token", { token });
   assert.deepEqual([again.status, again.body.code, again.headers.get("set-cookie")], [400, "link_not_valid", null]);
-  const kept = await db.owner.query("select t::text || s::text as row from pb.sign_in_tokens t, pb.sessions s");
+  const stored = await db.owner.query("select t::text || s::text as row from pb.sign_in_tokens t, pb.sessions s");
   for (const secret of [token, browser.token()]) {
-    for (const { row } of kept.rows)
+    for (const { row } of stored.rows)
       assert.ok(!row.includes(Buffer.from(secret).toString("hex")) && !row.includes(secret));
-    assert.ok(kept.rows.some(({ row }) => row.includes(hash("sha256", secret, "hex"))));
-    assert.ok(!server.logged().includes(secret), "a token is in the log");
+    assert.ok(stored.rows.some(({ row }) => row.includes(hash("sha256", secret, "hex"))));
+    assert.ok(!server.logged().includes(secret), "a token was logged");
   }
 });
 
@@ -72,14 +72,14 @@ async function age(column: "created_at" | "seen_at", email: string, interval: st
   );
 }
 
-test("a session ends after thirty days, and after seven without a visit", async () => {
+test("a session expires after 30 days, or 7 days without a visit", async () => {
   for (const [column, alive, over] of [
     ["created_at", "29 days 23 hours", "30 days"],
     ["seen_at", "6 days 23 hours", "7 days"],
   ] as const) {
     const email = someone("ada");
-    const { walletId } = await world.openAccount(email);
-    const browser = await world.signIn(email);
+    const { walletId } = await fixture.openAccount(email);
+    const browser = await fixture.signIn(email);
     await age(column, email, alive);
     assert.equal(await isSignedIn(browser), true);
     await age(column, email, over);
@@ -88,10 +88,10 @@ test("a session ends after thirty days, and after seven without a visit", async 
   }
 });
 
-test("a visit is noted, so that who comes every week stays", async () => {
+test("each visit extends the session", async () => {
   const email = someone("regular");
-  const { walletId } = await world.openAccount(email);
-  const browser = await world.signIn(email);
+  const { walletId } = await fixture.openAccount(email);
+  const browser = await fixture.signIn(email);
   for (const visit of ["session", `wallets/${walletId}/wallet`]) {
     await age("seen_at", email, "6 days");
     assert.equal((await browser.get(visit)).status, 200);
@@ -104,11 +104,15 @@ test("a visit is noted, so that who comes every week stays", async () => {
   }
 });
 
-test("who signs out is out here, and everywhere if they ask for that", async () => {
+test("signing out ends this session, or all sessions", async () => {
   const [email, other] = [someone("ada"), someone("other")];
-  for (const each of [email, other]) await world.openAccount(each);
-  const [first, second, third] = [await world.signIn(email), await world.signIn(email), await world.signIn(email)];
-  const stranger = await world.signIn(other);
+  for (const each of [email, other]) await fixture.openAccount(each);
+  const [first, second, third] = [
+    await fixture.signIn(email),
+    await fixture.signIn(email),
+    await fixture.signIn(email),
+  ];
+  const stranger = await fixture.signIn(other);
   const token = first.token();
   const reply = await first.send("POST", "sign-out");
   assert.equal(reply.status, 204);
@@ -117,22 +121,22 @@ test("who signs out is out here, and everywhere if they ask for that", async () 
   assert.deepEqual(
     [await isSignedIn(first), await isSignedIn(second)],
     [false, true],
-    "the cookie itself is worth nothing",
+    "the old cookie is no longer valid",
   );
   assert.equal((await second.send("POST", "sign-out/everywhere")).status, 204);
   assert.equal(await isSignedIn(third), false);
   assert.equal(await isSignedIn(stranger), true);
-  assert.equal((await world.openBrowser().send("POST", "sign-out")).status, 204);
+  assert.equal((await fixture.openBrowser().send("POST", "sign-out")).status, 204);
 });
 
-test("a new sign-in is a new session in place of the browser's old one", async () => {
+test("a new sign-in replaces the browser's previous session", async () => {
   const email = someone("ada");
-  await world.openAccount(email);
-  const [browser, elsewhere] = [await world.signIn(email), await world.signIn(email)];
+  await fixture.openAccount(email);
+  const [browser, elsewhere] = [await fixture.signIn(email), await fixture.signIn(email)];
   const old = browser.token();
   await browser.send("POST", "sign-in/token", { token: await makeToken(db, email) });
   assert.notEqual(browser.token(), old);
-  const thief = world.openBrowser();
+  const thief = fixture.openBrowser();
   thief.cookies.set("pennyblack", old);
   assert.deepEqual(
     [await isSignedIn(thief), await isSignedIn(browser), await isSignedIn(elsewhere)],
@@ -140,22 +144,22 @@ test("a new sign-in is a new session in place of the browser's old one", async (
   );
 });
 
-test("of many who open one link at once, one is signed in", async () => {
+test("concurrent uses of one link sign in only once", async () => {
   const email = someone("race");
-  await world.openAccount(email);
+  await fixture.openAccount(email);
   const token = await makeToken(db, email);
-  const tries = Array.from({ length: 8 }, () => world.openBrowser().send("POST", "sign-in/token", { token }));
-  const statuses = (await Promise.all(tries)).map(({ status }) => status);
+  const attempts = Array.from({ length: 8 }, () => fixture.openBrowser().send("POST", "sign-in/token", { token }));
+  const statuses = (await Promise.all(attempts)).map(({ status }) => status);
   assert.deepEqual(
     statuses.toSorted((left, right) => left - right),
     [200, ...Array.from({ length: 7 }, () => 400)],
   );
 });
 
-test("a cookie set twice, or not like ours, is nobody's", async () => {
+test("ignores duplicate and malformed cookies", async () => {
   const email = someone("ada");
-  await world.openAccount(email);
-  const browser = await world.signIn(email);
+  await fixture.openAccount(email);
+  const browser = await fixture.signIn(email);
   const token = browser.token();
   for (const cookie of [
     `pennyblack=${token}; pennyblack=${"x".repeat(43)}`,
@@ -168,7 +172,7 @@ test("a cookie set twice, or not like ours, is nobody's", async () => {
 });
 
 test("on HTTPS the cookie is bound to the host and to TLS", async () => {
-  const secure = await createConsoleWorld({ PENNYBLACK_PUBLIC_URL: "https://search.test" });
+  const secure = await createConsoleFixture({ PENNYBLACK_PUBLIC_URL: "https://search.test" });
   try {
     const email = someone("ada");
     await secure.openAccount(email);

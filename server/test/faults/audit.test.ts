@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { createTestWallet, startTestServer, type TestServer, type TestWallet } from "../server.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer, type TestServer, type TestWallet } from "../support/services/server.ts";
 import { audit } from "./audit.ts";
 import { type Answered, Journal, type JournalEntry } from "./journal.ts";
 

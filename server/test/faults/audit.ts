@@ -1,5 +1,5 @@
 import pg from "pg";
-import { auditChecks, auditCounts, prepareAudit } from "./audit-statements.ts";
+import { auditChecks, auditCounts, prepareAudit } from "./audit-queries.ts";
 import type { JournalEntry } from "./journal.ts";
 
 // The second opinion. It knows the contract and the tables, and shares no code with the server: what the clients wrote

@@ -1,4 +1,4 @@
-import type { TestWallet } from "../server.ts";
+import type { TestWallet } from "../support/services/server.ts";
 
 // What our clients saw, written down by them and by nobody else. audit.ts compares it with the ledger.
 

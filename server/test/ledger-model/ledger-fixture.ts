@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, randomUUIDv7 } from "node:crypto";
-import { type Micros, priceMicros } from "../src/lib/money.ts";
-import { LedgerModel, type ModelHoldOutcome, type Resets } from "../src/wallet/ledger-model.ts";
+import { type Micros, priceMicros } from "../../src/lib/money.ts";
 import {
   captureBatch,
   expireHolds,
@@ -11,12 +10,13 @@ import {
   refundBatch,
   releaseBatch,
   topUpBatch,
-} from "../src/wallet/statements.ts";
-import type { TestDatabase } from "./database.ts";
-import { readLedger } from "./read-ledger.ts";
-import { seedBudget, seedKey } from "./seed-wallet.ts";
-import { shiftCalendar } from "./shift-calendar.ts";
-import { uuidOf } from "./uuid-of.ts";
+} from "../../src/wallet/statements.ts";
+import { readLedger } from "../support/assertions/read-ledger.ts";
+import { seedBudget, seedKey } from "../support/data/seed-wallet.ts";
+import { shiftCalendar } from "../support/data/shift-calendar.ts";
+import { uuidOf } from "../support/data/uuid-of.ts";
+import type { TestDatabase } from "../support/services/database.ts";
+import { LedgerModel, type ModelHoldOutcome, type Resets } from "./ledger-model.ts";
 
 // A small world of wallets and keys that exists twice, in PostgreSQL and in the model. An action is done to both;
 // what they answer and what they then hold must be the same. Plans name things by small numbers, so that they
@@ -24,7 +24,7 @@ import { uuidOf } from "./uuid-of.ts";
 
 export const keyKinds = ["plain", "budgeted", "rotated", "test", "expired", "mgmt"] as const;
 
-export interface WorldPlan {
+export interface FixturePlan {
   wallets: { credit: Micros; limits: Limits }[];
 }
 
@@ -62,16 +62,16 @@ export type Action =
   | { do: "suspend"; wallet: number; isSuspended: boolean }
   | { do: "set limits"; wallet: number; limits: Limits };
 
-interface WorldWallet {
+interface FixtureWallet {
   id: string;
   budgetId: string;
   keys: Record<(typeof keyKinds)[number], string>;
 }
 
-export class LedgerWorld {
+export class LedgerFixture {
   readonly #database: TestDatabase;
   readonly #model = new LedgerModel();
-  readonly #wallets: WorldWallet[] = [];
+  readonly #wallets: FixtureWallet[] = [];
   readonly #searchIds = createSearchIds(this.#model.skewedIds);
   readonly #paymentPrefix = randomUUIDv7();
 
@@ -83,7 +83,7 @@ export class LedgerWorld {
     this.#seen = seen;
   }
 
-  async seed(plan: WorldPlan): Promise<void> {
+  async seed(plan: FixturePlan): Promise<void> {
     // Sorted, so that a plan means the same in every run: the database walks wallets in the order of their ids.
     const ids = plan.wallets.map(() => randomUUIDv7()).sort();
     for (const [index, { credit, limits }] of plan.wallets.entries()) {
@@ -122,7 +122,7 @@ export class LedgerWorld {
     const { owner } = this.#database;
     await owner.query("insert into pb.wallets (id, name) values ($1, 'A wallet')", [id]);
     const budgetId = await seedBudget(owner, id, limits);
-    const keys = {} as WorldWallet["keys"];
+    const keys = {} as FixtureWallet["keys"];
     const seedKind = async (kind: (typeof keyKinds)[number]): Promise<void> => {
       const mode = kind === "test" || kind === "mgmt" ? kind : "live";
       const isExpired = kind === "expired";
@@ -305,8 +305,8 @@ export class LedgerWorld {
     return ids[search % ids.length];
   }
 
-  #wallet(index: number): WorldWallet {
-    return this.#wallets[index % this.#wallets.length] as WorldWallet;
+  #wallet(index: number): FixtureWallet {
+    return this.#wallets[index % this.#wallets.length] as FixtureWallet;
   }
 }
 

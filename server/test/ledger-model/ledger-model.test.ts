@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parseArgs } from "node:util";
 import fc from "fast-check";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { type Action, keyKinds, LedgerWorld, type WorldPlan } from "../../test/ledger-world.ts";
-import { priceMicros } from "../lib/money.ts";
-import { expireHolds } from "./statements.ts";
+import { priceMicros } from "../../src/lib/money.ts";
+import { expireHolds } from "../../src/wallet/statements.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { type Action, type FixturePlan, keyKinds, LedgerFixture } from "./ledger-fixture.ts";
 
 // Random histories, done to PostgreSQL and to the model at once. CI runs a short form with a new seed each time;
 // a failure prints its seed. The long form, and a failure again:
 //
-//   node server/src/wallet/ledger-model.test.ts --runs=10000
-//   node server/src/wallet/ledger-model.test.ts --seed=1234
+//   node server/test/ledger-model/ledger-model.test.ts --runs=10000
+//   node server/test/ledger-model/ledger-model.test.ts --seed=1234
 
 const { values } = parseArgs({ options: { runs: { type: "string" }, seed: { type: "string" } }, strict: false });
 
@@ -32,7 +32,7 @@ test("a batch decides as its items would one by one, and every row says what the
   const isShort = values.runs === undefined;
   const numRuns = isShort ? 200 : Number(values.runs);
   t.diagnostic(`seed ${seed}, at most ${numRuns} runs`);
-  await fc.assert(fc.asyncProperty(worldPlan, fc.array(action, { minLength: 1, maxLength: 25, size: "max" }), live), {
+  await fc.assert(fc.asyncProperty(fixturePlan, fc.array(action, { minLength: 1, maxLength: 25, size: "max" }), live), {
     seed,
     numRuns,
     plugins: isShort ? [fc.interruptAfterTimeLimit(30_000)] : [],
@@ -44,13 +44,13 @@ test("a batch decides as its items would one by one, and every row says what the
   assert.ok(unseen.length === 0 || lives < 100, `never seen: ${unseen.join(", ")}`);
 });
 
-async function live(plan: WorldPlan, actions: Action[]): Promise<void> {
+async function live(plan: FixturePlan, actions: Action[]): Promise<void> {
   const firstDay = await today();
-  const world = new LedgerWorld(database, seen);
+  const fixture = new LedgerFixture(database, seen);
   try {
-    await world.seed(plan);
-    for (const each of actions) await world.act(each);
-    await world.end();
+    await fixture.seed(plan);
+    for (const each of actions) await fixture.act(each);
+    await fixture.end();
     lives += 1;
   } catch (error) {
     // The next world's sweeper must find only its own holds.
@@ -172,6 +172,6 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("set limits" as const), wallet, limits }) },
 );
 
-const worldPlan: fc.Arbitrary<WorldPlan> = fc.record({
+const fixturePlan: fc.Arbitrary<FixturePlan> = fc.record({
   wallets: fc.array(fc.record({ credit: prices(12), limits }), { minLength: 3, maxLength: 3 }),
 });

@@ -1,4 +1,4 @@
-import { type Micros, priceMicros } from "../lib/money.ts";
+import { type Micros, priceMicros } from "../../src/lib/money.ts";
 import type {
   CaptureRequest,
   Hold,
@@ -8,7 +8,7 @@ import type {
   Settlement,
   TopUp,
   TopUpOutcome,
-} from "./statements.ts";
+} from "../../src/wallet/statements.ts";
 
 // The ledger as plain maps, one item at a time, for tests: what pb.hold and its sisters must be equal to.
 // It knows no batches, locks or SQL. Time is told to it: a row is overdue or stale because the test moved that

@@ -1,4 +1,4 @@
-import { attributesOf, type ReceivedSpan } from "../trace-receiver.ts";
+import { attributesOf, type ReceivedSpan } from "../support/services/trace-receiver.ts";
 import { escape, letters, paper } from "./draw-panels.ts";
 
 // A trace as a waterfall: the search, its steps, and the statements to the ledger that carried it.

@@ -12,14 +12,14 @@ import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { panels } from "../../../tools/dashboard.ts";
 import { choosePort } from "../../src/dev/choose-port.ts";
-import { startPatientUpstream } from "../crashes/patient-upstream.ts";
-import { createTestDatabase } from "../database.ts";
-import { findPrometheus } from "../promtool.ts";
-import { createTestWallet } from "../server.ts";
-import { startServerProcess } from "../server-process.ts";
-import { attributesOf, spansBelow, startTraceReceiver } from "../trace-receiver.ts";
-import { until } from "../until.ts";
-import { startWorkerProcess } from "../worker-process.ts";
+import { startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { findPrometheus } from "../support/services/promtool.ts";
+import { createTestWallet } from "../support/services/server.ts";
+import { startServerProcess } from "../support/services/server-process.ts";
+import { attributesOf, spansBelow, startTraceReceiver } from "../support/services/trace-receiver.ts";
+import { startWorkerProcess } from "../support/services/worker-process.ts";
 import { type DrawnPanel, drawDashboard, type Series } from "./draw-panels.ts";
 import { drawTrace } from "./draw-trace.ts";
 
@@ -38,7 +38,7 @@ const program = findPrometheus("prometheus");
 if (!program) throw new Error("prometheus is missing; .ci/run unpacks Debian's");
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-pictures-"));
 const db = await createTestDatabase();
-const upstream = await startPatientUpstream();
+const upstream = await startDelayedUpstream();
 const receiver = await startTraceReceiver();
 const settings = {
   PENNYBLACK_SEARXNG_URL: upstream.url,

@@ -3,8 +3,8 @@ import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createKeys } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
-import { type AdminRun, runAdmin } from "../admin-process.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
 let db: TestDatabase;
@@ -62,7 +62,7 @@ test("a new wallet is one line of three members, its keys work and its balance i
 
 test("a wallet without a balance has no entry, and people see the keys on lines they can copy", async () => {
   const output = await succeed("wallet", "create", "--name", "empty");
-  assert.match(output, /Its balance is 0\.00 USD/);
+  assert.match(output, /with a balance of 0\.00 USD/);
   for (const mode of ["live", "mgmt"]) assert.match(output, new RegExp(`pb_${mode}_[0-9A-Za-z]{36}$`, "m"));
 });
 
@@ -74,7 +74,7 @@ test("a payment is booked once, and the same payment for another amount is refus
   assert.equal(JSON.parse(await succeed(...topUp, "--amount", "5.00")).outcome, "repeated");
   const other = await admin(...topUp, "--amount", "6.00");
   assert.equal(other.exitCode, 1);
-  assert.match(other.stderr, /already booked, for another wallet or another amount/);
+  assert.match(other.stderr, /already booked with a different wallet or amount/);
   assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +5\.00 USD/);
 });
 
@@ -89,7 +89,7 @@ test("an invoice or a promotion is booked once per reference, with its reason an
     [...book, "--amount", "6.00", "--kind", "invoice"],
     [...book, "--amount", "5.00", "--kind", "promotion"],
   ])
-    assert.match((await admin(...other)).stderr, /already booked, for another wallet, amount or kind/);
+    assert.match((await admin(...other)).stderr, /already booked with a different wallet, amount or kind/);
   assert.equal((await admin(...book, "--amount", "5.00", "--kind", "gift")).exitCode, 2);
   assert.match(await succeed("payments", "show", "--payment", `manual:${reference}`), /manual[^]*paid[^]*5\.00 USD/);
   assert.equal((await admin("payments", "show", "--payment", "manual:nothing")).exitCode, 1);
@@ -100,12 +100,12 @@ test("an invoice or a promotion is booked once per reference, with its reason an
 });
 
 test("what waits for a person is listed until somebody closes it", async () => {
-  assert.match(await succeed("payments", "list"), /Nothing waits/);
-  await db.owner.query("select pb.note_for_a_person('wrong_amount', 'pi_1', null, 10000)");
+  assert.match(await succeed("payments", "list"), /No open notices/);
+  await db.owner.query("select pb.open_payment_notice('wrong_amount', 'pi_1', null, 10000)");
   const listed = await succeed("payments", "list");
   const [, notice = ""] = /^ *([0-9a-f-]{36}) .*wrong_amount +pi_1 .*0\.01/m.exec(listed) ?? assert.fail(listed);
   await succeed("payments", "close", "--notice", notice);
-  assert.match(await succeed("payments", "list"), /Nothing waits/);
+  assert.match(await succeed("payments", "list"), /No open notices/);
   assert.equal((await admin("payments", "close", "--notice", notice)).exitCode, 1);
 });
 
@@ -165,19 +165,19 @@ test("a command written wrongly ends with 2 and says what is wrong; help ends wi
   const { walletId } = await createWallet("0");
   const key = ["key", "create", "--wallet", walletId, "--name", "k"];
   const wrong: [string[], RegExp][] = [
-    [["walet", "create"], /begins with one of: database, .*wallet, key, .*refund, reconcile/],
-    [["wallet"], /followed by one of: create, top-up, show, suspend, resume/],
-    [["wallet", "create"], /--name is missing/],
+    [["walet", "create"], /Unknown command\. Commands: database, .*wallet, key, .*refund, reconcile/],
+    [["wallet"], /Unknown "wallet" command\. Commands: create, top-up, show, suspend, resume/],
+    [["wallet", "create"], /--name is required/],
     [["wallet", "create", "--nmae", "x"], /--nmae/],
     [["wallet", "create", "--name", "x", "--balance", "-1"], /--balance/],
     [["wallet", "create", "--name", "x", "--balance", "1,00"], /--balance must be an amount/],
     [["wallet", "show", "--wallet", "7"], /--wallet must be an id/],
-    [["wallet", "top-up", "--wallet", walletId, "--amount", "0", "--payment", "p"], /--amount must be more/],
+    [["wallet", "top-up", "--wallet", walletId, "--amount", "0", "--payment", "p"], /--amount must be greater than 0/],
     [[...key, "--mode", "life"], /--mode must be live, test or mgmt/],
     [[...key, "--mode", "test", "--budget-day", "1"], /Only a live key/],
-    [[...key, "--mode", "live", "--expires", "2001-01-01"], /in the past/],
-    [[...key, "--mode", "live", "--expires", "next week"], /must be a moment/],
-    [[...key, "--mode", "live", "--allow-ip", "10.0.0.1/8"], /10\.0\.0\.1\/8 is not/],
+    [[...key, "--mode", "live", "--expires", "2001-01-01"], /must be in the future/],
+    [[...key, "--mode", "live", "--expires", "next week"], /must be a time/],
+    [[...key, "--mode", "live", "--allow-ip", "10.0.0.1/8"], /10\.0\.0\.1\/8 must be an IP address or a network/],
     [[...key, "--mode", "live", "--rate", "0"], /--rate must be/],
   ];
   for (const [args, message] of wrong) {
@@ -202,7 +202,7 @@ test("what cannot be done ends with 1 and says what to do next", async () => {
     "reconcile",
   );
   assert.equal(nobody.exitCode, 1);
-  assert.match(nobody.stderr, /PostgreSQL cannot be reached \(ECONNREFUSED\)/);
+  assert.match(nobody.stderr, /Cannot connect to PostgreSQL \(ECONNREFUSED\)/);
 });
 
 test("books that do not add up end with 1, in words and as JSON", async () => {

@@ -7,15 +7,15 @@ import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { createPool } from "../../src/db/pool.ts";
 import { findAccount } from "../../src/dev/postgres-programs.ts";
-import { formatReport, reconcile } from "../../src/wallet/reconcile.ts";
-import { runAdmin } from "../admin-process.ts";
-import { Journal } from "../crashes/journal.ts";
-import { type PatientUpstream, startPatientUpstream } from "../crashes/patient-upstream.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { type PrivatePostgres, startPrivatePostgres } from "../private-postgres.ts";
-import { createTestWallet, type TestWallet, testEnvironment } from "../server.ts";
-import { type ServerProcess, startServerProcess } from "../server-process.ts";
-import { until } from "../until.ts";
+import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
+import { Journal } from "../faults/journal.ts";
+import { until } from "../support/assertions/until.ts";
+import { runAdmin } from "../support/services/admin-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../support/services/private-postgres.ts";
+import { createTestWallet, type TestWallet, testEnvironment } from "../support/services/server.ts";
+import { type ServerProcess, startServerProcess } from "../support/services/server-process.ts";
 
 // Backup, destruction, restore, and business as before: with the scripts that operators use, on clusters of our own.
 
@@ -31,7 +31,7 @@ for (const folder of [archive, backups]) {
 
 let postgres: PrivatePostgres;
 let db: TestDatabase;
-let upstream: PatientUpstream;
+let upstream: DelayedUpstream;
 let wallet: TestWallet;
 const journal = new Journal();
 
@@ -39,7 +39,7 @@ before(async () => {
   const command = `${join(scripts, "archive-wal")} ${archive} %p %f`;
   postgres = await startPrivatePostgres({ settings: ["archive_mode=on", `archive_command=${command}`] });
   db = await createTestDatabase(postgres.superuserUrl);
-  upstream = await startPatientUpstream();
+  upstream = await startDelayedUpstream();
   wallet = await createTestWallet(db, "5.00");
 });
 

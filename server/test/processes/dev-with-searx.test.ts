@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { buildIndex } from "../../src/dev/searx/build-index.ts";
 import { findObstacle } from "../../src/dev/searx/searx-packages.ts";
-import { createTestDatabase, superuserUrl, type TestDatabase } from "../database.ts";
-import { type DevProcess, failDev, isAlive, startDev } from "../dev-process.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase, superuserUrl, type TestDatabase } from "../support/services/database.ts";
+import { type DevProcess, failDev, isAlive, startDev } from "../support/services/dev-process.ts";
 
 const args = ["--with-searx", "--port", "0", "--ops-port", "0"];
 const obstacle = findObstacle();
@@ -60,13 +60,16 @@ test("where searx cannot run, one sentence says what is missing, and nothing is 
     const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x", PATH: folder };
     const elsewhere = await failDev({ args, environment: nowhere });
     assert.equal(elsewhere.exitCode, 1);
-    assert.match(elsewhere.stderr, /^searx is taken from Debian's packages, and this is not Debian\.\n$/);
+    assert.match(elsewhere.stderr, /^searx is installed from Debian packages, and this is not Debian\.\n$/);
 
     const installed = "searx installed\nmandoc installed\ngunicorn config-files";
     writeFileSync(join(folder, "dpkg-query"), `#!/bin/sh\necho '${installed}'\nexit 1\n`, { mode: 0o755 });
     const without = await failDev({ args, environment: nowhere });
     assert.equal(without.exitCode, 1);
-    assert.match(without.stderr, /^Packages of Debian 12 are missing: apt-get install \S+ gunicorn apache2-doc .*\n$/);
+    assert.match(
+      without.stderr,
+      /^Debian 12 packages are missing\. Run: apt-get install \S+ gunicorn apache2-doc .*\n$/,
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -76,5 +79,5 @@ test("two upstreams named at once is a question, not a guess", async () => {
   const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x", PENNYBLACK_SEARXNG_URL: "http://127.0.0.1:1" };
   const both = await failDev({ args, environment: nowhere });
   assert.equal(both.exitCode, 2, both.stderr);
-  assert.match(both.stderr, /--with-searx and PENNYBLACK_SEARXNG_URL name two upstreams\. Choose one\./);
+  assert.match(both.stderr, /Use either --with-searx or PENNYBLACK_SEARXNG_URL, not both\./);
 });

@@ -5,11 +5,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { parseEnv } from "node:util";
-import { runAdmin } from "../admin-process.ts";
-import { openBrowser, tokenIn } from "../console-world.ts";
-import { createTestDatabase, superuserUrl, type TestDatabase } from "../database.ts";
-import { type DevProcess, failDev, isAlive, startDev } from "../dev-process.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { openBrowser, tokenIn } from "../support/console-fixture.ts";
+import { runAdmin } from "../support/services/admin-process.ts";
+import { createTestDatabase, superuserUrl, type TestDatabase } from "../support/services/database.ts";
+import { type DevProcess, failDev, isAlive, startDev } from "../support/services/dev-process.ts";
 
 let upstream: Server;
 let upstreamUrl: string;
@@ -150,7 +150,7 @@ test("a server that dies is explained, and ends dev with 1", async () => {
   const server = pids.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/src/main.ts"));
   process.kill(server ?? 0, "SIGKILL");
   assert.equal(await dev.ended, 1);
-  assert.match(dev.stderr(), /The server ended \(SIGKILL\)/);
+  assert.match(dev.stderr(), /The server exited unexpectedly \(SIGKILL\)/);
   await assertNothingIsLeft(dev, pids);
 });
 
@@ -158,16 +158,16 @@ test("what cannot work is one sentence with a next step", async () => {
   const taken = String((upstream.address() as AddressInfo).port);
   const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x" };
   const wrong: [Parameters<typeof failDev>[0], number, RegExp][] = [
-    [{ args: ["--port", taken] }, 1, /Port \d+ is taken\. Free it, or choose another: npm run dev -- --port/],
+    [{ args: ["--port", taken] }, 1, /Port \d+ is in use\. Free it, or let dev choose one: npm run dev -- --port/],
     [{ args: ["--prot", "1"] }, 2, /--prot.*See: npm run dev -- --help/],
     [{ args: ["--balance", "five"] }, 2, /--balance must be an amount/],
-    [{ environment: nowhere }, 1, /PostgreSQL cannot be reached: .*ECONNREFUSED.*Check DATABASE_URL/],
+    [{ environment: nowhere }, 1, /Cannot connect to PostgreSQL: .*ECONNREFUSED.*Check DATABASE_URL/],
     [
       { environment: { DATABASE_URL: adminUrl, PENNYBLACK_SEARXNG_URL: "nonsense" } },
       1,
       /PENNYBLACK_SEARXNG_URL must be a URL/,
     ],
-    [{ environment: { PENNYBLACK_SEARX_URL: upstreamUrl } }, 1, /PENNYBLACK_SEARX_URL is not a setting/],
+    [{ environment: { PENNYBLACK_SEARX_URL: upstreamUrl } }, 1, /PENNYBLACK_SEARX_URL is not a known setting/],
   ];
   for (const [wish, exitCode, message] of wrong) {
     const failed = await failDev(wish);

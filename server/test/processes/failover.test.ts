@@ -9,10 +9,10 @@ import { createPool } from "../../src/db/pool.ts";
 import { choosePort } from "../../src/dev/choose-port.ts";
 import { findAccount } from "../../src/dev/postgres-programs.ts";
 import { prepareDatabase } from "../../src/dev/prepare-database.ts";
-import { keepProcess } from "../chaos/kept-process.ts";
-import { makeCluster } from "../make-cluster.ts";
-import { parseCodeBlocks } from "../read-code-blocks.ts";
-import { until } from "../until.ts";
+import { superviseProcess } from "../faults/chaos/supervised-process.ts";
+import { until } from "../support/assertions/until.ts";
+import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
+import { makeCluster } from "../support/services/make-cluster.ts";
 
 // docs/runbooks/failover.md, from top to bottom: its commands are what this test runs.
 
@@ -60,7 +60,7 @@ function pgCtl(data: string, ...words: string[]): Promise<void> {
   });
 }
 
-const watcher = keepProcess({
+const watcher = superviseProcess({
   name: "watcher",
   program: "/bin/sh",
   args: ["-euc", `cd ${root}; ${blocks.find(({ text }) => text.trim() === "npm run failover")?.text}`],
@@ -111,10 +111,10 @@ test("the runbook: a pair is set up, its primary dies, nothing acknowledged is l
   const first = { PRIMARY_HOST: "127.0.0.1", PRIMARY_PORT: String(port1) };
   await runBlock("$REPLICA_DATA", { ...first, REPLICA_DATA: data2, REPLICA_PORT: String(port2) });
   watcher.want();
-  await until("a failover is safe", () => watched().includes('"covered"'));
+  await until("a failover is safe", () => watched().includes('"replica in sync"'));
   const [one = "", two = ""] = (await runBlock("-- status", {}, true)).split("\n").filter((line) => line.includes(":"));
-  assert.match(one, /primary on timeline 1, commits wait for the replica, its replica lags \d+ bytes/);
-  assert.match(two, /replica, follows/);
+  assert.match(one, /primary on timeline 1, synchronous commit on, replica lag \d+ bytes/);
+  assert.match(two, /replica, streaming/);
 
   await untilAdded(ids[0]);
   const killedAt = performance.now();
@@ -123,27 +123,29 @@ test("the runbook: a pair is set up, its primary dies, nothing acknowledged is l
   await untilAdded(ids[1]);
   t.diagnostic(`${Math.round(performance.now() - killedAt)} ms from the kill to the next commit`);
   assert.equal(await wallets(), 2, "what was acknowledged before is there");
-  await until("all of it is told", () => /"primary is away".*"promoting".*"promoted"/s.test(watched()));
+  await until("all of it is told", () =>
+    /"primary unavailable".*"promoting replica".*"replica promoted"/s.test(watched()),
+  );
 
   const second = { NEW_HOST: "127.0.0.1", NEW_PORT: String(port2), OLD_DATA: data1, OLD_PORT: String(port1) };
   await runBlock("$OLD_DATA", second);
-  await until("a failover is safe again", () => watched().split('"covered"').length === 3);
+  await until("a failover is safe again", () => watched().split('"replica in sync"').length === 3);
   const [now = "", then = ""] = (await runBlock("-- status", {}, true))
     .split("\n")
     .filter((line) => line.includes(":"));
-  assert.match(now, /replica, follows/);
-  assert.match(then, /primary on timeline 2, commits wait for the replica/);
+  assert.match(now, /replica, streaming/);
+  assert.match(then, /primary on timeline 2, synchronous commit on/);
   assert.match(await runBlock("reconcile", {}, true), /Clean at/);
 });
 
 test("the runbook: a primary that went on alone is not replaced by itself, only by hand", async () => {
   await pgCtl(data1, "--mode=immediate", "stop");
-  await until("the primary goes on alone", () => watched().includes('"disarmed"'));
+  await until("the primary goes on alone", () => watched().includes('"synchronous commit off"'));
   await untilAdded(ids[2]);
   // Back, but cut off before it has caught up: it lacks the wallet that was just acknowledged.
   await pgCtl(data2, "--mode=immediate", "stop");
   await pgCtl(data1, "--log", join(room, "log1"), "--options", `-p ${port1}`, "--wait", "start");
-  await until("the watcher refuses", () => watched().includes('"not promoted"'));
+  await until("the watcher refuses", () => watched().includes('"promotion refused"'));
   await runBlock("pg_promote()", { REPLICA_HOST: "127.0.0.1", REPLICA_PORT: String(port1) });
   await untilAdded(ids[3]);
   assert.equal(await wallets(), 3, "of four, one is lost, as the page says");

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { adapters } from "../../src/providers/providers.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 const upstream = await startHostileUpstream();
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-probe-"));
@@ -35,8 +35,8 @@ test("the list names every provider, its setting, and which of them are on", asy
   assert.equal(exitCode, 0);
   for (const { name } of adapters)
     assert.match(stdout, new RegExp(`^ *${name} .*PENNYBLACK_${name.toUpperCase()}_`, "m"));
-  assert.match(stdout, /^ *searxng +on /m);
-  assert.match(stdout, /^ *exa +off .* 0\.007 +0\.017 /m);
+  assert.match(stdout, /^ *searxng +yes /m);
+  assert.match(stdout, /^ *exa +no .* 0\.007 +0\.017 /m);
 });
 
 test("a probe asks one live search and shows what came back", async () => {
@@ -52,7 +52,7 @@ test("a probe that fails says why, in one line that cannot play with the termina
   await upstream.behave("status_429", { headers: { "retry-after": "7" }, body: "\u001B[2JToo Many\u0007" });
   const { exitCode, stdout } = await providers(searxng, "probe", "searxng");
   assert.equal(exitCode, 1);
-  assert.match(stdout, /^searxng: \d+ ms, status 429, failed: throttled, wait 7 s\n \[2JToo Many\n?$/);
+  assert.match(stdout, /^searxng: \d+ ms, status 429, failed: throttled, retry after 7 s\n \[2JToo Many\n?$/);
 
   await upstream.behave("refused");
   assert.match((await providers(searxng, "probe", "searxng")).stdout, /status none, failed: unreachable/);

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { reconcile } from "../../src/wallet/reconcile.ts";
-import { runAdmin } from "../admin-process.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { seedWallet } from "../seed-wallet.ts";
-import { until } from "../until.ts";
-import { startWorkerProcess, type WorkerProcess } from "../worker-process.ts";
+import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { until } from "../support/assertions/until.ts";
+import { seedWallet } from "../support/data/seed-wallet.ts";
+import { runAdmin } from "../support/services/admin-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { startWorkerProcess, type WorkerProcess } from "../support/services/worker-process.ts";
 
 let db: TestDatabase;
 const workers: WorkerProcess[] = [];
@@ -91,7 +91,7 @@ test("workers killed in the middle of a roll-up lose nothing and double nothing"
     async () => (await worker.metric("pennyblack_usage_corrections_total")) >= 4,
   );
   assert.equal(await worker.stop(), 0);
-  assert.match(worker.logged(), /put usage right/);
+  assert.match(worker.logged(), /corrected usage/);
 });
 
 /** A hold of three hours ago whose commit hung until now. */
@@ -122,7 +122,7 @@ async function sweptSecondsAgo(): Promise<number> {
 test("an operator reads the margin of every upstream as a table and as JSON", async () => {
   const environment = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
   const none = await runAdmin(environment, "margin");
-  assert.deepEqual([none.exitCode, none.stdout], [0, "No upstream was called in these days.\n"]);
+  assert.deepEqual([none.exitCode, none.stdout], [0, "No upstream calls in this period.\n"]);
   const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
   const row = { cost_micros: 0, revenue_micros: 0 };
   await db.ledger.query("select pb.write_tally($1, 1, '[]', $2)", [
@@ -147,7 +147,7 @@ test("an operator reads the margin of every upstream as a table and as JSON", as
   assert.equal(exitCode, 0);
   const lines = stdout.split("\n").map((line) => line.trim().replaceAll(/ +/g, " "));
   assert.deepEqual(lines.slice(0, 6), [
-    "day upstream calls failed revenue cost margin why it failed",
+    "day upstream calls failed revenue cost margin failure reasons",
     `${day(0)} brave 100 10.0 % 0.90 0.45 0.45 timeout 10`,
     `${day(1)} exa 2 0.0 % 0.01 0.017 -0.007 aborted 1`,
     "total brave 100 10.0 % 0.90 0.45 0.45 timeout 10",

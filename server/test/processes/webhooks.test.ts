@@ -1,38 +1,38 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { startMailServer } from "../mail-server.ts";
-import { until } from "../until.ts";
-import { type Receiver, startReceiver } from "../webhook-receiver.ts";
-import { createWebhookWorld, type WebhookWorld } from "../webhook-world.ts";
-import { startWorkerProcess, type WorkerProcess } from "../worker-process.ts";
+import { until } from "../support/assertions/until.ts";
+import { startMailServer } from "../support/services/mail-server.ts";
+import { type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
+import { startWorkerProcess, type WorkerProcess } from "../support/services/worker-process.ts";
+import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
 
 // The worker as a process of its own, killed at the worst moment.
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let receiver: Receiver;
 const workers: WorkerProcess[] = [];
 const settings = { PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true" };
 
 before(async () => {
-  world = await createWebhookWorld();
+  fixture = await createWebhookFixture();
   receiver = await startReceiver();
 });
 
 after(async () => {
   for (const worker of workers) worker.process.kill("SIGKILL");
   await receiver.close();
-  await world.close();
+  await fixture.close();
 });
 
 async function startWorker(more: Record<string, string> = {}): Promise<WorkerProcess> {
-  const worker = await startWorkerProcess(world.db, { ...settings, ...more });
+  const worker = await startWorkerProcess(fixture.db, { ...settings, ...more });
   workers.push(worker);
   return worker;
 }
 
 const countDeliveries = async (state: string): Promise<number> => {
-  const { rows } = await world.db.owner.query<{ count: bigint }>(
+  const { rows } = await fixture.db.owner.query<{ count: bigint }>(
     "select count(*) from pb.webhook_deliveries where state = $1",
     [state],
   );
@@ -40,14 +40,15 @@ const countDeliveries = async (state: string): Promise<number> => {
 };
 
 test("killed in the middle of two hundred deliveries, again and again: each event arrives, with its own id", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const secrets = new Map<string, string>();
   for (let count = 0; count < 10; count += 1) {
-    const { secret } = await world.subscribe(wallet, `${receiver.url}/${count}`, ["top_up.failed"]);
+    const { secret } = await fixture.subscribe(wallet, `${receiver.url}/${count}`, ["top_up.failed"]);
     secrets.set(`/${count}`, secret);
   }
   const eventIds: string[] = [];
-  for (let count = 0; count < 20; count += 1) eventIds.push(await world.note(wallet, "top_up.failed", { count }));
+  for (let count = 0; count < 20; count += 1)
+    eventIds.push(await fixture.emitEvent(wallet, "top_up.failed", { count }));
   // Slow enough that a kill always finds some on their way: answered by the receiver, not yet written down.
   receiver.answer((_call, response) => setTimeout(() => response.writeHead(200).end(), 20));
 
@@ -58,7 +59,7 @@ test("killed in the middle of two hundred deliveries, again and again: each even
     await until("it is gone", () => worker.process.signalCode === "SIGKILL");
     // A lease is a minute; nobody should wait for it here.
     const freed = "update pb.webhook_deliveries set claimed_until = now() where claimed_until is not null";
-    const { rowCount } = await world.db.owner.query(freed);
+    const { rowCount } = await fixture.db.owner.query(freed);
     assert.ok((rowCount ?? 0) > 0, "it was killed with deliveries on their way");
     assert.ok((await countDeliveries("delivered")) < 200, "it was killed before the end");
   }
@@ -74,14 +75,14 @@ test("killed in the middle of two hundred deliveries, again and again: each even
     }
   }
   assert.equal(await worker.stop(), 0);
-  assert.match(worker.logged(), /PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on/);
+  assert.match(worker.logged(), /webhooks to private addresses allowed/);
   assert.doesNotMatch(worker.logged(), /whsec_/);
 });
 
 test("a worker that is told to stop does not wait for a receiver that never answers", async () => {
-  const wallet = await world.createWallet();
-  const { id } = await world.subscribe(wallet, `${receiver.url}/stuck`, ["top_up.failed"]);
-  await world.note(wallet, "top_up.failed");
+  const wallet = await fixture.createWallet();
+  const { id } = await fixture.subscribe(wallet, `${receiver.url}/stuck`, ["top_up.failed"]);
+  await fixture.emitEvent(wallet, "top_up.failed");
   const before = receiver.received.length;
   receiver.answer(() => undefined);
   const worker = await startWorker();
@@ -89,21 +90,21 @@ test("a worker that is told to stop does not wait for a receiver that never answ
   const began = performance.now();
   assert.equal(await worker.stop(), 0);
   assert.ok(performance.now() - began < 9_000);
-  const [delivery] = await world.deliveriesOf(wallet, id);
+  const [delivery] = await fixture.deliveriesOf(wallet, id);
   assert.deepEqual([delivery.status, delivery.attempts], ["pending", 0]);
 });
 
 test("a worker with a mail server writes to the owner", async () => {
   const mail = await startMailServer();
   try {
-    const wallet = await world.createWallet("1.00");
+    const wallet = await fixture.createWallet("1.00");
     const from = "Pennyblack <alerts@search.test>";
     const worker = await startWorker({ PENNYBLACK_SMTP_URL: mail.url, PENNYBLACK_MAIL_FROM: from });
     const alerts = { email: "owner@example.com", low_balance: "5.00" };
-    assert.equal((await world.manage(wallet, "PUT", "/v1/wallet/alerts", alerts)).status, 200);
+    assert.equal((await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", alerts)).status, 200);
     // Longer than the two seconds it takes: on a starved machine it was once not there after thirty. Why is not known.
-    await until("the letter arrives", () => mail.letters.length > 0, 120_000);
-    assert.match(mail.letters[0]?.raw ?? "", /holds 1\.00 USD/);
+    await until("the letter arrives", () => mail.emails.length > 0, 120_000);
+    assert.match(mail.emails[0]?.raw ?? "", /is 1\.00 USD/);
     assert.equal(await worker.stop(), 0);
     assert.doesNotMatch(worker.logged(), /owner@example\.com|pass word/);
   } finally {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { reconcile } from "../../src/wallet/reconcile.ts";
 import { holdBatch } from "../../src/wallet/statements.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { seedWallet } from "../seed-wallet.ts";
-import { until } from "../until.ts";
-import { startWorkerProcess, type WorkerProcess } from "../worker-process.ts";
+import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { until } from "../support/assertions/until.ts";
+import { seedWallet } from "../support/data/seed-wallet.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { startWorkerProcess, type WorkerProcess } from "../support/services/worker-process.ts";
 
 let db: TestDatabase;
 const workers: WorkerProcess[] = [];
@@ -144,8 +144,8 @@ test("what is older than a day is forgotten, and nothing else", async () => {
     "update pb.run_budgets set expires_at = expires_at - interval '59 minutes' where name = 'young'",
   );
   const worker = await startWorker();
-  await addJob("forget");
-  await until("something is forgotten", async () => worker.logged().includes("forgot what is no longer promised"));
+  await addJob("prune");
+  await until("something is forgotten", async () => worker.logged().includes("pruned expired rows"));
   const claims = await db.owner.query("select search_id from pb.idempotency where wallet_id = $1", [walletId]);
   assert.deepEqual(claims.rows, [{ search_id: items[1]?.searchId }]);
   const runs = await db.owner.query("select name from pb.run_budgets where wallet_id = $1", [walletId]);
@@ -159,7 +159,7 @@ test("books that do not add up are an error in the log and a number in the metri
   const worker = await startWorker();
   await addJob("reconcile");
   await until("it is counted", async () => (await worker.metric("pennyblack_reconciliation_differences")) > 0);
-  await until("it is logged", async () => worker.logged().includes("the books do not add up"));
+  await until("it is logged", async () => worker.logged().includes("reconciliation found differences"));
   assert.match(worker.logged(), new RegExp(`"level":50.*${walletId}`));
   await worker.stop();
 });

@@ -17,9 +17,9 @@ import {
 import { createKeys } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
 import { findWalletAccount, formatReport, readWallet, reconcile } from "../../src/wallet/wallet.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { seedWallet } from "../seed-wallet.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { seedWallet } from "../support/data/seed-wallet.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
 const secret = randomBytes(32);
@@ -33,7 +33,7 @@ after(() => db.drop());
 
 function openFor(email: string, trial?: Partial<TrialTerms>): Promise<OpenedAccount & { trial: TrialOutcome }> {
   const wanted = { email, personName: "Ada", accountName: "Ada & Co" };
-  const terms = trial && { amount: 500_000n, mostPerDay: 1_000, secret, ...trial };
+  const terms = trial && { amount: 500_000n, maxPerDay: 1_000, secret, ...trial };
   return signUp(db.owner, wanted, { pepper, trial: terms });
 }
 
@@ -63,7 +63,7 @@ test("who signs up owns an account with a wallet and keys that work", async () =
   assert.deepEqual([member?.email, member?.name, member?.role, others.length], ["ada@signup.test", "Ada", "owner", 0]);
   const { walletId: found } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
   assert.equal(found, walletId);
-  const [account] = await listAccounts(db.owner, { email: "ada@signup.test", most: 10 });
+  const [account] = await listAccounts(db.owner, { email: "ada@signup.test", limit: 10 });
   assert.deepEqual([account?.id, account?.wallets[0]?.id], [accountId, walletId]);
 });
 
@@ -85,12 +85,12 @@ test("a person has one trial, whatever they write after a + or between dots", as
 test("of twenty who sign up at once on a day with room for five, five get a trial; of one person's, one", async () => {
   await db.owner.query("delete from pb.trial_days");
   const many = await Promise.all(
-    Array.from({ length: 20 }, (_, number) => openFor(`many${number}@rush.test`, { mostPerDay: 5 })),
+    Array.from({ length: 20 }, (_, number) => openFor(`many${number}@rush.test`, { maxPerDay: 5 })),
   );
   assert.deepEqual(countOf(many), { given: 5, day_is_full: 15 });
   const one = await Promise.all(Array.from({ length: 8 }, (_, number) => openFor(`one+${number}@rush.test`, {})));
   assert.deepEqual(countOf(one), { given: 1, already_given: 7 });
-  assert.equal((await openFor("late@rush.test", { mostPerDay: 0 })).trial, "day_is_full");
+  assert.equal((await openFor("late@rush.test", { maxPerDay: 0 })).trial, "day_is_full");
   // Whom the day had no room for may come back tomorrow.
   assert.equal((await openFor("many19@rush.test", {})).trial === "given", many[19]?.trial !== "given");
   await assertBooksBalance();
@@ -151,7 +151,7 @@ test("the last owner can neither leave nor step down, and of two who leave at on
   // As at commit, and held there: each has left and neither has committed.
   await one.query("set constraints all immediate");
   const { rows: pids } = await other.query<{ pid: number }>("select pg_backend_pid() as pid");
-  const refused = assert.rejects(other.query("set constraints all immediate"), { constraint: "an_owner_remains" });
+  const refused = assert.rejects(other.query("set constraints all immediate"), { constraint: "account_has_owner" });
   try {
     await until("the second waits for the first", async () => {
       const waiting = await db.owner.query("select from pg_locks where pid = $1 and not granted", [pids[0]?.pid]);

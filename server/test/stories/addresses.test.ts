@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
-import { consoleProblems } from "../../src/console-problems.ts";
 import { priceMicros } from "../../src/lib/money.ts";
-import { problemCodes, problemRow } from "../../src/problems.ts";
-import { createTestDatabase } from "../database.ts";
-import { rawRequest, sendRaw } from "../raw-http.ts";
-import { registeredRoutes } from "../registered-routes.ts";
-import { createTestWallet, startTestServer } from "../server.ts";
+import { consoleProblems } from "../../src/problems/console-problems.ts";
+import { problemCodes, problemRow } from "../../src/problems/problems.ts";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { registeredRoutes } from "../support/registered-routes.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer } from "../support/services/server.ts";
 
 // Which addresses exist, for whom, and that the documents say the same.
 

@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
-import { metricFaults } from "../metric-faults.ts";
-import { findPrometheus } from "../promtool.ts";
+import { metricFaults } from "../support/assertions/metric-faults.ts";
+import { findPrometheus } from "../support/services/promtool.ts";
 
 // The alert rules and their runbooks. promtool says whether a rule fires when it should; that each alert is tested both
 // ways, means something and leads somewhere is said here.
@@ -74,7 +74,7 @@ test("every alert leads to a runbook with an answer to each question, and every 
     assert.ok(files.includes(page), `docs/runbooks/${page}.md is missing`);
     const text = readFileSync(join(runbooks, `${page}.md`), "utf8");
     const sections = [...text.matchAll(/^## (.+)\n\n(?=\S)/gm)].map(([, title]) => title);
-    assert.deepEqual(sections, ["What it means", "What to look at", "What to do", "It is over when"], page);
+    assert.deepEqual(sections, ["Meaning", "Diagnosis", "Mitigation", "Resolution"], page);
     assert.ok(text.includes(`\`${name}\``), `${page}.md does not name its alert`);
   }
   const list = readFileSync(join(root, "docs/runbooks.md"), "utf8");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { assertHeadersOfEveryAnswer, assertProblem, assertRateLimitHeaders } from "../assert-answer.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { openRaw, rawRequest, sendRaw } from "../raw-http.ts";
-import { createTestKey, createTestWallet, startTestServer } from "../server.ts";
+import { assertCommonHeaders, assertProblem, assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
+import { openRaw, rawRequest, sendRaw } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestKey, createTestWallet, startTestServer } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // "Headers on every answer" of the contract.
 
@@ -23,9 +23,9 @@ const question = { query: "cats" };
 
 test("a paid answer says what it cost, and a test answer that it cost nothing", async () => {
   const paid = await server.search(wallet.live, question);
-  assertHeadersOfEveryAnswer(paid.headers, "0.01");
+  assertCommonHeaders(paid.headers, "0.01");
   assert.match(paid.headers.get("content-type") ?? "", /^application\/json\b/);
-  assertHeadersOfEveryAnswer((await server.search(wallet.test, question)).headers, "0.00");
+  assertCommonHeaders((await server.search(wallet.test, question)).headers, "0.00");
 });
 
 test("a search states its key's limit and what is left of it, refused or not", async () => {
@@ -109,7 +109,7 @@ test("404, 405, 401, pages and documents have the headers too", async () => {
     ["/problems/not_found", "GET"],
   ] as const) {
     const { headers } = await sendRaw(server.url, rawRequest(`${method} ${path}`, []));
-    assertHeadersOfEveryAnswer(headers);
+    assertCommonHeaders(headers);
   }
 });
 

@@ -3,38 +3,38 @@ import { after, test } from "node:test";
 import { chargeCards } from "../../src/payments/charge-cards.ts";
 import { createStripe } from "../../src/payments/stripe.ts";
 import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
-import { createTestDatabase } from "../database.ts";
-import { fakeKey } from "../fake-stripe.ts";
-import { openPaymentWorld, stripeSettings } from "../payment-world.ts";
-import { createTestWallet, type TestWallet } from "../server.ts";
-import { until } from "../until.ts";
-import { startWorkerProcess } from "../worker-process.ts";
+import { until } from "../support/assertions/until.ts";
+import { fakeKey } from "../support/payments/fake-stripe.ts";
+import { openPaymentFixture, stripeSettings } from "../support/payments/payment-fixture.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type TestWallet } from "../support/services/server.ts";
+import { startWorkerProcess } from "../support/services/worker-process.ts";
 
 // A saved card is charged when the balance is low: never twice, never beyond its caps, never for long after a decline.
 
-const world = await openPaymentWorld();
-const { db, stripe, server } = world;
+const fixture = await openPaymentFixture();
+const { db, stripe, server } = fixture;
 const processor = createStripe({ secretKey: fakeKey, webhookSecrets: [], url: stripe.url });
 
 after(async () => {
   const report = await reconcile(db.owner);
-  await world.close();
+  await fixture.close();
   assert.ok(report.isClean, formatReport(report));
 });
 
 const path = "/v1/wallet/auto-top-up";
 const order = { threshold: "6.00", amount: "10.00", monthly_cap: "40.00", daily_cap: "20.00" };
 const balanceOf = async (wallet: TestWallet): Promise<string> => (await server.readMoney(wallet.management)).balance;
-const read = async (wallet: TestWallet) => (await world.manage(wallet, "GET", path)).body;
+const read = async (wallet: TestWallet) => (await fixture.manage(wallet, "GET", path)).body;
 const charge = (inHours = 0) =>
   chargeCards(db.owner, processor, () => undefined, new Date(Date.now() + inHours * 3_600_000));
 
 /** A wallet with a standing order, a saved card and a balance of 5.00. */
 async function createLowWallet(wanted: object = order): Promise<TestWallet & { customerId: string }> {
   const wallet = await createTestWallet(db, "0.00");
-  assert.equal((await world.manage(wallet, "PUT", path, wanted)).body.state, "waiting_for_card");
-  const payment = stripe.payCheckout((await world.openTopUp(wallet, "5.00")).checkout_url);
-  await world.deliverNews();
+  assert.equal((await fixture.manage(wallet, "PUT", path, wanted)).body.state, "waiting_for_card");
+  const payment = stripe.payCheckout((await fixture.openTopUp(wallet, "5.00")).checkout_url);
+  await fixture.deliverNewEvents();
   assert.equal((await read(wallet)).state, "active");
   return { ...wallet, customerId: payment.customer ?? "" };
 }
@@ -52,11 +52,11 @@ async function endBackOff(wallet: TestWallet): Promise<string> {
 
 /** The rest of the file is about other wallets. */
 async function end(wallet: TestWallet): Promise<void> {
-  assert.equal((await world.manage(wallet, "DELETE", path)).body.state, "none");
+  assert.equal((await fixture.manage(wallet, "DELETE", path)).body.state, "none");
 }
 
 test("a card is kept only for an owner who asked for it, and forgotten when that ends", async () => {
-  const plain = await world.createPaidWallet("5.00");
+  const plain = await fixture.createPaidWallet("5.00");
   assert.equal((await read(plain)).state, "none");
   const { customer } = stripe.payments.get(plain.paymentId) ?? assert.fail();
   assert.deepEqual(stripe.cards.get(customer ?? ""), undefined);
@@ -65,10 +65,10 @@ test("a card is kept only for an owner who asked for it, and forgotten when that
   assert.equal(stripe.cards.get(wallet.customerId)?.length, 1);
   await end(wallet);
   assert.deepEqual(stripe.cards.get(wallet.customerId), []);
-  assert.equal((await charge()).begun, 0);
+  assert.equal((await charge()).started, 0);
   // A new order waits for a new card.
-  assert.equal((await world.manage(wallet, "PUT", path, order)).body.state, "waiting_for_card");
-  assert.equal((await charge()).begun, 0);
+  assert.equal((await fixture.manage(wallet, "PUT", path, order)).body.state, "waiting_for_card");
+  assert.equal((await charge()).started, 0);
   await end(wallet);
 });
 
@@ -78,14 +78,14 @@ test("a low wallet is topped up once, also when several workers look at once", a
   const reports = await Promise.all([charge(), charge(), charge()]);
   await charge();
   assert.equal(
-    reports.reduce((sum, report) => sum + report.begun, 0),
+    reports.reduce((sum, report) => sum + report.started, 0),
     1,
   );
   assert.equal(stripe.charges, before + 1);
   assert.equal(await balanceOf(wallet), "15.00");
   assert.equal((await read(wallet)).added_this_month, "10.00");
   // The webhooks of the same payment change nothing.
-  assert.deepEqual(new Set(await world.deliverNews()), new Set(["repeated"]));
+  assert.deepEqual(new Set(await fixture.deliverNewEvents()), new Set(["repeated"]));
   assert.equal(await balanceOf(wallet), "15.00");
   await end(wallet);
 });
@@ -121,28 +121,28 @@ test("a declined card is tried again after an hour, six and a day, and then no m
   for (const hours of ["1", "6", "24"]) {
     const before = stripe.charges;
     assert.equal((await charge()).declined, 1);
-    assert.equal((await charge()).begun, 0, "not before its time");
+    assert.equal((await charge()).started, 0, "not before its time");
     assert.equal(stripe.charges, before + 1);
     assert.equal((await read(wallet)).state, "backing_off");
     // The webhook of the same decline does not count again.
-    await world.deliverNews();
+    await fixture.deliverNewEvents();
     assert.equal(await endBackOff(wallet), hours);
   }
   assert.equal((await charge()).declined, 1);
   assert.equal((await read(wallet)).state, "off");
   await endBackOff(wallet);
   stripe.decline = undefined;
-  assert.equal((await charge()).begun, 0, "off is off");
+  assert.equal((await charge()).started, 0, "off is off");
   const { rows } = await db.owner.query(
     "select from pb.payment_notices where reason = 'automatic_top_up_off' and subject = $1",
     [wallet.walletId],
   );
   assert.equal(rows.length, 1, "and a person is told");
-  const [newest] = (await world.manage(wallet, "GET", "/v1/wallet/top-ups")).body.top_ups;
+  const [newest] = (await fixture.manage(wallet, "GET", "/v1/wallet/top-ups")).body.top_ups;
   assert.deepEqual([newest.status, newest.kind, newest.failure], ["failed", "automatic", "insufficient_funds"]);
 
   // The owner sets it again, with a card that works.
-  assert.equal((await world.manage(wallet, "PUT", path, order)).body.state, "active");
+  assert.equal((await fixture.manage(wallet, "PUT", path, order)).body.state, "active");
   assert.equal((await charge()).paid, 1);
   assert.equal(await balanceOf(wallet), "15.00");
   await end(wallet);
@@ -185,18 +185,18 @@ test("money that was given back is not fetched again until the owner sets the or
     [wallet.walletId],
   );
   stripe.refund(rows[0]?.payment_id, 1_000);
-  await world.deliverNews();
+  await fixture.deliverNewEvents();
   assert.equal(await balanceOf(wallet), "5.00");
-  assert.equal((await charge()).begun, 0);
-  await world.manage(wallet, "PUT", path, order);
-  assert.equal((await charge()).begun, 1);
+  assert.equal((await charge()).started, 0);
+  await fixture.manage(wallet, "PUT", path, order);
+  assert.equal((await charge()).started, 1);
   await end(wallet);
 });
 
 test("a suspended wallet is not charged", async () => {
   const wallet = await createLowWallet();
   await db.owner.query("select pb.suspend_wallet($1, true)", [wallet.walletId]);
-  assert.equal((await charge()).begun, 0);
+  assert.equal((await charge()).started, 0);
   await db.owner.query("select pb.suspend_wallet($1, false)", [wallet.walletId]);
   await until("the key's suspension is forgotten", async () => (await read(wallet)).state === "active");
   await end(wallet);
@@ -211,7 +211,7 @@ for (const [name, wanted] of Object.entries({
 })) {
   test(`${name} is refused`, async () => {
     const wallet = await createTestWallet(db, "0.00");
-    assert.equal((await world.manage(wallet, "PUT", path, wanted)).status, 400);
+    assert.equal((await fixture.manage(wallet, "PUT", path, wanted)).status, 400);
     assert.equal((await read(wallet)).state, "none");
   });
 }
@@ -219,7 +219,7 @@ for (const [name, wanted] of Object.entries({
 test("the worker does all of it by itself: credits what it finds and charges what is low", async () => {
   const wallet = await createLowWallet();
   const lost = await createTestWallet(db, "0.00");
-  stripe.payCheckout((await world.openTopUp(lost, "7.00")).checkout_url);
+  stripe.payCheckout((await fixture.openTopUp(lost, "7.00")).checkout_url);
   const worker = await startWorkerProcess(db, stripeSettings(stripe.url));
   try {
     await until("the card is charged", async () => (await balanceOf(wallet)) === "15.00");
@@ -241,7 +241,7 @@ test("looking for what is due takes milliseconds among ten thousand standing ord
       insert into pb.auto_top_ups select id, 1, 10000000, 10000000, 10000000 from made`);
   await many.owner.query("analyze pb.auto_top_ups, pb.wallets");
   const began = performance.now();
-  const { begun } = await chargeCards(many.owner, processor, () => undefined);
+  const { started: begun } = await chargeCards(many.owner, processor, () => undefined);
   const tookMs = performance.now() - began;
   await many.drop();
   console.log(`looking at 10,000 standing orders took ${tookMs.toFixed(1)} ms`);

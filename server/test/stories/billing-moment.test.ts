@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { openRaw, rawRequest } from "../raw-http.ts";
-import { createTestWallet, startTestServer } from "../server.ts";
-import { TcpProxy } from "../tcp-proxy.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { openRaw, rawRequest } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer } from "../support/services/server.ts";
+import { TcpProxy } from "../support/services/tcp-proxy.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // "Billing moment" of the contract: hold, upstream, capture, answer. What a caller pays who leaves on the way.
 
@@ -125,7 +125,7 @@ test("a caller gone after the upstream's 2xx is charged, and fetches the answer 
   // Nobody was there to be answered, but the operator's books and log know of it.
   const [search] = await searchesOf(wallet.walletId);
   await until("it is logged", () =>
-    new RegExp(`"requestId":"${search?.id}".*the caller has gone`).test(server.logged()),
+    new RegExp(`"requestId":"${search?.id}".*caller disconnected`).test(server.logged()),
   );
   const { rows } = await db.owner.query<{ micros: bigint }>(
     "select sum(debited_micros)::bigint as micros from pb.wallets",

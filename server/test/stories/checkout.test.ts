@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
-import { createTestDatabase } from "../database.ts";
-import { startEmulatedStripe } from "../emulated-stripe.ts";
-import { webhookSecret, webhookSettings } from "../payment-world.ts";
-import { createTestWallet, startTestServer } from "../server.ts";
+import { startEmulatedStripe } from "../support/payments/emulated-stripe.ts";
+import { webhookSecret, webhookSettings } from "../support/payments/payment-fixture.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer } from "../support/services/server.ts";
 
 // The whole way through a Stripe that others wrote, with Stripe's own SDK: wish, page, payment, signed webhook, balance.
 

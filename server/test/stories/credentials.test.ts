@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { createKey, revokeKey } from "../../src/keys/keys.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { rawRequest, sendRaw } from "../raw-http.ts";
-import { seedBudget } from "../seed-wallet.ts";
-import { createTestKey, createTestWallet, startTestServer, testPepper } from "../server.ts";
+import { seedBudget } from "../support/data/seed-wallet.ts";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestKey, createTestWallet, startTestServer, testPepper } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Whose key, and what it may do: the rows "Keys" to "Scope ..." of the contract's Request table.
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
-import { upstreamVariables } from "../../src/config.ts";
-import { problemCodes } from "../../src/problems.ts";
+import { upstreamVariables } from "../../src/config/config.ts";
+import { problemCodes } from "../../src/problems/problems.ts";
 import { adapters } from "../../src/providers/providers.ts";
-import { createTestDatabase } from "../database.ts";
-import { installPacked } from "../packed-packages.ts";
-import { parseCodeBlocks } from "../read-code-blocks.ts";
-import { type Bench, faultOf } from "../run-code-block.ts";
-import { createTestWallet, startTestServer, testEnvironment } from "../server.ts";
+import { installPacked } from "../support/docs/packed-packages.ts";
+import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
+import { type Bench, faultOf } from "../support/docs/run-code-block.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer, testEnvironment } from "../support/services/server.ts";
 
 // Whatever the docs show to be copied is run here, against a real server. A block that cannot run says why, and is counted.
 
@@ -60,20 +60,20 @@ test("the blocks that are not run are few, and each says why", () => {
   const blocks = pagesRunHere.flatMap((page) => parseCodeBlocks(readFileSync(join(docs, page), "utf8")));
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
   assert.deepEqual(reasons, [
-    "an address and a key of your own",
-    ...Array<string>(4).fill("server/test/processes/backup.test.ts runs it on a cluster of its own"),
-    "stays in the foreground; server/test/stories start it for themselves",
-    "stays in the foreground, and needs a SearXNG",
-    "installs packages and stays in the foreground; server/test/processes/dev-with-searx.test.ts starts it",
-    'needs Docker; "npm run image -- compose" does it with podman-compose, as far as images can be had',
+    "uses your own base URL and key",
+    ...Array<string>(4).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
+    "runs in the foreground; server/test/stories starts its own servers",
+    "runs in the foreground and needs a SearXNG instance",
+    "installs packages and runs in the foreground; server/test/processes/dev-with-searx.test.ts starts it",
+    'needs Docker; "npm run image -- compose" runs it with podman-compose where images are available',
     "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
-    "needs a payment processor; server/test/stories run it against a stand-in for Stripe",
+    "needs a payment processor; server/test/stories runs it against a Stripe stub",
   ]);
   assert.ok(blocks.filter(({ language }) => /^(?:sh|ts|python)$/.test(language)).length - reasons.length >= 20);
 });
 
 test("the page on self-hosting lists every setting, and no other", () => {
-  const config = readFileSync(resolve(docs, "../server/src/config.ts"), "utf8");
+  const config = readFileSync(resolve(docs, "../server/src/config/config.ts"), "utf8");
   const read = [...config.matchAll(/\bvariable: "(\w+)"/g)].map(([, name]) => name);
   const rows = readFileSync(join(docs, "self-hosting.md"), "utf8").match(/^\| .*`[A-Z].*\|$/gm) ?? [];
   // A setting stands in the first column, those of a provider in the second.

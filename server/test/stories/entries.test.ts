@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { formatUsd, type Micros, parseUsd } from "../../src/lib/money.ts";
-import { createTestDatabase } from "../database.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
 
 // The statement of a wallet: as pages, narrowed, and as a file that a person can check line by line.
 

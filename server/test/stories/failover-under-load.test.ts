@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { createTestDatabase } from "../database.ts";
-import { startFixtureUpstream } from "../fixture-upstream.ts";
-import { type BehaviourName, type BehaviourOptions, startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, startTestServer } from "../server.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer } from "../support/services/server.ts";
+import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
+import {
+  type BehaviourName,
+  type BehaviourOptions,
+  startHostileUpstream,
+} from "../support/upstreams/hostile-upstream.ts";
 
 // Many searches a second while the first of two upstreams goes through every kind of failure and comes back. The short
 // form runs beside the other tests; the long one, with 200 searches a second, is

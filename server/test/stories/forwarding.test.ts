@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, beforeEach, test } from "node:test";
-import { createTestDatabase } from "../database.ts";
-import { type BehaviourName, type BehaviourOptions, startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import {
+  type BehaviourName,
+  type BehaviourOptions,
+  startHostileUpstream,
+} from "../support/upstreams/hostile-upstream.ts";
 
 // The Forwarding table of the contract: what the upstream says, what the caller hears, and that nothing is charged.
 
@@ -48,7 +52,7 @@ test("every status from 400 to 599 is forwarded, except 401, 402, 405, 407 and 4
     assert.equal(reply.headers.get("proxy-status"), `search; received-status=${status}`);
     assert.equal(retryable, shown >= 500 || [408, 425, 429].includes(shown), `upstream ${status}`);
     assert.equal(reply.headers.get("retry-after"), retryable ? "2" : null);
-    assert.match(detail, /Nothing was charged\. .*do not answer from memory/);
+    assert.match(detail, /You were not charged\. .*do not answer from memory/);
   }
 });
 

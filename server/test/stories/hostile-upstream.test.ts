@@ -3,12 +3,12 @@ import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parseUsd, priceMicros } from "../../src/lib/money.ts";
-import { createTestDatabase } from "../database.ts";
-import { innerWords } from "../hostile-results.ts";
-import { type HostileBehaviour, startHostileUpstream } from "../hostile-upstream.ts";
-import { readLedger } from "../read-ledger.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
-import { until } from "../until.ts";
+import { readLedger } from "../support/assertions/read-ledger.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { innerWords } from "../support/upstreams/hostile-results.ts";
+import { type HostileBehaviour, startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Whatever the upstream does, the caller hears one of our answers, pays a cent for a 200 and nothing for the rest, and
 // the next search works.

@@ -2,10 +2,16 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, test } from "node:test";
 import { topUpBatch } from "../../src/wallet/statements.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer, type TestWallet } from "../server.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import {
+  createTestKey,
+  createTestWallet,
+  type Reply,
+  startTestServer,
+  type TestWallet,
+} from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // "Idempotency-Key" of the contract: a retry never pays twice, and only its sender can read the answer again.
 

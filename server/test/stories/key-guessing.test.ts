@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { networkOf } from "../../src/keys/guesses.ts";
 import { mintKey } from "../../src/keys/key-format.ts";
-import { assertProblem } from "../assert-answer.ts";
-import { createTestDatabase } from "../database.ts";
-import { startPrivateRedis } from "../private-redis.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer, type TestServer } from "../server.ts";
-import { until } from "../until.ts";
+import { networkOf } from "../../src/keys/key-guessing.ts";
+import { assertProblem } from "../support/assertions/assert-response.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { startPrivateRedis } from "../support/services/private-redis.ts";
+import {
+  createTestKey,
+  createTestWallet,
+  type Reply,
+  startTestServer,
+  type TestServer,
+} from "../support/services/server.ts";
 
 // A hundred wrong keys a minute from one address, counted in Redis for all servers; then its guesses are refused unread,
 // and keys that are known to be good go on.
@@ -93,7 +99,7 @@ test("without Redis each server limits guesses alone, and known keys go on", asy
   const good = await newTestKey();
   assert.equal((await askFrom(pair[0], "192.0.2.6", good)).status, 200);
   await redis.kill();
-  await until("the server has noticed", () => pair[0].logged().includes("Redis is away"));
+  await until("the server has noticed", () => pair[0].logged().includes("redis unavailable"));
   const replies = await guessUntilRefused([pair[0]], "192.0.2.6");
   assert.ok(replies.length <= 101, `${replies.length} guesses`);
   assert.equal((await askFrom(pair[0], "192.0.2.6", good)).status, 200);

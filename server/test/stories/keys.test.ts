@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import pg from "pg";
 import { revokeKey, type Scope } from "../../src/keys/keys.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestKey, createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Keys as their owner manages them: with a management key, over the API.
 
@@ -178,8 +178,8 @@ test("a key cannot hand on a scope that it does not have, neither by making a ke
   assert.equal((await manage("POST", "/v1/keys", { mode: "live", name: "search" }, less.key)).status, 200);
   // The database says the same to a server that would not.
   const { rows } = await db.owner.query<{ covers: boolean }>(
-    `select set_config('pb.wallet_id', $1, false), pb.covers_scopes($2, '{search,wallet:read}') as covers
-     union all select '', pb.covers_scopes($2, '{wallet:write}')`,
+    `select set_config('pb.wallet_id', $1, false), pb.can_grant_scopes($2, '{search,wallet:read}') as covers
+     union all select '', pb.can_grant_scopes($2, '{wallet:write}')`,
     [wallet.walletId, less.id],
   );
   assert.deepEqual(

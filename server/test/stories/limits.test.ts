@@ -3,13 +3,19 @@ import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { Redis } from "ioredis";
-import { createLimits } from "../../src/search/limits.ts";
-import { assertRateLimitHeaders } from "../assert-answer.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { startPrivateRedis } from "../private-redis.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer, type TestServer } from "../server.ts";
-import { until } from "../until.ts";
+import { createRequestLimits } from "../../src/http/request-limits.ts";
+import { assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { startPrivateRedis } from "../support/services/private-redis.ts";
+import {
+  createTestKey,
+  createTestWallet,
+  type Reply,
+  startTestServer,
+  type TestServer,
+} from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Limits are counted in Redis for all servers together. Losing Redis costs precision, never a search.
 
@@ -78,7 +84,7 @@ test("two servers together let through what the key may per second, and no more"
 });
 
 test("of a large limit each server counts half by itself, and together they let through no more", async () => {
-  const [one, other] = [createLimits({ redis, servers: 2 }), createLimits({ redis, servers: 2 })];
+  const [one, other] = [createRequestLimits({ redis, servers: 2 }), createRequestLimits({ redis, servers: 2 })];
   await until("200 of 300 are let through within one second", async () => {
     const key = { keyId: randomUUID(), searchesPerSecond: 200, searchesInFlight: 1_000 };
     const startedMs = performance.now();

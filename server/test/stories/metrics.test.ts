@@ -3,24 +3,24 @@ import { after, before, test } from "node:test";
 import { crontab } from "../../src/jobs/tasks.ts";
 import { adapters } from "../../src/providers/providers.ts";
 import { exposedName, type MetricName, type MetricRow, metricTable } from "../../src/telemetry/metric-table.ts";
-import { reconcile } from "../../src/wallet/reconcile.ts";
-import { keepReport } from "../../src/wallet/wallet.ts";
-import { type PatientUpstream, startPatientUpstream } from "../crashes/patient-upstream.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { readSamples, type Sample } from "../read-samples.ts";
-import { createTestWallet, startTestServer, type TestServer, type TestWallet } from "../server.ts";
-import { until } from "../until.ts";
-import { startWorkerProcess, type WorkerProcess } from "../worker-process.ts";
+import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { saveReport } from "../../src/wallet/wallet.ts";
+import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
+import { until } from "../support/assertions/until.ts";
+import { readSamples, type Sample } from "../support/docs/read-samples.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer, type TestServer, type TestWallet } from "../support/services/server.ts";
+import { startWorkerProcess, type WorkerProcess } from "../support/services/worker-process.ts";
 
 let db: TestDatabase;
-let upstream: PatientUpstream;
+let upstream: DelayedUpstream;
 let server: TestServer;
 let worker: WorkerProcess;
 let wallet: TestWallet;
 
 before(async () => {
   db = await createTestDatabase();
-  upstream = await startPatientUpstream();
+  upstream = await startDelayedUpstream();
   server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
   worker = await startWorkerProcess(db);
   wallet = await createTestWallet(db, "0.05");
@@ -123,7 +123,7 @@ test("what must never happen is counted from zero, so that the first time is see
 });
 
 test("a worker says how the database does, whichever worker did the work", async () => {
-  await keepReport(db.owner, await reconcile(db.owner));
+  await saveReport(db.owner, await reconcile(db.owner));
   const samples = await readWorker();
   const age = Date.now() / 1_000 - (valueOf(samples, "pennyblack_reconciliation_timestamp_seconds") ?? 0);
   assert.ok(age >= -5 && age < 600, `${age} s`);
@@ -136,7 +136,7 @@ test("a worker says how the database does, whichever worker did the work", async
 
   const { rows } = await db.owner.query<{ id: string }>(
     `insert into pb.events (id, wallet_id, type, data, created_at, due_at, dispatched_at)
-     select pb.event_id(), $1, 'key.created', '{}', now(), now(), now() returning id`,
+     select pb.new_uuid(), $1, 'key.created', '{}', now(), now(), now() returning id`,
     [wallet.walletId],
   );
   const late = await db.owner.query<{ id: string }>(

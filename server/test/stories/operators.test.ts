@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { signUp } from "../../src/accounts/accounts.ts";
-import { reconcile } from "../../src/wallet/reconcile.ts";
-import { keepReport } from "../../src/wallet/wallet.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { rawRequest, sendRaw } from "../raw-http.ts";
-import { createTestWallet, type Reply, startTestServer, testPepper } from "../server.ts";
+import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { saveReport } from "../../src/wallet/wallet.ts";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer, testPepper } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // What an operator does on the internal listener, and the line that every act leaves.
 
@@ -149,7 +149,7 @@ test("accounts are found by the address of a member", async () => {
 test("the last reconciliation can be read between two of them", async () => {
   assert.equal((await operate("reconciliation")).body.last, null);
   const report = await reconcile(db.owner);
-  await keepReport(db.owner, report);
+  await saveReport(db.owner, report);
   const { last, before } = (await operate("reconciliation")).body;
   assert.deepEqual([last.differences, last.checks.length, before], [0, report.checks.length, []]);
 });
@@ -168,7 +168,7 @@ test("margins are told by day and upstream", async () => {
 
 test("the audit log only grows, even for the owner of the tables", async () => {
   for (const sql of ["update pb.audit_log set reason = 'x'", "delete from pb.audit_log", "truncate pb.audit_log"]) {
-    await assert.rejects(db.owner.query(sql), /this table only grows/, sql);
+    await assert.rejects(db.owner.query(sql), /this table is append-only/, sql);
   }
 });
 

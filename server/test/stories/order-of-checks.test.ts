@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { revokeKey } from "../../src/keys/keys.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { rawRequest, sendRaw } from "../raw-http.ts";
-import { seedBudget } from "../seed-wallet.ts";
-import { createTestKey, createTestWallet, startTestServer } from "../server.ts";
+import { seedBudget } from "../support/data/seed-wallet.ts";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestKey, createTestWallet, startTestServer } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // The published order: route, method, credentials, key state (403), rate and concurrency (429), media type, size,
 // parse, validate, idempotency look-up, hold (402 wallet, then 403 budgets), upstream. Each test sends two faults that

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { formatReport, reconcile } from "../../src/wallet/reconcile.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, startTestServer } from "../server.ts";
-import { startServerProcess } from "../server-process.ts";
-import { until } from "../until.ts";
+import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer } from "../support/services/server.ts";
+import { startServerProcess } from "../support/services/server-process.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // The one promise everything else stands on: a wallet never buys more than it holds.
 
@@ -111,7 +111,7 @@ test("a process killed in the middle charges nothing for what it did not answer"
   // Still held until the holds expire; no search can spend it meanwhile, and none was charged.
   assert.equal((await server.search(wallet.live, { query: "cats" })).body.code, "balance_reserved");
   await db.owner.query("update pb.searches set expires_at = clock_timestamp() where wallet_id = $1", [wallet.walletId]);
-  await db.owner.query("select pb.expire(100)");
+  await db.owner.query("select pb.sweep(100)");
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.05", held: "0.00" });
   assert.equal((await server.search(wallet.live, { query: "cats" })).status, 200);
   await assertBooksBalance();

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Role } from "../../src/accounts/accounts.ts";
 import { revokeKey } from "../../src/keys/keys.ts";
-import { type ProblemCode, problemCodes } from "../../src/problems.ts";
-import { assertProblem, assertRateLimitHeaders } from "../assert-answer.ts";
+import { type ProblemCode, problemCodes } from "../../src/problems/problems.ts";
+import { assertProblem, assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
+import { until } from "../support/assertions/until.ts";
 import {
   addTestMember,
   type Browser,
@@ -12,13 +13,18 @@ import {
   openTestAccount,
   signInTo,
   someone,
-} from "../console-world.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { openRaw, rawRequest } from "../raw-http.ts";
-import { seedBudget } from "../seed-wallet.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer, type TestServer } from "../server.ts";
-import { until } from "../until.ts";
+} from "../support/console-fixture.ts";
+import { seedBudget } from "../support/data/seed-wallet.ts";
+import { openRaw, rawRequest } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import {
+  createTestKey,
+  createTestWallet,
+  type Reply,
+  startTestServer,
+  type TestServer,
+} from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // The Errors table of the contract: each code is brought about for real and must carry what its row promises.
 

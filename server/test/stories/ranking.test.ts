@@ -3,11 +3,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, startTestServer, testEnvironment } from "../server.ts";
-import { failServerProcess, startServerProcess } from "../server-process.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer, testEnvironment } from "../support/services/server.ts";
+import { failServerProcess, startServerProcess } from "../support/services/server-process.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Every ranking has a published reason: which rules, why each result stands where it does, and the rules themselves.
 
@@ -99,7 +99,7 @@ test("an edit is used when it is read, and a broken one changes nothing and is t
   server.app.reloadLenses();
   assert.equal((await searchFor("gov")).headers.get("rank-lens"), "gov@2031-01-01.7");
   assert.match(await server.readMetrics(), /^pennyblack_lens_faults [1-9]/m);
-  assert.match(server.logged(), /the lenses have faults; the old ones stay/);
+  assert.match(server.logged(), /lens reload failed, keeping previous version/);
 
   writeFileSync(file, text);
   server.app.reloadLenses();

@@ -3,11 +3,17 @@ import { after, before, type TestContext, test } from "node:test";
 import { buildIndex } from "../../src/dev/searx/build-index.ts";
 import { findObstacle } from "../../src/dev/searx/searx-packages.ts";
 import { type Searx, startSearx } from "../../src/dev/searx/start-searx.ts";
-import { assertProblem } from "../assert-answer.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { startFixtureUpstream } from "../fixture-upstream.ts";
-import { type SearxEngine, startSearxEngine } from "../searx-engine.ts";
-import { createTestWallet, type Reply, startTestServer, type TestServer, type TestWallet } from "../server.ts";
+import { assertProblem } from "../support/assertions/assert-response.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import {
+  createTestWallet,
+  type Reply,
+  startTestServer,
+  type TestServer,
+  type TestWallet,
+} from "../support/services/server.ts";
+import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
+import { type SearxEngine, startSearxEngine } from "../support/upstreams/searx-engine.ts";
 
 // A real upstream, from end to end: Debian's searx over the documentation that Debian packages. The other stories have
 // upstreams that do as they are told; this one does what its authors made it do.

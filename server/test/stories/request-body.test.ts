@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { openRaw, rawRequest, sendRaw } from "../raw-http.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { openRaw, rawRequest, sendRaw } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // The Request table of the contract, row by row, as a caller with a funded wallet meets it.
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../database.ts";
-import { type BehaviourName, startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, startTestServer } from "../server.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, startTestServer } from "../support/services/server.ts";
+import { type BehaviourName, startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // "Result hygiene" of the contract, from the upstream's bytes to the caller's. The rules one by one are tested beside
 // clean-results.ts; here it is that they are applied.

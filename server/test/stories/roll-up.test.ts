@@ -6,8 +6,8 @@ import fc from "fast-check";
 import pg from "pg";
 import { createPool } from "../../src/db/pool.ts";
 import { recountUsage, rollUpUsage } from "../../src/usage/roll-up.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { uuidOf } from "../uuid-of.ts";
+import { uuidOf } from "../support/data/uuid-of.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
 let db: TestDatabase;
 const hourMs = 3_600_000;

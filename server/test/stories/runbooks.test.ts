@@ -4,8 +4,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { runMigrations } from "graphile-worker";
-import { createTestDatabase } from "../database.ts";
-import { metricFaults } from "../metric-faults.ts";
+import { metricFaults } from "../support/assertions/metric-faults.ts";
+import { createTestDatabase } from "../support/services/database.ts";
 
 // docs.test.ts runs the code blocks. At night an operator also copies what stands in the sentences: commands, SQL and queries
 // that must exist although nobody ran them here.

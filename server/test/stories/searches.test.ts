@@ -3,9 +3,9 @@ import { randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { expireHolds, holdBatch, refundBatch, releaseBatch } from "../../src/wallet/statements.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestKey, createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // What an owner is told about single searches, about runs, and in one glance.
 

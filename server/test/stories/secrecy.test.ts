@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { rawRequest, sendRaw } from "../raw-http.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
-import { startServerProcess } from "../server-process.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { startServerProcess } from "../support/services/server-process.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Queries and keys are the callers' secrets. They stand in no log line, no metric, no error and no table.
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { openRaw, rawRequest } from "../raw-http.ts";
-import { createTestKey, createTestWallet, startTestServer } from "../server.ts";
-import { startServerProcess } from "../server-process.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { openRaw, rawRequest } from "../support/raw-http.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestKey, createTestWallet, startTestServer } from "../support/services/server.ts";
+import { startServerProcess } from "../support/services/server-process.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // A deployment must fail no request: a server that is told to stop finishes what it was given.
 

@@ -1,28 +1,34 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type PatientUpstream, startPatientUpstream } from "../crashes/patient-upstream.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { createTestWallet, type Reply, startTestServer, type TestServer, type TestWallet } from "../server.ts";
+import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import {
+  createTestWallet,
+  type Reply,
+  startTestServer,
+  type TestServer,
+  type TestWallet,
+} from "../support/services/server.ts";
 import {
   attributesOf,
   type ReceivedSpan,
   spansBelow,
   startTraceReceiver,
   type TraceReceiver,
-} from "../trace-receiver.ts";
-import { until } from "../until.ts";
+} from "../support/services/trace-receiver.ts";
 
 const canary = "a query nobody may read";
 
 let db: TestDatabase;
-let upstream: PatientUpstream;
+let upstream: DelayedUpstream;
 let receiver: TraceReceiver;
 let server: TestServer;
 let wallet: TestWallet;
 
 before(async () => {
   db = await createTestDatabase();
-  upstream = await startPatientUpstream();
+  upstream = await startDelayedUpstream();
   receiver = await startTraceReceiver();
   // The exporter sends every five seconds, or when told so here.
   server = await startTestServer(db, {
@@ -61,7 +67,7 @@ test("a paid search is a span for each step, below one for the whole, and the lo
     ["auth", "POST /v1/search"],
     ["hold", "POST /v1/search"],
     ["upstream", "POST /v1/search"],
-    ["ask searxng", "upstream"],
+    ["query searxng", "upstream"],
     ["rank", "POST /v1/search"],
     ["capture", "POST /v1/search"],
   ]);
@@ -79,7 +85,7 @@ test("a paid search is a span for each step, below one for the whole, and the lo
   const line = server
     .logged()
     .split("\n")
-    .find((each) => each.includes(requestIdOf(reply)) && each.includes("answered"));
+    .find((each) => each.includes(requestIdOf(reply)) && each.includes("request completed"));
   assert.equal(JSON.parse(line ?? "{}").trace_id, root.traceId);
 });
 
@@ -110,7 +116,7 @@ test("a search that fails upstream says why on each span that failed, and is rel
   const { root, below } = await traceOf(requestIdOf(reply));
   assert.equal(attributesOf(root)["pennyblack.outcome"], "upstream_error");
   const byName = new Map(below.map((span) => [span.name, span]));
-  const attempt = byName.get("ask searxng");
+  const attempt = byName.get("query searxng");
   assert.ok(attempt);
   assert.deepEqual(attributesOf(attempt), {
     "pennyblack.upstream": "searxng",

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { formatReport, reconcile } from "../../src/wallet/reconcile.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, type TestWallet } from "../server.ts";
-import { startServerProcess } from "../server-process.ts";
+import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type TestWallet } from "../support/services/server.ts";
+import { startServerProcess } from "../support/services/server-process.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Budgets and revocations hold across servers: two processes that share nothing but the database.
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { upstreamVariables } from "../../src/config.ts";
+import { upstreamVariables } from "../../src/config/config.ts";
 import { adapters } from "../../src/providers/providers.ts";
-import { createTestDatabase } from "../database.ts";
-import { startFixtureUpstream } from "../fixture-upstream.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // Several upstreams behind one search: who answers, what the caller hears of it, and what the operator sees.
 

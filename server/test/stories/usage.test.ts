@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../server.ts";
-import { until } from "../until.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestKey, createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // What an owner is told about searches afterwards: how many, by whom, what for, how they ended and what they cost.
 

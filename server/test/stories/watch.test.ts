@@ -3,13 +3,13 @@ import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import { createOpsServer } from "../../src/http/ops-server.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import { reconcile } from "../../src/wallet/reconcile.ts";
 import { expireHolds, holdBatch } from "../../src/wallet/statements.ts";
-import { keepReport } from "../../src/wallet/wallet.ts";
-import { createTestDatabase } from "../database.ts";
-import { startHostileUpstream } from "../hostile-upstream.ts";
-import { createTestWallet, type Reply, startTestServer } from "../server.ts";
-import { until } from "../until.ts";
+import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { saveReport } from "../../src/wallet/wallet.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
 // What an operator sees of a service that runs, with a browser: signed in by a cookie, on the internal listener alone.
 
@@ -187,7 +187,7 @@ test("upstreams are told with their hours and what the day cost and brought", as
 
 test("what is wrong comes in sentences, and nothing when all is well", async () => {
   await expireHolds(db.owner, 10);
-  await keepReport(db.owner, await reconcile(db.owner));
+  await saveReport(db.owner, await reconcile(db.owner));
   assert.deepEqual((await operate("attention")).items, []);
 
   const titles = async (): Promise<string[]> =>
@@ -202,15 +202,15 @@ test("what is wrong comes in sentences, and nothing when all is well", async () 
   await holdBatch(db.ledger, [{ searchId, walletId: wallet.walletId, keyId: wallet.liveKeyId }]);
   await db.owner.query("update pb.searches set held_at = held_at - interval '10 minutes' where id = $1", [searchId]);
   // The trigger would date it now.
-  await db.owner.query("alter table pb.sweep_watermark disable trigger sweep_is_noted");
+  await db.owner.query("alter table pb.sweep_watermark disable trigger record_sweep");
   await db.owner.query("update pb.sweep_watermark set swept_at = now() - interval '10 minutes'");
-  await db.owner.query("alter table pb.sweep_watermark enable trigger sweep_is_noted");
+  await db.owner.query("alter table pb.sweep_watermark enable trigger record_sweep");
   await db.owner.query("update pb.reconciliations set differences = 2");
   const found = await titles();
   assert.equal(found.length, 3);
   assert.match(
     found.join("\n"),
-    /^The books have 2 differences\nA hold has been pending for 6\d\d seconds\nNo worker has been/,
+    /^Reconciliation found 2 differences\nA hold has been pending for 6\d\d seconds\nNo worker activity/,
   );
 });
 
@@ -226,7 +226,7 @@ test("a database that does not answer is said to be silent, and takes nothing el
     );
     assert.deepEqual(
       [status, body.items.map(({ title }: { title: string }) => title)],
-      [200, ["The database does not answer operators"]],
+      [200, ["Database unavailable"]],
     );
   } finally {
     await other.close();

@@ -9,55 +9,55 @@ import { revokeKey } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch, topUpBatch } from "../../src/wallet/statements.ts";
 import { eventTypes } from "../../src/webhooks/event-types.ts";
 import { signMessage } from "../../src/webhooks/sign.ts";
-import { seedBudget } from "../seed-wallet.ts";
-import { createTestKey, type TestWallet } from "../server.ts";
-import { type Received, type Receiver, startReceiver } from "../webhook-receiver.ts";
-import { createWebhookWorld, type WebhookWorld } from "../webhook-world.ts";
+import { seedBudget } from "../support/data/seed-wallet.ts";
+import { createTestKey, type TestWallet } from "../support/services/server.ts";
+import { type Received, type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
+import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
 
 // What docs/webhooks.md shows is what is sent, and the code it gives to receivers runs.
 
 const page = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8");
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let receiver: Receiver;
 const secrets = new Map<string, string>();
 
 before(async () => {
-  world = await createWebhookWorld();
+  fixture = await createWebhookFixture();
   receiver = await startReceiver();
   await bringAboutEveryEvent();
-  await world.send();
+  await fixture.send();
 });
 
 after(async () => {
   await receiver.close();
-  await world.close();
+  await fixture.close();
 });
 
 async function createToldWallet(): Promise<TestWallet> {
-  const wallet = await world.createWallet();
-  const { secret } = await world.subscribe(wallet, `${receiver.url}/${wallet.walletId}`);
+  const wallet = await fixture.createWallet();
+  const { secret } = await fixture.subscribe(wallet, `${receiver.url}/${wallet.walletId}`);
   secrets.set(`/${wallet.walletId}`, secret);
   return wallet;
 }
 
 const topUp = ({ walletId }: TestWallet, amount: bigint, paymentId: string = randomUUIDv7()) =>
-  topUpBatch(world.db.owner, "top_up", [{ walletId, amount, paymentId }]);
+  topUpBatch(fixture.db.owner, "top_up", [{ walletId, amount, paymentId }]);
 
 async function search({ walletId }: TestWallet, keyId: string): Promise<void> {
   const items = [{ searchId: randomUUIDv7(), walletId, keyId }];
-  await holdBatch(world.db.ledger, items);
-  await captureBatch(world.db.ledger, items);
+  await holdBatch(fixture.db.ledger, items);
+  await captureBatch(fixture.db.ledger, items);
 }
 
 async function bringAboutEveryEvent(): Promise<void> {
-  const { owner } = world.db;
+  const { owner } = fixture.db;
   const invoiced = await createToldWallet();
   await topUp(invoiced, 20_000_000n, "invoice-2026-117");
-  await world.note(invoiced, "top_up.failed", { currency: "usd", amount: "20.00", reason: "card_declined" });
+  await fixture.emitEvent(invoiced, "top_up.failed", { currency: "usd", amount: "20.00", reason: "card_declined" });
 
   const low = await createToldWallet();
   await topUp(low, 5_000_000n);
-  await world.manage(low, "PUT", "/v1/wallet/alerts", { email: null, low_balance: "5.00" });
+  await fixture.manage(low, "PUT", "/v1/wallet/alerts", { email: null, low_balance: "5.00" });
   await search(low, low.liveKeyId);
 
   const last = await createToldWallet();
@@ -68,7 +68,7 @@ async function bringAboutEveryEvent(): Promise<void> {
   await topUp(keyed, 1_000_000n);
   const budgetId = await seedBudget(owner, keyed.walletId, { day: 500_000n });
   const { walletId } = keyed;
-  const { id: keyId } = await createTestKey(world.db, { walletId, mode: "live", name: "crawler", budgetId });
+  const { id: keyId } = await createTestKey(fixture.db, { walletId, mode: "live", name: "crawler", budgetId });
   await search(keyed, keyId);
   await owner.query("update pb.key_budgets set day_spent_micros = 490000 where id = $1", [budgetId]);
   await search(keyed, keyId);
@@ -150,7 +150,7 @@ test("the TypeScript of the page believes our calls and no others", async () => 
     };
     for (const [secret, { headers, body }, isOurs] of callsToJudge()) {
       if (isOurs) verify(secret, headers, body);
-      else assert.throws(() => verify(secret, headers, body), /not a call of Pennyblack/);
+      else assert.throws(() => verify(secret, headers, body), /invalid webhook signature/);
     }
   } finally {
     rmSync(folder, { recursive: true });
@@ -166,6 +166,6 @@ test("the Python of the page believes our calls and no others", { skip: !hasPyth
     const input = JSON.stringify([secret, headers, body]);
     const { status, stderr } = spawnSync("python3", ["-c", `${codeIn("python")}\n${run}`], { input, encoding: "utf8" });
     if (isOurs) assert.equal(status, 0, stderr);
-    else assert.match(stderr, /ValueError: not a call of Pennyblack/);
+    else assert.match(stderr, /ValueError: invalid webhook signature/);
   }
 });

@@ -2,56 +2,56 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import type { ProblemCode } from "../../src/problems.ts";
-import { assertProblem } from "../assert-answer.ts";
-import { createTestKey, type Reply, type TestWallet } from "../server.ts";
-import { type Receiver, startReceiver } from "../webhook-receiver.ts";
-import { createWebhookWorld, type WebhookWorld } from "../webhook-world.ts";
+import type { ProblemCode } from "../../src/problems/problems.ts";
+import { assertProblem } from "../support/assertions/assert-response.ts";
+import { createTestKey, type Reply, type TestWallet } from "../support/services/server.ts";
+import { type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
+import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
 
 // What an owner can do to webhooks and alerts, and that nobody else can.
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let receiver: Receiver;
 let wallet: TestWallet;
 let stranger: TestWallet;
 
 before(async () => {
-  world = await createWebhookWorld();
+  fixture = await createWebhookFixture();
   receiver = await startReceiver();
-  wallet = await world.createWallet("1.00");
-  stranger = await world.createWallet("1.00");
+  wallet = await fixture.createWallet("1.00");
+  stranger = await fixture.createWallet("1.00");
 });
 
 after(async () => {
   await receiver.close();
-  await world.close();
+  await fixture.close();
 });
 
-const create = (body: unknown) => world.manage(wallet, "POST", "/v1/webhooks", body);
+const create = (body: unknown) => fixture.manage(wallet, "POST", "/v1/webhooks", body);
 
 /** Of whichever address it is. */
 const assertRefused = (reply: Reply, code: ProblemCode): Record<string, unknown> =>
   assertProblem(reply, code, reply.body.instance);
 
 test("an endpoint is made, listed, changed and deleted", async () => {
-  const owner = await world.createWallet();
-  const made = await world.manage(owner, "POST", "/v1/webhooks", { url: receiver.url, description: "Ours" });
+  const owner = await fixture.createWallet();
+  const made = await fixture.manage(owner, "POST", "/v1/webhooks", { url: receiver.url, description: "Ours" });
   const { secret, ...endpoint } = made.body;
   assert.match(secret, /^whsec_/);
   assert.equal(endpoint.events.length, 8, "told of all, unless it says of what");
-  assert.deepEqual((await world.manage(owner, "GET", "/v1/webhooks")).body, { endpoints: [endpoint] });
+  assert.deepEqual((await fixture.manage(owner, "GET", "/v1/webhooks")).body, { endpoints: [endpoint] });
   const path = `/v1/webhooks/${endpoint.id}`;
-  assert.deepEqual((await world.manage(owner, "GET", path)).body, endpoint);
+  assert.deepEqual((await fixture.manage(owner, "GET", path)).body, endpoint);
 
   const change = { url: `${receiver.url}/new`, events: ["wallet.depleted"] };
-  const changed = await world.manage(owner, "PATCH", path, change);
+  const changed = await fixture.manage(owner, "PATCH", path, change);
   assert.deepEqual(changed.body, { ...endpoint, ...change });
-  const disabled = await world.manage(owner, "PATCH", path, { enabled: false });
+  const disabled = await fixture.manage(owner, "PATCH", path, { enabled: false });
   assert.deepEqual(disabled.body, { ...changed.body, enabled: false, disabled_reason: "owner" });
 
-  assert.deepEqual((await world.manage(owner, "DELETE", path)).body, { id: endpoint.id, deleted: true });
-  assertRefused(await world.manage(owner, "GET", path), "not_found");
-  assertRefused(await world.manage(owner, "DELETE", path), "not_found");
+  assert.deepEqual((await fixture.manage(owner, "DELETE", path)).body, { id: endpoint.id, deleted: true });
+  assertRefused(await fixture.manage(owner, "GET", path), "not_found");
+  assertRefused(await fixture.manage(owner, "DELETE", path), "not_found");
 });
 
 test("a body that breaks a rule is refused with its place", async () => {
@@ -74,7 +74,7 @@ test("a body that breaks a rule is refused with its place", async () => {
 });
 
 test("without the setting for development, only https on the public internet is taken", async () => {
-  const strict = await createWebhookWorld({ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "false" });
+  const strict = await createWebhookFixture({ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "false" });
   try {
     const owner = await strict.createWallet();
     for (const url of [
@@ -94,45 +94,45 @@ test("without the setting for development, only https on the public internet is 
   } finally {
     await strict.close();
   }
-  assert.match(world.server.logged(), /PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on/);
+  assert.match(fixture.server.logged(), /PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on/);
 });
 
 test("a wallet has at most ten endpoints, also when they are made at once", async () => {
-  const owner = await world.createWallet();
+  const owner = await fixture.createWallet();
   const replies = await Promise.all(
-    Array.from({ length: 14 }, () => world.manage(owner, "POST", "/v1/webhooks", { url: receiver.url })),
+    Array.from({ length: 14 }, () => fixture.manage(owner, "POST", "/v1/webhooks", { url: receiver.url })),
   );
   assert.equal(replies.filter(({ status }) => status === 200).length, 10);
   for (const reply of replies.filter(({ status }) => status !== 200)) assertRefused(reply, "invalid_request");
 });
 
 test("deliveries come in pages, newest first, each once", async () => {
-  const owner = await world.createWallet();
-  const { id } = await world.subscribe(owner, receiver.url);
-  for (let count = 0; count < 5; count += 1) await world.note(owner, "key.created");
-  await world.send();
+  const owner = await fixture.createWallet();
+  const { id } = await fixture.subscribe(owner, receiver.url);
+  for (let count = 0; count < 5; count += 1) await fixture.emitEvent(owner, "key.created");
+  await fixture.send();
   const seen: string[] = [];
   let cursor = "";
   do {
-    const { body } = await world.manage(owner, "GET", `/v1/webhooks/${id}/deliveries?limit=2${cursor}`);
+    const { body } = await fixture.manage(owner, "GET", `/v1/webhooks/${id}/deliveries?limit=2${cursor}`);
     seen.push(...body.deliveries.map((delivery: { id: string }) => delivery.id));
     cursor = body.next_cursor ? `&cursor=${body.next_cursor}` : "";
   } while (cursor);
   assert.equal(seen.length, 5);
   assert.deepEqual(seen, [...new Set(seen)].toSorted().toReversed());
   for (const query of ["?limit=0", "?limit=101", "?cursor=x", "?state=failed"]) {
-    assertRefused(await world.manage(owner, "GET", `/v1/webhooks/${id}/deliveries${query}`), "invalid_request");
+    assertRefused(await fixture.manage(owner, "GET", `/v1/webhooks/${id}/deliveries${query}`), "invalid_request");
   }
 });
 
 test("on every address another tenant's endpoints and deliveries are not found, and nothing becomes of them", async () => {
-  const { id } = await world.subscribe(wallet, receiver.url);
-  await world.note(wallet, "key.created");
-  await world.send();
-  const [delivery] = await world.deliveriesOf(wallet, id);
-  const before = await world.db.owner.query("select * from pb.webhook_endpoints where id = $1", [id]);
+  const { id } = await fixture.subscribe(wallet, receiver.url);
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.send();
+  const [delivery] = await fixture.deliveriesOf(wallet, id);
+  const before = await fixture.db.owner.query("select * from pb.webhook_endpoints where id = $1", [id]);
   const deliveries = "select count(*) from pb.webhook_deliveries";
-  const countBefore = (await world.db.owner.query(deliveries)).rows;
+  const countBefore = (await fixture.db.owner.query(deliveries)).rows;
 
   const document = JSON.parse(readFileSync(new URL("../../../openapi.json", import.meta.url), "utf8"));
   const tried: string[] = [];
@@ -141,25 +141,25 @@ test("on every address another tenant's endpoints and deliveries are not found, 
     const foreign = path.replace("{id}", path.includes("/deliveries/{id}") ? delivery.id : id);
     for (const method of Object.keys(operations).map((name) => name.toUpperCase())) {
       const body = method === "PATCH" ? { enabled: false } : undefined;
-      assertRefused(await world.manage(stranger, method, foreign, body), "not_found");
-      assertRefused(await world.manage(stranger, method, path.replace("{id}", randomUUIDv7()), body), "not_found");
-      assertRefused(await world.manage(stranger, method, path.replace("{id}", "1"), body), "not_found");
+      assertRefused(await fixture.manage(stranger, method, foreign, body), "not_found");
+      assertRefused(await fixture.manage(stranger, method, path.replace("{id}", randomUUIDv7()), body), "not_found");
+      assertRefused(await fixture.manage(stranger, method, path.replace("{id}", "1"), body), "not_found");
       tried.push(`${method} ${path}`);
     }
   }
   assert.equal(tried.length, 7, tried.join("\n"));
-  const { body: mine } = await world.manage(stranger, "GET", "/v1/webhooks");
+  const { body: mine } = await fixture.manage(stranger, "GET", "/v1/webhooks");
   assert.deepEqual(mine, { endpoints: [] });
   assert.deepEqual(
-    (await world.db.owner.query("select * from pb.webhook_endpoints where id = $1", [id])).rows,
+    (await fixture.db.owner.query("select * from pb.webhook_endpoints where id = $1", [id])).rows,
     before.rows,
   );
-  assert.deepEqual((await world.db.owner.query(deliveries)).rows, countBefore);
+  assert.deepEqual((await fixture.db.owner.query(deliveries)).rows, countBefore);
 });
 
 test("webhooks need webhooks:write, alerts wallet:read and wallet:write", async () => {
   const keyWith = async (scope: "wallet:read" | "wallet:write" | "webhooks:write"): Promise<TestWallet> => {
-    const { key } = await createTestKey(world.db, {
+    const { key } = await createTestKey(fixture.db, {
       walletId: wallet.walletId,
       mode: "mgmt",
       name: scope,
@@ -173,22 +173,25 @@ test("webhooks need webhooks:write, alerts wallet:read and wallet:write", async 
     await keyWith("webhooks:write"),
   ];
   const alerts = { email: null, low_balance: null };
-  assert.equal((await world.manage(hooks, "GET", "/v1/webhooks")).status, 200);
-  assert.equal((await world.manage(reader, "GET", "/v1/wallet/alerts")).status, 200);
-  assert.equal((await world.manage(writer, "PUT", "/v1/wallet/alerts", alerts)).status, 200);
-  assertRefused(await world.manage(reader, "GET", "/v1/webhooks"), "insufficient_scope");
-  assertRefused(await world.manage(writer, "POST", "/v1/webhooks", { url: receiver.url }), "insufficient_scope");
-  assertRefused(await world.manage(reader, "PUT", "/v1/wallet/alerts", alerts), "insufficient_scope");
-  assertRefused(await world.manage(hooks, "GET", "/v1/wallet/alerts"), "insufficient_scope");
+  assert.equal((await fixture.manage(hooks, "GET", "/v1/webhooks")).status, 200);
+  assert.equal((await fixture.manage(reader, "GET", "/v1/wallet/alerts")).status, 200);
+  assert.equal((await fixture.manage(writer, "PUT", "/v1/wallet/alerts", alerts)).status, 200);
+  assertRefused(await fixture.manage(reader, "GET", "/v1/webhooks"), "insufficient_scope");
+  assertRefused(await fixture.manage(writer, "POST", "/v1/webhooks", { url: receiver.url }), "insufficient_scope");
+  assertRefused(await fixture.manage(reader, "PUT", "/v1/wallet/alerts", alerts), "insufficient_scope");
+  assertRefused(await fixture.manage(hooks, "GET", "/v1/wallet/alerts"), "insufficient_scope");
 });
 
 test("alerts are set as a whole, for the own wallet alone", async () => {
   const none = { email: null, low_balance: null };
-  assert.deepEqual((await world.manage(stranger, "GET", "/v1/wallet/alerts")).body, none);
-  const set = await world.manage(wallet, "PUT", "/v1/wallet/alerts", { email: "owner@example.com", low_balance: "5" });
+  assert.deepEqual((await fixture.manage(stranger, "GET", "/v1/wallet/alerts")).body, none);
+  const set = await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", {
+    email: "owner@example.com",
+    low_balance: "5",
+  });
   assert.deepEqual(set.body, { email: "owner@example.com", low_balance: "5.00" });
-  assert.deepEqual((await world.manage(wallet, "GET", "/v1/wallet/alerts")).body, set.body);
-  assert.deepEqual((await world.manage(stranger, "GET", "/v1/wallet/alerts")).body, none);
+  assert.deepEqual((await fixture.manage(wallet, "GET", "/v1/wallet/alerts")).body, set.body);
+  assert.deepEqual((await fixture.manage(stranger, "GET", "/v1/wallet/alerts")).body, none);
   for (const body of [
     { email: "owner@example.com" },
     { email: "a@example.com, b@example.com", low_balance: null },
@@ -201,8 +204,8 @@ test("alerts are set as a whole, for the own wallet alone", async () => {
     { email: null, low_balance: "1e3" },
     { ...none, wallet_id: stranger.walletId },
   ]) {
-    assertRefused(await world.manage(wallet, "PUT", "/v1/wallet/alerts", body), "invalid_request");
+    assertRefused(await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", body), "invalid_request");
   }
-  assert.deepEqual((await world.manage(wallet, "GET", "/v1/wallet/alerts")).body, set.body);
-  assert.deepEqual((await world.manage(wallet, "PUT", "/v1/wallet/alerts", none)).body, none);
+  assert.deepEqual((await fixture.manage(wallet, "GET", "/v1/wallet/alerts")).body, set.body);
+  assert.deepEqual((await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", none)).body, none);
 });

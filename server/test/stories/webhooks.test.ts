@@ -4,21 +4,21 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { createSender } from "../../src/webhooks/deliver.ts";
 import type { Attempt } from "../../src/webhooks/webhooks.ts";
-import { type Received, type Receiver, startReceiver } from "../webhook-receiver.ts";
-import { createWebhookWorld, type WebhookWorld } from "../webhook-world.ts";
+import { type Received, type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
+import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
 
 // Events reach real HTTP servers on loopback. server/test/processes/webhooks.test.ts kills the worker meanwhile.
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 const receivers: Receiver[] = [];
 
 before(async () => {
-  world = await createWebhookWorld();
+  fixture = await createWebhookFixture();
 });
 
 after(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
-  await world.close();
+  await fixture.close();
 });
 
 async function receive(): Promise<Receiver> {
@@ -37,7 +37,7 @@ function answerWith(receiver: Receiver, ...statuses: number[]): void {
 
 /** Sends all that is due; what other tests left behind is not looked at. */
 async function attemptsAt(endpointId: string): Promise<Attempt[]> {
-  return (await world.send()).filter((attempt) => attempt.endpointId === endpointId);
+  return (await fixture.send()).filter((attempt) => attempt.endpointId === endpointId);
 }
 
 const verifies = (secret: string, { body, headers }: Received): boolean => {
@@ -50,12 +50,12 @@ const verifies = (secret: string, { body, headers }: Received): boolean => {
 };
 
 test("an event arrives, and the reference library verifies its signature", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
-  const { secret } = await world.subscribe(wallet, `${receiver.url}/hook?for=us`);
+  const { secret } = await fixture.subscribe(wallet, `${receiver.url}/hook?for=us`);
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  const id = await world.note(wallet, "top_up.failed", { reason: "card_declined" });
-  await world.send();
+  const id = await fixture.emitEvent(wallet, "top_up.failed", { reason: "card_declined" });
+  await fixture.send();
   const [call, ...others] = receiver.received;
   assert.ok(call);
   assert.deepEqual(others, []);
@@ -71,13 +71,13 @@ test("an event arrives, and the reference library verifies its signature", async
 });
 
 test("an endpoint is told only of what it asked for, and other wallets of nothing", async () => {
-  const [wallet, other] = [await world.createWallet(), await world.createWallet()];
+  const [wallet, other] = [await fixture.createWallet(), await fixture.createWallet()];
   const [picky, stranger] = [await receive(), await receive()];
-  await world.subscribe(wallet, picky.url, ["key.revoked"]);
-  await world.subscribe(other, stranger.url);
-  await world.note(wallet, "key.created");
-  await world.note(wallet, "key.revoked");
-  await world.send();
+  await fixture.subscribe(wallet, picky.url, ["key.revoked"]);
+  await fixture.subscribe(other, stranger.url);
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.emitEvent(wallet, "key.revoked");
+  await fixture.send();
   assert.deepEqual(
     picky.received.map(({ event }) => event.type),
     ["key.revoked"],
@@ -86,13 +86,13 @@ test("an endpoint is told only of what it asked for, and other wallets of nothin
 });
 
 test("a receiver that fails and then works gets the event, and the log says how it went", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 500, 200);
-  const { id } = await world.subscribe(wallet, receiver.url);
-  const eventId = await world.note(wallet, "key.created");
-  await world.send();
-  const [failed] = await world.deliveriesOf(wallet, id);
+  const { id } = await fixture.subscribe(wallet, receiver.url);
+  const eventId = await fixture.emitEvent(wallet, "key.created");
+  await fixture.send();
+  const [failed] = await fixture.deliveriesOf(wallet, id);
   assert.deepEqual(
     [failed.status, failed.attempts, failed.response_status, failed.error, failed.event.id],
     ["pending", 1, 500, "status", eventId],
@@ -100,9 +100,9 @@ test("a receiver that fails and then works gets the event, and the log says how 
   const waitMs = Date.parse(failed.next_attempt_at) - Date.parse(failed.last_attempt_at);
   assert.ok(waitMs >= 5_000 && waitMs <= 5_600, `${waitMs} ms`);
   assert.deepEqual(await attemptsAt(id), [], "not before its time");
-  await world.letTimePass(id);
-  await world.send();
-  const [done] = await world.deliveriesOf(wallet, id);
+  await fixture.letTimePass(id);
+  await fixture.send();
+  const [done] = await fixture.deliveriesOf(wallet, id);
   assert.deepEqual(
     [done.id, done.status, done.attempts, done.response_status, done.error, done.next_attempt_at],
     [failed.id, "delivered", 2, 200, null, null],
@@ -112,164 +112,170 @@ test("a receiver that fails and then works gets the event, and the log says how 
 });
 
 test("a receiver that never works is tried ten times over about three days, then no more", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 503);
-  const { id } = await world.subscribe(wallet, receiver.url);
-  await world.note(wallet, "key.created");
+  const { id } = await fixture.subscribe(wallet, receiver.url);
+  await fixture.emitEvent(wallet, "key.created");
   let waitedMs = 0;
   for (;;) {
-    await world.send();
-    const [delivery] = await world.deliveriesOf(wallet, id);
+    await fixture.send();
+    const [delivery] = await fixture.deliveriesOf(wallet, id);
     if (delivery.status === "failed") break;
     waitedMs += Date.parse(delivery.next_attempt_at) - Date.parse(delivery.last_attempt_at);
-    await world.letTimePass(id);
+    await fixture.letTimePass(id);
   }
   assert.equal(receiver.received.length, 10);
   assert.ok(waitedMs > 72 * 3_600_000 && waitedMs < 96 * 3_600_000, `${waitedMs / 3_600_000} hours`);
 });
 
 test("a slow receiver has two calls at once, and does not hold up the others", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const [slow, quick] = [await receive(), await receive()];
   let atOnce = 0;
-  let mostAtOnce = 0;
+  let maxAtOnce = 0;
   slow.answer((_call, response) => {
     atOnce += 1;
-    mostAtOnce = Math.max(mostAtOnce, atOnce);
+    maxAtOnce = Math.max(maxAtOnce, atOnce);
     setTimeout(() => {
       atOnce -= 1;
       response.writeHead(200).end();
     }, 400);
   });
-  for (const { url } of [slow, quick]) await world.subscribe(wallet, url);
-  for (let count = 0; count < 10; count += 1) await world.note(wallet, "key.created");
-  const sending = Promise.all([world.send(), world.send()]);
+  for (const { url } of [slow, quick]) await fixture.subscribe(wallet, url);
+  for (let count = 0; count < 10; count += 1) await fixture.emitEvent(wallet, "key.created");
+  const sending = Promise.all([fixture.send(), fixture.send()]);
   await quick.waitFor(10);
   assert.ok(slow.received.length < 10, `the slow one had ${slow.received.length} by then`);
   // What is written down now must not wait for the slow one either.
-  await world.note(wallet, "key.revoked");
+  await fixture.emitEvent(wallet, "key.revoked");
   await quick.waitFor(11);
   await sending;
   assert.equal(slow.received.length, 11);
-  assert.equal(mostAtOnce, 2);
+  assert.equal(maxAtOnce, 2);
 });
 
 test("redirects and private addresses are failures that the log names", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
   receiver.answer((_call, response) => response.writeHead(302, { location: "https://example.com" }).end());
   const [redirecting, home] = [
-    await world.subscribe(wallet, receiver.url),
-    await world.subscribe(wallet, `https://localhost:${new URL(receiver.url).port}/`),
+    await fixture.subscribe(wallet, receiver.url),
+    await fixture.subscribe(wallet, `https://localhost:${new URL(receiver.url).port}/`),
   ];
-  await world.note(wallet, "key.created");
+  await fixture.emitEvent(wallet, "key.created");
   const strict = createSender({ allowPrivate: false });
   const lenient = createSender({ allowPrivate: true });
   // As a production worker sends, but for the plain HTTP of the one that redirects.
   const send: typeof strict.send = (call, signal) =>
     (call.url.startsWith("http:") ? lenient : strict).send(call, signal);
-  await world.send({ send });
+  await fixture.send({ send });
   await Promise.all([strict.close(), lenient.close()]);
-  const [redirected] = await world.deliveriesOf(wallet, redirecting.id);
+  const [redirected] = await fixture.deliveriesOf(wallet, redirecting.id);
   assert.deepEqual([redirected.status, redirected.error, redirected.response_status], ["pending", "redirect", 302]);
-  const [refused] = await world.deliveriesOf(wallet, home.id);
+  const [refused] = await fixture.deliveriesOf(wallet, home.id);
   assert.deepEqual([refused.status, refused.error, refused.response_status], ["pending", "private_address", null]);
   assert.equal(receiver.received.length, 1);
 });
 
 test("while a secret is replaced, both sign; a day later only the new one", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
-  const { id, secret: old } = await world.subscribe(wallet, receiver.url);
-  const { body: rotated } = await world.manage(wallet, "POST", `/v1/webhooks/${id}/rotate-secret`);
+  const { id, secret: old } = await fixture.subscribe(wallet, receiver.url);
+  const { body: rotated } = await fixture.manage(wallet, "POST", `/v1/webhooks/${id}/rotate-secret`);
   const hours = (Date.parse(rotated.previous_secret_until) - Date.now()) / 3_600_000;
   assert.ok(hours > 23.9 && hours < 24.1);
   assert.notEqual(rotated.secret, old);
-  await world.note(wallet, "key.created");
-  await world.send();
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.send();
   const [during] = receiver.received;
   assert.ok(during && verifies(old, during) && verifies(rotated.secret, during));
 
-  await world.db.owner.query("update pb.webhook_endpoints set previous_until = clock_timestamp() where id = $1", [id]);
-  await world.note(wallet, "key.created");
-  await world.send();
+  await fixture.db.owner.query("update pb.webhook_endpoints set previous_until = clock_timestamp() where id = $1", [
+    id,
+  ]);
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.send();
   const [, afterwards] = receiver.received;
   assert.ok(afterwards && !verifies(old, afterwards) && verifies(rotated.secret, afterwards));
 });
 
 test("a replay is a new delivery of the same event, and a test an event for one endpoint alone", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const [receiver, other] = [await receive(), await receive()];
-  const { id } = await world.subscribe(wallet, receiver.url);
-  await world.subscribe(wallet, other.url);
-  await world.note(wallet, "key.created");
-  await world.send();
-  const [delivery] = await world.deliveriesOf(wallet, id);
-  const { status, body: replay } = await world.manage(wallet, "POST", `/v1/webhooks/deliveries/${delivery.id}/replay`);
+  const { id } = await fixture.subscribe(wallet, receiver.url);
+  await fixture.subscribe(wallet, other.url);
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.send();
+  const [delivery] = await fixture.deliveriesOf(wallet, id);
+  const { status, body: replay } = await fixture.manage(
+    wallet,
+    "POST",
+    `/v1/webhooks/deliveries/${delivery.id}/replay`,
+  );
   assert.equal(status, 200);
   assert.notEqual(replay.id, delivery.id);
   assert.deepEqual([replay.status, replay.attempts, replay.event], ["pending", 0, delivery.event]);
-  await world.send();
+  await fixture.send();
   assert.equal(receiver.received.length, 2);
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
 
-  const { body: tested } = await world.manage(wallet, "POST", `/v1/webhooks/${id}/test`);
+  const { body: tested } = await fixture.manage(wallet, "POST", `/v1/webhooks/${id}/test`);
   assert.equal(tested.event.type, "webhook.test");
-  await world.send();
+  await fixture.send();
   assert.deepEqual(receiver.received[2]?.event.data, { wallet_id: wallet.walletId, endpoint_id: id });
   assert.equal(other.received.length, 1);
 });
 
 test("410 disables an endpoint, ends what waits for it, and it can be enabled again", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 500, 410, 200);
-  const { id } = await world.subscribe(wallet, receiver.url, ["key.created"]);
-  await world.note(wallet, "key.created");
-  await world.send();
-  await world.note(wallet, "key.created");
+  const { id } = await fixture.subscribe(wallet, receiver.url, ["key.created"]);
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.send();
+  await fixture.emitEvent(wallet, "key.created");
   assert.deepEqual(
     (await attemptsAt(id)).map(({ disabled }) => disabled),
     ["gone"],
   );
-  const { body: endpoint } = await world.manage(wallet, "GET", `/v1/webhooks/${id}`);
+  const { body: endpoint } = await fixture.manage(wallet, "GET", `/v1/webhooks/${id}`);
   assert.deepEqual([endpoint.enabled, endpoint.disabled_reason], [false, "gone"]);
-  const ended = (await world.deliveriesOf(wallet, id)).map(({ status, error }) => [status, error]);
+  const ended = (await fixture.deliveriesOf(wallet, id)).map(({ status, error }) => [status, error]);
   assert.deepEqual(ended, [
     ["failed", "status"],
     ["failed", "endpoint_disabled"],
   ]);
-  await world.note(wallet, "key.created");
-  await world.letTimePass(id);
-  await world.send();
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.letTimePass(id);
+  await fixture.send();
   assert.equal(receiver.received.length, 2, "nothing is sent to it any more");
 
-  const { body: enabled } = await world.manage(wallet, "PATCH", `/v1/webhooks/${id}`, { enabled: true });
+  const { body: enabled } = await fixture.manage(wallet, "PATCH", `/v1/webhooks/${id}`, { enabled: true });
   assert.deepEqual([enabled.enabled, enabled.disabled_reason, enabled.failing_since], [true, null, null]);
-  await world.note(wallet, "key.created");
-  await world.send();
+  await fixture.emitEvent(wallet, "key.created");
+  await fixture.send();
   assert.equal(receiver.received.length, 3, "what was missed is not sent, what is new is");
 });
 
 test("an endpoint that failed for five days is disabled; a success in between starts the days anew", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 500, 200, 500, 500);
-  const { id } = await world.subscribe(wallet, receiver.url, ["key.created"]);
+  const { id } = await fixture.subscribe(wallet, receiver.url, ["key.created"]);
   const fiveDaysLater = () =>
-    world.db.owner.query(
+    fixture.db.owner.query(
       "update pb.webhook_endpoints set failing_since = failing_since - interval '5 days' where id = $1",
       [id],
     );
   const reasons: (string | null)[] = [];
   for (let round = 0; round < 4; round += 1) {
-    await world.note(wallet, "key.created");
+    await fixture.emitEvent(wallet, "key.created");
     reasons.push(...(await attemptsAt(id)).map(({ disabled }) => disabled));
     await fiveDaysLater();
   }
   assert.deepEqual(reasons, [null, null, null, "failing"]);
-  const { rows } = await world.db.owner.query(
+  const { rows } = await fixture.db.owner.query(
     "select data from pb.events where type = 'webhook.disabled' and wallet_id = $1",
     [wallet.walletId],
   );
@@ -279,54 +285,54 @@ test("an endpoint that failed for five days is disabled; a success in between st
 });
 
 test("a worker that stood still cannot end what another took over", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
-  const { id } = await world.subscribe(wallet, receiver.url);
-  await world.note(wallet, "key.created");
+  const { id } = await fixture.subscribe(wallet, receiver.url);
+  await fixture.emitEvent(wallet, "key.created");
   const { promise: standing, resolve: release } = Promise.withResolvers<void>();
   // Stands still between the receiver's answer and writing it down.
-  const stuck = world.send({
+  const stuck = fixture.send({
     send: async () => {
       await standing;
       return { ok: false, error: "timeout" };
     },
   });
   await wait(100);
-  await world.db.owner.query(
+  await fixture.db.owner.query(
     "update pb.webhook_deliveries set claimed_until = clock_timestamp() where endpoint_id = $1",
     [id],
   );
-  await world.send();
+  await fixture.send();
   release();
   await stuck;
-  const [delivery] = await world.deliveriesOf(wallet, id);
+  const [delivery] = await fixture.deliveriesOf(wallet, id);
   assert.deepEqual([delivery.status, delivery.attempts], ["delivered", 1]);
 });
 
 test("a worker that stops gives back untried what it was sending", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
-  const { id } = await world.subscribe(wallet, receiver.url);
-  await world.note(wallet, "key.created");
+  const { id } = await fixture.subscribe(wallet, receiver.url);
+  await fixture.emitEvent(wallet, "key.created");
   const stopping = new AbortController();
   receiver.answer(() => stopping.abort());
-  await world.send({}, stopping.signal);
-  const [returned] = await world.deliveriesOf(wallet, id);
+  await fixture.send({}, stopping.signal);
+  const [returned] = await fixture.deliveriesOf(wallet, id);
   assert.deepEqual([returned.status, returned.attempts, returned.error], ["pending", 0, null]);
   answerWith(receiver, 200);
   assert.equal((await attemptsAt(id)).length, 1, "at once, not when a lease has run out");
 });
 
 test("a secret is nowhere in the clear: not in the table, not in an answer, not in a log", async () => {
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   const receiver = await receive();
-  const { id, secret } = await world.subscribe(wallet, receiver.url);
-  const { rows } = await world.db.owner.query("select row_to_json(e)::text as row from pb.webhook_endpoints e");
+  const { id, secret } = await fixture.subscribe(wallet, receiver.url);
+  const { rows } = await fixture.db.owner.query("select row_to_json(e)::text as row from pb.webhook_endpoints e");
   assert.ok(!JSON.stringify(rows).includes(secret));
   assert.ok(!JSON.stringify(rows).includes(Buffer.from(secret).toString("hex")));
   for (const path of ["", `/${id}`, `/${id}/deliveries`]) {
-    const { text } = await world.manage(wallet, "GET", `/v1/webhooks${path}`);
+    const { text } = await fixture.manage(wallet, "GET", `/v1/webhooks${path}`);
     assert.ok(!text.includes("whsec_") && !text.includes('"secret"'), path);
   }
-  assert.ok(!world.server.logged().includes("whsec_"));
+  assert.ok(!fixture.server.logged().includes("whsec_"));
 });

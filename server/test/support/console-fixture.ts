@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomInt, randomUUID } from "node:crypto";
-import { acceptInvitation, invite, type OpenedAccount, type Role, signUp } from "../src/accounts/accounts.ts";
-import { makeSignInLink } from "../src/console/console.ts";
-import { createTestDatabase, type TestDatabase } from "./database.ts";
-import { type Reply, startTestServer, type TestServer, testPepper } from "./server.ts";
+import { acceptInvitation, invite, type OpenedAccount, type Role, signUp } from "../../src/accounts/accounts.ts";
+import { makeSignInLink } from "../../src/console/console.ts";
+import { createTestDatabase, type TestDatabase } from "./services/database.ts";
+import { type Reply, startTestServer, type TestServer, testPepper } from "./services/server.ts";
 
-export interface ConsoleWorld {
+export interface ConsoleFixture {
   db: TestDatabase;
   server: TestServer;
   /** An account with an owner, a wallet with a little money and its first keys. */
@@ -32,7 +32,7 @@ export interface Browser {
 
 export const publicUrl = "http://search.test";
 
-export async function createConsoleWorld(settings: Record<string, string> = {}): Promise<ConsoleWorld> {
+export async function createConsoleFixture(settings: Record<string, string> = {}): Promise<ConsoleFixture> {
   const db = await createTestDatabase();
   // So that each browser is at an address of its own.
   const server = await startTestServer(db, { PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1", ...settings });
@@ -70,7 +70,7 @@ export async function signInTo(db: TestDatabase, server: Pick<TestServer, "url">
 
 /** The token of a link for someone who is known. */
 export async function makeToken(db: TestDatabase, email: string): Promise<string> {
-  const link = await makeSignInLink(db.owner, { email, publicUrl, lifeMinutes: 15 });
+  const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 15 });
   assert.ok(link, `nobody is known by ${email}`);
   return tokenIn(link);
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { TestServer } from "./server.ts";
+import type { TestServer } from "./services/server.ts";
 
 /** What Fastify serves, "POST /v1/search", with the parameters written as in OpenAPI. */
 export function registeredRoutes(server: { app: { http: Pick<TestServer["app"]["http"], "printRoutes"> } }): string[] {

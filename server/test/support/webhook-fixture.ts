@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
-import { createSender } from "../src/webhooks/deliver.ts";
-import { type Attempt, sendWebhooks, type WebhookParts } from "../src/webhooks/webhooks.ts";
-import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { createSender } from "../../src/webhooks/deliver.ts";
+import { type Attempt, sendWebhooks, type WebhookDependencies } from "../../src/webhooks/webhooks.ts";
+import { createTestDatabase, type TestDatabase } from "./services/database.ts";
 import {
   createTestWallet,
   type Reply,
@@ -10,10 +10,10 @@ import {
   type TestServer,
   type TestWallet,
   testEnvironment,
-} from "./server.ts";
+} from "./services/server.ts";
 
 /** A server with its database, and the part of the worker that sends, in this process. */
-export interface WebhookWorld {
+export interface WebhookFixture {
   db: TestDatabase;
   server: TestServer;
   createWallet(balance?: string): Promise<TestWallet>;
@@ -22,16 +22,16 @@ export interface WebhookWorld {
   /** An endpoint that is told of these events only. */
   subscribe(wallet: TestWallet, url: string, events?: readonly string[]): Promise<{ id: string; secret: string }>;
   /** Writes an event down, as the payments do. Says its id. */
-  note(wallet: TestWallet, type: string, data?: object): Promise<string>;
+  emitEvent(wallet: TestWallet, type: string, data?: object): Promise<string>;
   /** Sends all that is due. Says what was tried. */
-  send(parts?: Partial<WebhookParts>, signal?: AbortSignal): Promise<Attempt[]>;
+  send(parts?: Partial<WebhookDependencies>, signal?: AbortSignal): Promise<Attempt[]>;
   /** Lets all that waits for an endpoint come to be due. */
   letTimePass(endpointId: string): Promise<void>;
   deliveriesOf(wallet: TestWallet, endpointId: string): Promise<Reply["body"][]>;
   close(): Promise<void>;
 }
 
-export async function createWebhookWorld(settings: Record<string, string> = {}): Promise<WebhookWorld> {
+export async function createWebhookFixture(settings: Record<string, string> = {}): Promise<WebhookFixture> {
   const db = await createTestDatabase();
   const server = await startTestServer(db, { PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true", ...settings });
   const sender = createSender({ allowPrivate: true });
@@ -55,19 +55,19 @@ export async function createWebhookWorld(settings: Record<string, string> = {}):
       assert.equal(status, 200, JSON.stringify(body));
       return { id: body.id, secret: body.secret };
     },
-    async note(wallet, type, data = {}) {
-      const call = "select pb.note_event($1, $2, $3) as id";
+    async emitEvent(wallet, type, data = {}) {
+      const call = "select pb.emit_event($1, $2, $3) as id";
       const { rows } = await db.owner.query<{ id: string }>(call, [wallet.walletId, type, data]);
       return rows[0]?.id ?? assert.fail();
     },
     async send(parts = {}, signal = new AbortController().signal) {
       const attempts: Attempt[] = [];
       const faults: unknown[] = [];
-      const usual: WebhookParts = {
+      const usual: WebhookDependencies = {
         pool: db.owner,
         secret,
         send: sender.send,
-        hasMail: false,
+        hasEmail: false,
         onAttempt: (attempt) => attempts.push(attempt),
         onFault: (fault) => faults.push(fault),
       };

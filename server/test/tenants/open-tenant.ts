@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { TestDatabase } from "../database.ts";
-import { createTestWallet, type TestServer } from "../server.ts";
+import type { TestDatabase } from "../support/services/database.ts";
+import { createTestWallet, type TestServer } from "../support/services/server.ts";
 import type { Tenant } from "./tenant-requests.ts";
 
 /** A wallet with money, keys, a paid search and usage, all of them marked. */

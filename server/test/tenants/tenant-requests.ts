@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Reply, TestWallet } from "../server.ts";
+import type { Reply, TestWallet } from "../support/services/server.ts";
 
 // One request for each route that takes more than a key. A new route with a path parameter, a body or an id among its
 // parameters fails two-tenants.test.ts until it has a line in this table.

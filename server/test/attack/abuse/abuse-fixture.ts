@@ -1,11 +1,11 @@
-import { createTestDatabase } from "../../database.ts";
-import { createTestKey, createTestWallet } from "../../server.ts";
+import { createTestDatabase } from "../../support/services/database.ts";
+import { createTestKey, createTestWallet } from "../../support/services/server.ts";
 import { startBreakableUpstream } from "../fuzz/breakable-upstream.ts";
 import { launchServer } from "../fuzz/launch-server.ts";
 import type { Attack, Target } from "./attacks.ts";
 import { callPolitely, type Politeness } from "./polite-caller.ts";
 
-export interface AbuseWorld {
+export interface AbuseFixture {
   url: string;
   /** How politeness fares while it is attacked, or without an attack. */
   measure(attack: Attack | undefined, connections: number, forMs: number): Promise<Politeness>;
@@ -14,7 +14,7 @@ export interface AbuseWorld {
   close(): Promise<void>;
 }
 
-export async function openAbuseWorld(): Promise<AbuseWorld> {
+export async function openAbuseFixture(): Promise<AbuseFixture> {
   const db = await createTestDatabase();
   const upstream = await startBreakableUpstream();
   const server = await launchServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "error" });

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { type AbuseWorld, openAbuseWorld } from "./abuse-world.ts";
+import { type AbuseFixture, openAbuseFixture } from "./abuse-fixture.ts";
 import { type Attack, attacks } from "./attacks.ts";
 
 // How a polite caller fares while others misbehave:  npm run abuse -- --connections 300 --seconds 10
@@ -12,17 +12,17 @@ const { values } = parseArgs({
 const connections = Number(values.connections);
 const forMs = Number(values.seconds) * 1_000;
 
-const world = await openAbuseWorld();
+const fixture = await openAbuseFixture();
 try {
-  await measureAll(world);
+  await measureAll(fixture);
 } finally {
-  await world.close();
+  await fixture.close();
 }
 
-async function measureAll(world: AbuseWorld): Promise<void> {
+async function measureAll(fixture: AbuseFixture): Promise<void> {
   let failed = 0;
   const show = async (name: string, attack: Attack | undefined): Promise<void> => {
-    const { searches, refused, p50Ms, p99Ms } = await world.measure(attack, connections, forMs);
+    const { searches, refused, p50Ms, p99Ms } = await fixture.measure(attack, connections, forMs);
     if (refused.length > 0) failed += 1;
     const line = [name.padEnd(36), searches, `${refused.length} refused`, `p50 ${p50Ms} ms`, `p99 ${p99Ms} ms`];
     console.log(line.join("  "), refused[0] ?? "");
@@ -31,7 +31,7 @@ async function measureAll(world: AbuseWorld): Promise<void> {
   await show("nobody else", undefined);
   for (const [name, attack] of Object.entries(attacks)) await show(name, attack);
   if (hasSlowhttptest()) {
-    for (const [name, options] of Object.entries(slowModes(world.url))) await show(name, slowhttptest(options));
+    for (const [name, options] of Object.entries(slowModes(fixture.url))) await show(name, slowhttptest(options));
   } else console.log("slowhttptest is not installed and cannot be: skipped");
   await show("nobody else", undefined);
   console.log(`${connections} connections, ${values.seconds} s each, ${failed} attacks with a refused search`);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../../database.ts";
-import { startHostileUpstream } from "../../hostile-upstream.ts";
-import { openRaw } from "../../raw-http.ts";
-import { createTestWallet, startTestServer } from "../../server.ts";
+import { openRaw } from "../../support/raw-http.ts";
+import { createTestDatabase } from "../../support/services/database.ts";
+import { createTestWallet, startTestServer } from "../../support/services/server.ts";
+import { startHostileUpstream } from "../../support/upstreams/hostile-upstream.ts";
 
 // One request hidden in another: where a proxy and we could disagree on where a request ends, we say 400 and close. Each
 // hides a paid search behind a request that looks harmless.

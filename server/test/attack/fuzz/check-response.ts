@@ -2,17 +2,17 @@ import type { Input } from "./inputs.ts";
 import { type Exchange, headerOf, type WireAnswer } from "./wire.ts";
 
 /** What no input may lead to, in words; nothing if all is well. */
-export function judge(input: Input, exchange: Exchange): string | undefined {
+export function checkResponse(input: Input, exchange: Exchange): string | undefined {
   if (exchange.kind === "hung") return "no answer in time";
   if (exchange.kind === "closed") return input.spoil ? undefined : "closed without an answer";
   for (const answer of exchange.answers) {
-    const fault = judgeAnswer(input, answer);
+    const fault = checkAnswer(input, answer);
     if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
-function judgeAnswer(input: Input, answer: WireAnswer): string | undefined {
+function checkAnswer(input: Input, answer: WireAnswer): string | undefined {
   const { status } = answer;
   if (!(status >= 200 && status <= 599)) return `a status of ${status}`;
   const isPublic = input.operation.listener === "public";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { digestToken, mintToken } from "../../../src/lib/token.ts";
-import type { TestDatabase } from "../../database.ts";
+import type { TestDatabase } from "../../support/services/database.ts";
 import type { Tenant } from "./tenant.ts";
 
 // Who is signed in to the console for a tenant's wallet. Written by the owner of the tables: a sign-in for each of them
@@ -22,7 +22,7 @@ const members: readonly Member[] = [
   ...Array.from({ length: 6 }, (): Member => ({ word: "memberId", role: "viewer" })),
 ];
 
-export async function openHousehold({ owner }: TestDatabase, walletId: string): Promise<Tenant> {
+export async function openSessions({ owner }: TestDatabase, walletId: string): Promise<Tenant> {
   const people = members.map((member) => ({ ...member, token: mintToken(), email: someAddress() }));
   const { rows } = await owner.query<{ email: string; person_id: string }>(
     `with given as (

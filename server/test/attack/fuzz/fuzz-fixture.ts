@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { mintKey } from "../../../src/keys/key-format.ts";
 import { type NewKey, revokeKey } from "../../../src/keys/keys.ts";
-import { createTestDatabase, type TestDatabase } from "../../database.ts";
-import { startFakeStripe } from "../../fake-stripe.ts";
-import { startOpenidProvider } from "../../openid-provider.ts";
-import { webhookSettings } from "../../payment-world.ts";
-import { createTestKey, createTestWallet } from "../../server.ts";
+import { startFakeStripe } from "../../support/payments/fake-stripe.ts";
+import { webhookSettings } from "../../support/payments/payment-fixture.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/services/database.ts";
+import { startOpenidProvider } from "../../support/services/openid-provider.ts";
+import { createTestKey, createTestWallet } from "../../support/services/server.ts";
 import { startBreakableUpstream } from "./breakable-upstream.ts";
-import { openHousehold, someAddress } from "./household.ts";
+import { openSessions, someAddress } from "./console-sessions.ts";
 import { launchServer } from "./launch-server.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** A server of its own process over a test database, with payments, operators, Redis and an upstream that can break. */
-export interface FuzzWorld {
+export interface FuzzFixture {
   db: TestDatabase;
   addresses: Record<"public" | "internal", { port: number }>;
   /** What the words of inputs stand for. New tenants from time to time keep their lists short. */
@@ -27,7 +27,7 @@ export interface FuzzWorld {
 export const tenantCount = 24;
 const operatorToken = randomBytes(24).toString("hex");
 
-export async function openFuzzWorld(): Promise<FuzzWorld> {
+export async function openFuzzFixture(): Promise<FuzzFixture> {
   const db = await createTestDatabase();
   // Whether what was committed outlives a crash is not asked here, and waiting for the disk is most of a small change.
   await db.owner.query(`alter database ${db.name} set synchronous_commit = off`);
@@ -50,7 +50,7 @@ export async function openFuzzWorld(): Promise<FuzzWorld> {
     PENNYBLACK_LOG_LEVEL: "error",
     REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379",
   });
-  const world: FuzzWorld = {
+  const fixture: FuzzFixture = {
     db,
     addresses: {
       public: { port: Number(new URL(server.url).port) },
@@ -60,7 +60,7 @@ export async function openFuzzWorld(): Promise<FuzzWorld> {
     async renewTenants() {
       const tenants: Tenant[] = [];
       while (tenants.length < tenantCount) tenants.push(await createTenant(db, server.url));
-      world.tenants = tenants;
+      fixture.tenants = tenants;
     },
     serverOutput: () => server.output().slice(-4_000),
     hasEnded: () => server.process.exitCode !== null || server.process.signalCode !== null,
@@ -71,8 +71,8 @@ export async function openFuzzWorld(): Promise<FuzzWorld> {
       await db.drop();
     },
   };
-  await world.renewTenants();
-  return world;
+  await fixture.renewTenants();
+  return fixture;
 }
 
 async function createTenant(db: TestDatabase, url: string): Promise<Tenant> {
@@ -93,7 +93,7 @@ async function createTenant(db: TestDatabase, url: string): Promise<Tenant> {
   const live = [await key(fast), await key(fast)];
   const test = await key({ ...fast, mode: "test" });
   return {
-    ...(await openHousehold(db, rich.walletId)),
+    ...(await openSessions(db, rich.walletId)),
     live: live.map((each) => each.key),
     liveId: live.map((each) => each.id),
     test: [test.key],

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
-import { createTestDatabase } from "../../database.ts";
-import { stripeSettings } from "../../payment-world.ts";
-import { registeredRoutes } from "../../registered-routes.ts";
-import { startTestServer } from "../../server.ts";
+import { stripeSettings } from "../../support/payments/payment-fixture.ts";
+import { registeredRoutes } from "../../support/registered-routes.ts";
+import { createTestDatabase } from "../../support/services/database.ts";
+import { startTestServer } from "../../support/services/server.ts";
+import { checkResponse, describeInput } from "./check-response.ts";
 import type { Input } from "./inputs.ts";
-import { describeInput, judge } from "./judge.ts";
 import { readOperations } from "./operations.ts";
 import { runFuzz } from "./run-fuzz.ts";
 import { type Exchange, openLane, renderInput, sendAlone } from "./wire.ts";
@@ -35,15 +35,15 @@ function answer(status: number, headers: string, body = "{}"): Exchange {
 const good = "request-id: 1\r\ncontent-type: application/problem+json\r\nwallet-charge: 0.00;currency=usd";
 
 test("a 5xx that nobody asked for, a charge for an error, a foreign shape and a hang are failures", () => {
-  assert.equal(judge(input, answer(400, good)), undefined);
-  assert.match(judge(input, answer(503, good)) ?? "", /unexpected 503/);
-  assert.equal(judge({ ...input, body: '{"query":"test:upstream_503"}' }, answer(503, good)), undefined);
-  assert.match(judge(input, answer(400, good.replace("0.00", "0.01"))) ?? "", /charge/);
-  assert.match(judge(input, answer(400, good.replace("problem+json", "html"))) ?? "", /foreign shape/);
-  assert.match(judge(input, answer(400, good, "{")) ?? "", /JSON/);
-  assert.match(judge(input, answer(400, good.replace("request-id", "id"))) ?? "", /Request-Id/);
-  assert.match(judge(input, { kind: "hung", received: "" }) ?? "", /in time/);
-  assert.match(judge(input, { kind: "closed" }) ?? "", /closed/);
+  assert.equal(checkResponse(input, answer(400, good)), undefined);
+  assert.match(checkResponse(input, answer(503, good)) ?? "", /unexpected 503/);
+  assert.equal(checkResponse({ ...input, body: '{"query":"test:upstream_503"}' }, answer(503, good)), undefined);
+  assert.match(checkResponse(input, answer(400, good.replace("0.00", "0.01"))) ?? "", /charge/);
+  assert.match(checkResponse(input, answer(400, good.replace("problem+json", "html"))) ?? "", /foreign shape/);
+  assert.match(checkResponse(input, answer(400, good, "{")) ?? "", /JSON/);
+  assert.match(checkResponse(input, answer(400, good.replace("request-id", "id"))) ?? "", /Request-Id/);
+  assert.match(checkResponse(input, { kind: "hung", received: "" }) ?? "", /in time/);
+  assert.match(checkResponse(input, { kind: "closed" }) ?? "", /closed/);
 });
 
 test("a server that never answers, or closes, is noticed in bounded time", async () => {

@@ -16,7 +16,7 @@ import {
   oddQueries,
   oddWallets,
   sessionWords,
-} from "./odd-parts.ts";
+} from "./odd-values.ts";
 import { hostileJson, hostileTexts, type Schema, valuesOf } from "./schema-values.ts";
 
 /**

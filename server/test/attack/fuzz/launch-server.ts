@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { choosePort } from "../../../src/dev/choose-port.ts";
-import type { TestDatabase } from "../../database.ts";
-import { testEnvironment } from "../../server.ts";
-import { until } from "../../until.ts";
+import { until } from "../../support/assertions/until.ts";
+import type { TestDatabase } from "../../support/services/database.ts";
+import { testEnvironment } from "../../support/services/server.ts";
 
 export interface LaunchedServer {
   url: string;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type OperatorParts, operatorRoutes } from "../../../src/operator/operator-routes.ts";
-import { type WatchParts, watchRoutes } from "../../../src/operator/watch-routes.ts";
+import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
+import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
 import { consoleOperations } from "./console-operations.ts";
 import type { FuzzOperation } from "./fuzz-operation.ts";
 import type { Schema } from "./schema-values.ts";
@@ -78,7 +78,7 @@ const operatorQueries: Record<string, Record<string, Schema>> = {
 };
 
 function operatorOperations(): FuzzOperation[] {
-  const routes = [...watchRoutes({} as WatchParts), ...operatorRoutes({} as OperatorParts)];
+  const routes = [...watchRoutes({} as WatchDependencies), ...operatorRoutes({} as OperatorDependencies)];
   return routes.map(({ method, path }) => {
     const credits = path.endsWith("/credit");
     const asked = credits ? creditBody : reasonBody;

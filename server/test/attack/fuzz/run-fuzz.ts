@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
-import { reconcile } from "../../../src/wallet/reconcile.ts";
-import { type FuzzWorld, madeUp, openFuzzWorld, tenantCount } from "./fuzz-world.ts";
+import { reconcile } from "../../../src/wallet/upkeep/reconcile.ts";
+import { checkResponse, describeInput } from "./check-response.ts";
+import { type FuzzFixture, madeUp, openFuzzFixture, tenantCount } from "./fuzz-fixture.ts";
 import { type Input, inputsOf } from "./inputs.ts";
-import { describeInput, judge } from "./judge.ts";
 import { readOperations } from "./operations.ts";
 import type { Tenant } from "./tenant.ts";
 import { type Exchange, headerOf, openLane, renderInput, sendAlone, type WireAnswer, type WireLane } from "./wire.ts";
@@ -48,18 +48,18 @@ const batchesOfTenants = 15;
 const enoughForAll = 50_000;
 const lanes = 24;
 /** The longest that anything may take: an upstream has ten seconds. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
-  const world = await openFuzzWorld();
+  const fixture = await openFuzzFixture();
   try {
-    const run = new FuzzRun(world, options);
+    const run = new FuzzRun(fixture, options);
     await run.run();
     run.checkReach();
     await run.checkBooks();
     return run.report;
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }
 
@@ -76,19 +76,19 @@ class FuzzRun {
     p99Ms: 0,
     seconds: 0,
   };
-  readonly #world: FuzzWorld;
+  readonly #world: FuzzFixture;
   readonly #options: FuzzOptions;
   readonly #operations = readOperations();
   readonly #inputs: fc.Arbitrary<Input>;
   /** How many answers took so many milliseconds. */
-  readonly #times = new Uint32Array(patienceMs + 2);
+  readonly #times = new Uint32Array(timeoutMs + 2);
   /** Goes on beside the inputs. */
   #renewal: Promise<void> | undefined;
   readonly #paid = new Set<string>();
   readonly #unpaid = new Set<string>();
 
-  constructor(world: FuzzWorld, options: FuzzOptions) {
-    this.#world = world;
+  constructor(fixture: FuzzFixture, options: FuzzOptions) {
+    this.#world = fixture;
     this.#options = options;
     this.#inputs = inputsOf(this.#operations, tenantCount);
   }
@@ -101,8 +101,8 @@ class FuzzRun {
     await Promise.all(
       Array.from({ length: lanes }, async () => {
         const lane = {
-          public: openLane(this.#world.addresses.public.port, patienceMs),
-          internal: openLane(this.#world.addresses.internal.port, patienceMs),
+          public: openLane(this.#world.addresses.public.port, timeoutMs),
+          internal: openLane(this.#world.addresses.internal.port, timeoutMs),
         };
         for (const { input, batch } of drawn) {
           if (this.#world.hasEnded()) break;
@@ -156,7 +156,7 @@ class FuzzRun {
     const once = async (): Promise<Exchange> => {
       const begun = performance.now();
       const exchange = input.spoil
-        ? await sendAlone(port, bytes, patienceMs)
+        ? await sendAlone(port, bytes, timeoutMs)
         : await lane.send(bytes, input.method !== "HEAD");
       this.#noteTime(Math.ceil(performance.now() - begun));
       return exchange;
@@ -170,7 +170,7 @@ class FuzzRun {
     }
     this.report.sent += 1;
     this.#learn(input, tenant, exchange);
-    const fault = judge(input, exchange);
+    const fault = checkResponse(input, exchange);
     if (fault !== undefined) {
       const command = describeInput(drawn, renderInput(drawn));
       const repeat = `npm run fuzz -- --seed ${this.#options.seed} --batch ${batch}\n  ${command}`;
@@ -180,7 +180,7 @@ class FuzzRun {
   }
 
   #noteTime(ms: number): void {
-    const slot = Math.min(ms, patienceMs + 1);
+    const slot = Math.min(ms, timeoutMs + 1);
     this.#times[slot] = (this.#times[slot] ?? 0) + 1;
     this.report.slowestMs = Math.max(this.report.slowestMs, ms);
   }

@@ -111,7 +111,7 @@ export interface WireLane {
   close(): void;
 }
 
-export function openLane(port: number, patienceMs: number): WireLane {
+export function openLane(port: number, timeoutMs: number): WireLane {
   let socket: Socket | undefined;
 
   async function send(bytes: Buffer, hasBody: boolean): Promise<Exchange> {
@@ -119,7 +119,7 @@ export function openLane(port: number, patienceMs: number): WireLane {
     const isFresh = socket === undefined;
     socket ??= dial(port);
     const current = socket;
-    const exchange = await converse(current, bytes, { hasBody, isLast: false, patienceMs });
+    const exchange = await converse(current, bytes, { hasBody, isLast: false, timeoutMs });
     const isOver = exchange.kind !== "answered" || exchange.answers.some(closesConnection);
     if (isOver) {
       current.destroy();
@@ -137,10 +137,10 @@ function closesConnection(answer: WireAnswer): boolean {
 }
 
 /** On a connection of its own, which is half closed behind the bytes: all that comes back until it ends. */
-export async function sendAlone(port: number, bytes: Buffer, patienceMs: number): Promise<Exchange> {
+export async function sendAlone(port: number, bytes: Buffer, timeoutMs: number): Promise<Exchange> {
   const socket = dial(port);
   const hasBody = !bytes.subarray(0, 4).equals(Buffer.from("HEAD"));
-  const exchange = await converse(socket, bytes, { hasBody, isLast: true, patienceMs });
+  const exchange = await converse(socket, bytes, { hasBody, isLast: true, timeoutMs });
   socket.destroy();
   return exchange;
 }
@@ -155,14 +155,14 @@ interface Manner {
   hasBody: boolean;
   /** Nothing follows: wait for the other side to close, and take every answer. */
   isLast: boolean;
-  patienceMs: number;
+  timeoutMs: number;
 }
 
-function converse(socket: Socket, bytes: Buffer, { hasBody, isLast, patienceMs }: Manner): Promise<Exchange> {
+function converse(socket: Socket, bytes: Buffer, { hasBody, isLast, timeoutMs }: Manner): Promise<Exchange> {
   return new Promise((resolve) => {
     let received: Buffer = Buffer.alloc(0);
     const answers: WireAnswer[] = [];
-    const timer = setTimeout(() => finish({ kind: "hung", received: received.toString("latin1", 0, 500) }), patienceMs);
+    const timer = setTimeout(() => finish({ kind: "hung", received: received.toString("latin1", 0, 500) }), timeoutMs);
 
     function take(isClosed: boolean): void {
       for (;;) {

@@ -1,9 +1,9 @@
 import { connect } from "node:net";
-import type { Seen } from "../crashes/journal.ts";
-import { headersOf, type Question } from "./question.ts";
+import type { Seen } from "../journal.ts";
+import { headersOf, type Question } from "./search-request.ts";
 
 /** How far a caller gets before it hangs up. Up to the last but two, the server has not got a whole request. */
-export const leavingStages = [
+export const abortStages = [
   "before a word",
   "in the headers",
   "before the body",
@@ -11,20 +11,20 @@ export const leavingStages = [
   "after the request",
   "at the first byte",
 ] as const;
-export type LeavingStage = (typeof leavingStages)[number];
+export type AbortStage = (typeof abortStages)[number];
 
 /**
  * Sends as much of a search as the stage says, waits a moment and breaks the connection. Who has sent it whole may have
  * been charged; who has not, never.
  */
-export function leaveEarly(serverUrl: string, question: Question, stage: LeavingStage, afterMs: number): Promise<Seen> {
+export function abortEarly(serverUrl: string, question: Question, stage: AbortStage, afterMs: number): Promise<Seen> {
   const { hostname, port } = new URL(serverUrl);
   const body = JSON.stringify({ query: question.query });
   const headers = { host: "search.test", ...headersOf(question), "content-length": String(body.length) };
   const head = `POST /v1/search HTTP/1.1\r\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join("")}\r\n`;
-  const texts: Record<LeavingStage, string> = {
+  const texts: Record<AbortStage, string> = {
     "before a word": "",
     "in the headers": head.slice(0, head.length / 2),
     "before the body": head,

@@ -1,21 +1,21 @@
 import pg from "pg";
-import { createPool } from "../../src/db/pool.ts";
-import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
-import { type AuditReport, audit } from "../crashes/audit.ts";
-import type { BalanceWatch } from "../crashes/watch-balances.ts";
-import { until } from "../until.ts";
+import { createPool } from "../../../src/db/pool.ts";
+import { formatReport, reconcile } from "../../../src/wallet/wallet.ts";
+import { until } from "../../support/assertions/until.ts";
+import { type AuditReport, audit } from "../audit.ts";
+import type { BalanceWatch } from "../watch-balances.ts";
 import type { CallerLog } from "./caller-log.ts";
+import type { ChaosCluster } from "./chaos-cluster.ts";
 import type { Owners } from "./owners.ts";
-import type { World } from "./world.ts";
 
-export interface Judgement {
+export interface AuditResult {
   faults: string[];
   counts: AuditReport["counts"];
   snapshots: number;
 }
 
 export interface Evidence {
-  world: World;
+  fixture: ChaosCluster;
   log: CallerLog;
   owners: Owners;
   watch: BalanceWatch;
@@ -25,8 +25,8 @@ export interface Evidence {
 }
 
 /** What everyone saw against what the books say, when the dust has settled. */
-export async function judge({ world, log, owners, watch, emptied, holdLifeMs }: Evidence): Promise<Judgement> {
-  const primary = await world.pair.findPrimary();
+export async function auditChaos({ fixture, log, owners, watch, emptied, holdLifeMs }: Evidence): Promise<AuditResult> {
+  const primary = await fixture.pair.findPrimary();
   if (!primary) throw new Error("there is no primary to judge");
   const at = new URL(primary.url);
   at.pathname = "/pennyblack";

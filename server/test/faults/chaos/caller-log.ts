@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { createInterface } from "node:readline";
-import type { JournalEntry, Seen } from "../crashes/journal.ts";
+import type { JournalEntry, Seen } from "../journal.ts";
 
 // What our clients saw, line by line in a file: a million of them do not fit in the memory of anyone who should do
 // something else as well.

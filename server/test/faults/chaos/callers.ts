@@ -1,12 +1,12 @@
 import { hash, randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { Pool } from "undici";
-import type { Seen } from "../crashes/journal.ts";
-import type { TestWallet } from "../server.ts";
+import type { TestWallet } from "../../support/services/server.ts";
+import type { Seen } from "../journal.ts";
+import { type AbortStage, abortEarly, abortStages } from "./abort-early.ts";
 import type { CallerLog } from "./caller-log.ts";
-import { type LeavingStage, leaveEarly, leavingStages } from "./leave-early.ts";
-import { headersOf, type Question } from "./question.ts";
 import type { Random } from "./random.ts";
+import { headersOf, type Question } from "./search-request.ts";
 
 // Callers as they are: some send an Idempotency-Key and try again elsewhere until they have their answer, some do not
 // and go on to the next question; some send the same twice at once; some hang up in the middle. A server that just
@@ -29,7 +29,7 @@ export interface CallerCounts {
   searches: number;
   paid: number;
   statuses: Map<string, number>;
-  left: Map<LeavingStage, number>;
+  left: Map<AbortStage, number>;
 }
 
 const avoidMs = 1_000;
@@ -66,8 +66,8 @@ export class Callers {
       isSilent: false,
       inFlight: 0,
     }));
-    const noteEnd = (error: unknown): void => void this.faults.push(`a caller gave up: ${String(error)}`);
-    this.#callers = Array.from({ length: options.clients }, () => this.#beCaller().catch(noteEnd));
+    const recordEnd = (error: unknown): void => void this.faults.push(`a caller gave up: ${String(error)}`);
+    this.#callers = Array.from({ length: options.clients }, () => this.#beCaller().catch(recordEnd));
   }
 
   /** How long until a search sent from now on is paid. */
@@ -129,9 +129,9 @@ export class Callers {
   async #hangUp(question: Question): Promise<void> {
     const { random } = this.#options;
     const server = this.#pickServer();
-    const stage = random.pick(leavingStages);
+    const stage = random.pick(abortStages);
     const sentAt = performance.now();
-    const seen = await leaveEarly(server.url, question, stage, random.integer(0, 40));
+    const seen = await abortEarly(server.url, question, stage, random.integer(0, 40));
     this.counts.left.set(stage, (this.counts.left.get(stage) ?? 0) + 1);
     this.#note(server, question, seen, sentAt, `left ${stage}`);
   }
@@ -178,15 +178,15 @@ function describe(seen: Seen): string {
   return `${seen.status} ${seen.code ?? (seen.isReplayed ? "replayed" : "paid")}`;
 }
 
-async function send(pool: Pool, question: Question, patienceMs: number): Promise<Seen> {
+async function send(pool: Pool, question: Question, timeoutMs: number): Promise<Seen> {
   try {
     const response = await pool.request({
       method: "POST",
       path: "/v1/search",
       headers: headersOf(question),
       body: JSON.stringify({ query: question.query }),
-      headersTimeout: patienceMs,
-      bodyTimeout: patienceMs,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
     });
     const text = await response.body.text();
     const { headers, statusCode: status } = response;

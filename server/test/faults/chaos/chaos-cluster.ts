@@ -1,19 +1,19 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool, type Pool } from "../../src/db/pool.ts";
-import { choosePort } from "../../src/dev/choose-port.ts";
-import { prepareDatabase } from "../../src/dev/prepare-database.ts";
+import { createPool, type Pool } from "../../../src/db/pool.ts";
+import { choosePort } from "../../../src/dev/choose-port.ts";
+import { prepareDatabase } from "../../../src/dev/prepare-database.ts";
+import { until } from "../../support/assertions/until.ts";
+import { type FakeStripe, startFakeStripe } from "../../support/payments/fake-stripe.ts";
+import { webhookSettings } from "../../support/payments/payment-fixture.ts";
+import { testEnvironment } from "../../support/services/server.ts";
+import { TcpProxy } from "../../support/services/tcp-proxy.ts";
+import { type FixtureUpstream, startFixtureUpstream } from "../../support/upstreams/fixture-upstream.ts";
+import { type HostileUpstream, startHostileUpstream } from "../../support/upstreams/hostile-upstream.ts";
 import { fakedClock } from "../crashes/faked-clock.ts";
-import { type FakeStripe, startFakeStripe } from "../fake-stripe.ts";
-import { type FixtureUpstream, startFixtureUpstream } from "../fixture-upstream.ts";
-import { type HostileUpstream, startHostileUpstream } from "../hostile-upstream.ts";
-import { webhookSettings } from "../payment-world.ts";
-import { testEnvironment } from "../server.ts";
-import { TcpProxy } from "../tcp-proxy.ts";
-import { until } from "../until.ts";
 import { type DatabasePair, type Node, startDatabasePair } from "./database-pair.ts";
-import { type KeptProcess, keepProcess } from "./kept-process.ts";
+import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
 // Everything that a service has, each part where it can be hurt: three servers, a worker, a primary with a synchronous
 // replica and whoever promotes it, Redis, two upstreams, a payment processor.
@@ -22,20 +22,20 @@ export interface ChaosServer {
   index: number;
   url: string;
   opsUrl: string;
-  process: KeptProcess;
+  process: SupervisedProcess;
   /** To the database, one for each host. */
   wires: { node: Node; wire: TcpProxy }[];
   /** Someone is doing something to it that takes a while. */
   isBusy: boolean;
 }
 
-export interface World {
+export interface ChaosCluster {
   folder: string;
   pair: DatabasePair;
   owner: Pool;
   servers: readonly ChaosServer[];
-  worker: KeptProcess;
-  redis: KeptProcess;
+  worker: SupervisedProcess;
+  redis: SupervisedProcess;
   redisPort: number;
   redisWire: TcpProxy;
   upstream: HostileUpstream;
@@ -47,7 +47,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function openWorld({ diskMib }: { diskMib: number }): Promise<World> {
+export async function openChaosCluster({ diskMib }: { diskMib: number }): Promise<ChaosCluster> {
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-chaos-"));
   chmodSync(folder, 0o755);
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
@@ -102,12 +102,17 @@ export async function openWorld({ diskMib }: { diskMib: number }): Promise<World
   };
 }
 
-function keepScript(folder: string, name: string, path: string, environment: Record<string, string>): KeptProcess {
-  const args = [new URL(`../../src/${path}`, import.meta.url).pathname];
+function keepScript(
+  folder: string,
+  name: string,
+  path: string,
+  environment: Record<string, string>,
+): SupervisedProcess {
+  const args = [new URL(`../../../src/${path}`, import.meta.url).pathname];
   const logFile = join(folder, `${name}.log`);
   // They are started hundreds of times, and half of a start is compiling the same files again.
   const compiled = { NODE_COMPILE_CACHE: join(folder, "compiled") };
-  return keepProcess({
+  return superviseProcess({
     name,
     program: process.execPath,
     args,
@@ -118,7 +123,7 @@ function keepScript(folder: string, name: string, path: string, environment: Rec
 }
 
 /** What a service talks to beside its database. */
-type Outside = Pick<World, "redis" | "redisPort" | "redisWire" | "upstream" | "otherUpstream" | "stripe">;
+type Outside = Pick<ChaosCluster, "redis" | "redisPort" | "redisWire" | "upstream" | "otherUpstream" | "stripe">;
 
 async function startOutside(folder: string): Promise<Outside> {
   const [upstream, otherUpstream, stripe] = await Promise.all([
@@ -137,9 +142,11 @@ function commonSettings(pair: DatabasePair, { stripe }: Outside): Record<string,
   };
 }
 
-async function startRedis(folder: string): Promise<{ redis: KeptProcess; redisPort: number; redisWire: TcpProxy }> {
+async function startRedis(
+  folder: string,
+): Promise<{ redis: SupervisedProcess; redisPort: number; redisWire: TcpProxy }> {
   const redisPort = await choosePort({ host: "127.0.0.1" });
-  const redis = keepProcess({
+  const redis = superviseProcess({
     name: "redis",
     program: "redis-server",
     args: ["--port", String(redisPort), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder],
@@ -152,15 +159,15 @@ async function startRedis(folder: string): Promise<{ redis: KeptProcess; redisPo
   return { redis, redisPort, redisWire };
 }
 
-interface ServerParts {
+interface ServerOptions {
   index: number;
   folder: string;
   pair: DatabasePair;
   outside: Outside;
-  setClock: World["setClock"];
+  setClock: ChaosCluster["setClock"];
 }
 
-async function makeServer({ index, folder, pair, outside, setClock }: ServerParts): Promise<ChaosServer> {
+async function makeServer({ index, folder, pair, outside, setClock }: ServerOptions): Promise<ChaosServer> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const wires = pair.nodes.map((node) => ({ node, wire: new TcpProxy({ host: "127.0.0.1", port: node.port }) }));
   await Promise.all(wires.map(({ wire }) => wire.listen()));
@@ -196,7 +203,7 @@ async function isReady({ opsUrl }: ChaosServer): Promise<boolean> {
   return reply?.status === 200;
 }
 
-function prepareClock(folder: string): World["setClock"] {
+function prepareClock(folder: string): ChaosCluster["setClock"] {
   if (!fakedClock("+0")) return undefined;
   const setClock = (offset: string): void => writeFileSync(join(folder, "clock"), `${offset}\n`);
   setClock("+0");

@@ -18,7 +18,7 @@ async function main(args: string[]): Promise<number> {
     }
     const result = await runChaos(options, (line) => console.error(line));
     console.log(formatResult(options, result));
-    if (result.judgement.faults.length === 0) return 0;
+    if (result.auditResult.faults.length === 0) return 0;
     console.log(`\nVIOLATIONS (seed ${options.seed})\n\n${result.histories.join("\n\n")}`);
     return 1;
   } catch (error) {

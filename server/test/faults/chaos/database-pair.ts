@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
-import { choosePort } from "../../src/dev/choose-port.ts";
-import { type Account, findAccount } from "../../src/dev/postgres-programs.ts";
-import { makeCluster } from "../make-cluster.ts";
-import { until } from "../until.ts";
-import { type KeptProcess, keepProcess } from "./kept-process.ts";
+import { choosePort } from "../../../src/dev/choose-port.ts";
+import { type Account, findAccount } from "../../../src/dev/postgres-programs.ts";
+import { until } from "../../support/assertions/until.ts";
+import { makeCluster } from "../../support/services/make-cluster.ts";
+import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
 // A primary and its replica, each on a disk of its own that can be filled up. What docs/runbooks/failover.md tells a person to
 // do after a failover, `heal` does here with the same commands. Promoting is the business of `npm run failover`.
@@ -18,7 +18,7 @@ export interface Node {
   port: number;
   folder: string;
   data: string;
-  process: KeptProcess;
+  process: SupervisedProcess;
   url: string;
 }
 
@@ -87,7 +87,7 @@ async function makeNode(name: string, home: string, { account, programs }: Progr
   const port = await choosePort({ host: "127.0.0.1" });
   const folder = join(home, name);
   const data = join(folder, "data");
-  const process = keepProcess({
+  const process = superviseProcess({
     name,
     program: join(programs, "postgres"),
     args: ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { ChaosCluster } from "./chaos-cluster.ts";
 import { type FaultContext, lanes, nobodyThere, skippedKinds } from "./faults.ts";
 import { createRandom } from "./random.ts";
-import type { World } from "./world.ts";
 
 export interface FaultRecord {
   kind: string;
@@ -26,7 +26,7 @@ export interface Drawing {
 }
 
 export interface DrawOptions {
-  world: World;
+  fixture: ChaosCluster;
   seed: number;
   only: readonly string[];
   holdLifeMs: number;
@@ -44,9 +44,9 @@ const restsMs: Record<string, [number, number]> = {
   database: [3_000, 10_000],
 };
 
-export function drawFaults({ world, seed, only, holdLifeMs, calm }: DrawOptions): Drawing {
+export function drawFaults({ fixture, seed, only, holdLifeMs, calm }: DrawOptions): Drawing {
   const stopped = new AbortController();
-  const skipped = skippedKinds(world);
+  const skipped = skippedKinds(fixture);
   const records: FaultRecord[] = [];
   const kinds = new Map<string, number>();
   const extras = new Map<string, number>();
@@ -61,7 +61,7 @@ export function drawFaults({ world, seed, only, holdLifeMs, calm }: DrawOptions)
   async function runLane(lane: string): Promise<void> {
     const random = createRandom(seed, lane);
     const context: FaultContext = {
-      world,
+      fixture,
       random,
       holdLifeMs,
       signal: stopped.signal,

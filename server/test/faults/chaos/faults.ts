@@ -2,18 +2,18 @@ import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { until } from "../../support/assertions/until.ts";
+import { backEndsOf } from "../../support/services/private-postgres.ts";
+import type { BehaviourName, BehaviourOptions } from "../../support/upstreams/hostile-upstream.ts";
 import { spoken } from "../crashes/spoken.ts";
-import type { BehaviourName, BehaviourOptions } from "../hostile-upstream.ts";
-import { backEndsOf } from "../private-postgres.ts";
-import { until } from "../until.ts";
+import type { ChaosCluster, ChaosServer } from "./chaos-cluster.ts";
 import type { Random } from "./random.ts";
-import type { ChaosServer, World } from "./world.ts";
 
 // What is done to the world. Each kind belongs to a lane; a lane does one thing at a time, and the lanes go on side by
 // side, so that a server dies while its database does.
 
 export interface FaultContext {
-  world: World;
+  fixture: ChaosCluster;
   random: Random;
   /** How long a hold lives here. */
   holdLifeMs: number;
@@ -49,9 +49,9 @@ export const lanes: Record<string, Record<string, Fault>> = {
       for (const server of servers) await giveBack(context, server);
       return `servers ${servers.map(({ index }) => index).join(" and ")}`;
     },
-    worker_killed: async ({ world, count }) => {
+    worker_killed: async ({ fixture, count }) => {
       count("kills");
-      world.worker.signal("SIGKILL");
+      fixture.worker.signal("SIGKILL");
       return "worker";
     },
     rolling_restart: async (context) => {
@@ -66,9 +66,9 @@ export const lanes: Record<string, Record<string, Fault>> = {
     },
     clock_jump: async (context) => {
       const offset = context.random.pick(["+5h", "-5h", "+50s", "-50s", "+25h", "-25h"]);
-      context.world.setClock?.(offset);
+      context.fixture.setClock?.(offset);
       await pause(context, 4_000);
-      context.world.setClock?.("+0");
+      context.fixture.setClock?.("+0");
       await wait(1_200);
       return offset;
     },
@@ -89,13 +89,13 @@ export const lanes: Record<string, Record<string, Fault>> = {
     cut_after_commit: (context) => plant(context, "cutAnswer"),
     silent_before_commit: (context) => plant(context, "swallowRequest"),
     silent_after_commit: (context) => plant(context, "swallowAnswer"),
-    all_connections_cut: async ({ world, random }) => {
-      const server = random.pick(world.servers);
+    all_connections_cut: async ({ fixture, random }) => {
+      const server = random.pick(fixture.servers);
       for (const { wire } of server.wires) wire.cut();
       return `server ${server.index}`;
     },
     packets_lost: async (context) => {
-      const server = context.random.pick(context.world.servers);
+      const server = context.random.pick(context.fixture.servers);
       for (const { wire } of server.wires) wire.blackhole(true);
       await pause(context, context.random.integer(200, 2_500));
       for (const { wire } of server.wires) {
@@ -107,25 +107,25 @@ export const lanes: Record<string, Record<string, Fault>> = {
   },
   around: {
     redis_stopped: async (context) => {
-      context.world.redis.signal("SIGSTOP");
+      context.fixture.redis.signal("SIGSTOP");
       await pause(context, 2_000);
-      context.world.redis.signal("SIGCONT");
+      context.fixture.redis.signal("SIGCONT");
       return "";
     },
-    redis_killed: async ({ world, count }) => {
+    redis_killed: async ({ fixture, count }) => {
       count("kills");
-      world.redis.signal("SIGKILL");
+      fixture.redis.signal("SIGKILL");
       return "";
     },
-    redis_wiped: async ({ world }) => {
-      await sayToRedis(world.redisPort, "FLUSHALL");
+    redis_wiped: async ({ fixture }) => {
+      await sayToRedis(fixture.redisPort, "FLUSHALL");
       return "";
     },
     redis_slow: async (context) => {
       for (let round = 0; round < 20; round += 1) {
-        context.world.redisWire.pause();
+        context.fixture.redisWire.pause();
         await wait(context.random.integer(10, 120));
-        context.world.redisWire.resume();
+        context.fixture.redisWire.resume();
         await wait(20);
       }
       return "";
@@ -136,72 +136,72 @@ export const lanes: Record<string, Record<string, Fault>> = {
       (await Promise.all([upstreamFault(context), otherUpstreamFault(context)])).join(", "),
   },
   database: {
-    back_end_killed: async ({ world, random, count }) => {
-      const primary = await world.pair.findPrimary();
+    back_end_killed: async ({ fixture, random, count }) => {
+      const primary = await fixture.pair.findPrimary();
       if (!primary) return nobodyThere;
       const name = random.pick(["pennyblack ledger", "pennyblack tenant", "pennyblack worker"]);
       const [victim] = await backEndsOf(primary.url, name).catch(() => []);
       if (victim === undefined) return nobodyThere;
       count("kills");
       process.kill(victim, "SIGKILL");
-      return `${primary.name} ${name}, ${await world.pair.heal()}`;
+      return `${primary.name} ${name}, ${await fixture.pair.heal()}`;
     },
-    primary_killed: async ({ world, count }) => {
-      const primary = await world.pair.findPrimary();
+    primary_killed: async ({ fixture, count }) => {
+      const primary = await fixture.pair.findPrimary();
       if (!primary) return nobodyThere;
       count("kills");
       await primary.process.retire("SIGKILL");
-      await until("the replica is promoted", async () => (await world.pair.findPrimary()) !== undefined, 60_000);
-      return `${primary.name}, ${await world.pair.heal()}`;
+      await until("the replica is promoted", async () => (await fixture.pair.findPrimary()) !== undefined, 60_000);
+      return `${primary.name}, ${await fixture.pair.heal()}`;
     },
-    replica_killed: async ({ world, count }) => {
-      const primary = await world.pair.findPrimary();
+    replica_killed: async ({ fixture, count }) => {
+      const primary = await fixture.pair.findPrimary();
       if (!primary) return nobodyThere;
-      const replica = world.pair.other(primary);
+      const replica = fixture.pair.other(primary);
       count("kills");
       replica.process.signal("SIGKILL");
-      return `${replica.name}, ${await world.pair.heal()}`;
+      return `${replica.name}, ${await fixture.pair.heal()}`;
     },
     disk_full: async (context) => {
-      const primary = await context.world.pair.findPrimary();
+      const primary = await context.fixture.pair.findPrimary();
       if (!primary) return nobodyThere;
       const ballast = join(primary.folder, "ballast");
       const mib = fillDisk(ballast);
       await pause(context, context.random.integer(1_000, 4_000));
       rmSync(ballast);
-      return `${primary.name}, ${mib} MiB, ${await context.world.pair.heal()}`;
+      return `${primary.name}, ${mib} MiB, ${await context.fixture.pair.heal()}`;
     },
   },
 };
 
 /** Kinds that cannot run on this machine, and why. */
-export function skippedKinds(world: World): Record<string, string> {
+export function skippedKinds(fixture: ChaosCluster): Record<string, string> {
   return {
-    ...(world.setClock ? {} : { clock_jump: "libfaketime is not installed and cannot be" }),
-    ...(world.pair.whyNoDisk ? { disk_full: world.pair.whyNoDisk } : {}),
+    ...(fixture.setClock ? {} : { clock_jump: "libfaketime is not installed and cannot be" }),
+    ...(fixture.pair.whyNoDisk ? { disk_full: fixture.pair.whyNoDisk } : {}),
   };
 }
 
 /** Servers that nobody else is doing something to, at most as many. */
-function takeServers({ world, random }: FaultContext, most: number): ChaosServer[] {
-  const taken = random.shuffle(world.servers.filter((server) => !server.isBusy)).slice(0, most);
+function takeServers({ fixture, random }: FaultContext, most: number): ChaosServer[] {
+  const taken = random.shuffle(fixture.servers.filter((server) => !server.isBusy)).slice(0, most);
   for (const server of taken) server.isBusy = true;
   return taken;
 }
 
 /** When it serves again. */
-async function giveBack({ world, signal }: FaultContext, server: ChaosServer): Promise<void> {
-  await until(`server ${server.index} is back`, async () => signal.aborted || (await world.isReady(server)), 90_000);
+async function giveBack({ fixture, signal }: FaultContext, server: ChaosServer): Promise<void> {
+  await until(`server ${server.index} is back`, async () => signal.aborted || (await fixture.isReady(server)), 90_000);
   server.isBusy = false;
 }
 
 type Plant = "cutRequest" | "cutAnswer" | "swallowRequest" | "swallowAnswer";
 
 async function plant(context: FaultContext, how: Plant): Promise<string> {
-  const { world, random, count } = context;
+  const { fixture, random, count } = context;
   const verb = random.pick(["hold", "hold", "capture", "capture", "release"] as const);
-  const server = random.pick(world.servers);
-  const primary = await world.pair.findPrimary();
+  const server = random.pick(fixture.servers);
+  const primary = await fixture.pair.findPrimary();
   const wire = server.wires.find(({ node }) => node === primary)?.wire;
   if (!wire) return nobodyThere;
   const hit = wire[how](spoken[verb]).then(() => count(`${how} ${verb}`));
@@ -234,19 +234,19 @@ export const calmUpstream = ["slow_headers", { everyMs: 15, hits: 2 }] as const;
 
 async function upstreamFault(context: FaultContext): Promise<string> {
   const [name, options] = context.random.pick(upstreamFaults);
-  await context.world.upstream.behave(name, options);
+  await context.fixture.upstream.behave(name, options);
   context.count(`upstream ${name}`);
   await pause(context, context.random.integer(300, 1_500));
-  await context.world.upstream.behave(...calmUpstream);
+  await context.fixture.upstream.behave(...calmUpstream);
   return name;
 }
 
 async function otherUpstreamFault(context: FaultContext): Promise<string> {
   const name = context.random.pick(["throttled", "down", "malformed", "invalid-shape", "empty-account", "empty"]);
-  context.world.otherUpstream.serve("brave", name);
+  context.fixture.otherUpstream.serve("brave", name);
   context.count(`other upstream ${name}`);
   await pause(context, context.random.integer(300, 1_500));
-  context.world.otherUpstream.serve("brave", "ok");
+  context.fixture.otherUpstream.serve("brave", "ok");
   return name;
 }
 

@@ -1,9 +1,9 @@
 import pg from "pg";
 import type { CallerLog } from "./caller-log.ts";
+import type { ChaosCluster } from "./chaos-cluster.ts";
 import type { FaultRecord } from "./draw-faults.ts";
-import type { World } from "./world.ts";
 
-const mostLines = 12;
+const maxLines = 12;
 
 interface Line {
   text: string;
@@ -12,8 +12,8 @@ interface Line {
 }
 
 /** All that is known of what a violation names: what its callers saw, what the ledger has, what was done meanwhile. */
-export async function tellHistory(
-  world: World,
+export async function formatHistory(
+  fixture: ChaosCluster,
   fault: string,
   log: CallerLog,
   records: readonly FaultRecord[],
@@ -25,27 +25,27 @@ export async function tellHistory(
     const { walletId, idempotencyKey, seen, sentAt, endedAt, server, note } = line;
     const isOfRequest =
       ids.includes(idempotencyKey ?? "") || (seen.kind === "answered" && ids.includes(seen.requestId));
-    if (!isOfRequest && (!ids.includes(walletId) || ofWallet.length > mostLines)) continue;
+    if (!isOfRequest && (!ids.includes(walletId) || ofWallet.length > maxLines)) continue;
     const told =
       seen.kind === "answered" ? `${seen.status} ${seen.code ?? ""} ${seen.requestId} ${seen.charge}` : seen.kind;
     const text = `  ${at(sentAt)} to ${at(endedAt)} server ${server}, ${note} ${idempotencyKey ?? ""}: ${told}`;
     (isOfRequest ? ofRequest : ofWallet).push({ text, sentAt, endedAt });
   }
   // A wallet has many searches; where the request itself is named, they say nothing.
-  const lines = (ofRequest.length > 0 ? ofRequest : ofWallet).slice(0, mostLines);
+  const lines = (ofRequest.length > 0 ? ofRequest : ofWallet).slice(0, maxLines);
   const from = Math.min(...lines.map((line) => line.sentAt)) - 5_000;
   const to = Math.max(...lines.map((line) => line.endedAt)) + 5_000;
-  const meanwhile = records.filter(({ beganAt, endedAt }) => beganAt < to && endedAt > from).slice(0, mostLines);
+  const meanwhile = records.filter(({ beganAt, endedAt }) => beganAt < to && endedAt > from).slice(0, maxLines);
   return [
     fault,
     ...lines.map((line) => line.text),
-    ...(await readLedger(world, ids)).map((row) => `  ledger: ${row}`),
+    ...(await readLedger(fixture, ids)).map((row) => `  ledger: ${row}`),
     ...meanwhile.map(({ kind, beganAt, endedAt, detail }) => `  ${at(beganAt)} to ${at(endedAt)}: ${kind} ${detail}`),
   ].join("\n");
 }
 
-async function readLedger(world: World, ids: readonly string[]): Promise<string[]> {
-  const primary = await world.pair.findPrimary();
+async function readLedger(fixture: ChaosCluster, ids: readonly string[]): Promise<string[]> {
+  const primary = await fixture.pair.findPrimary();
   if (!primary) return ["no primary"];
   const url = new URL(primary.url);
   url.pathname = "/pennyblack";

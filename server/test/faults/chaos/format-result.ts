@@ -3,8 +3,8 @@ import type { ChaosResult } from "./run-chaos.ts";
 
 /** As docs/reliability.md shows it. */
 export function formatResult(options: ChaosOptions, result: ChaosResult): string {
-  const { judgement, drawing, callers, owners } = result;
-  const { counts } = judgement;
+  const { auditResult, drawing, callers, owners } = result;
+  const { counts } = auditResult;
   const left = [...callers.left.values()].reduce((sum, count) => sum + count, 0);
   const facts: [string, string | number][] = [
     ["Seed", options.seed],
@@ -22,8 +22,8 @@ export function formatResult(options: ChaosOptions, result: ChaosResult): string
       "Acknowledged top-ups, keys, budgets, revocations",
       `${owners.topUps}, ${owners.keysMade}, ${owners.budgetsChanged}, ${owners.keysRevoked}`,
     ],
-    ["Snapshots of all wallets, none below zero", judgement.snapshots],
-    ["Violations", judgement.faults.length],
+    ["Snapshots of all wallets, none below zero", auditResult.snapshots],
+    ["Violations", auditResult.faults.length],
   ];
   return [
     ...failoverTable(result),

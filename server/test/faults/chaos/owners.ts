@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
-import { signEvent } from "../fake-stripe.ts";
-import { webhookSecret } from "../payment-world.ts";
-import type { TestWallet } from "../server.ts";
+import { signEvent } from "../../support/payments/fake-stripe.ts";
+import { webhookSecret } from "../../support/payments/payment-fixture.ts";
+import type { TestWallet } from "../../support/services/server.ts";
+import type { ChaosCluster } from "./chaos-cluster.ts";
 import type { Random } from "./random.ts";
-import type { World } from "./world.ts";
 
 // Owners who change things while all this happens, and remember what they were told was done. What was acknowledged
 // must be there at the end; what was not may be.
@@ -25,17 +25,17 @@ export class Owners {
   readonly counts = { topUps: 0, keysMade: 0, budgetsChanged: 0, keysRevoked: 0, refusedAfterRevocation: 0 };
   /** What was wrong at once: a search that a revoked key paid for. */
   readonly faults: string[] = [];
-  readonly #world: World;
+  readonly #world: ChaosCluster;
   readonly #random: Random;
   readonly #keys: OwnedKey[] = [];
   readonly #owners: Promise<void>[];
   #isOn = true;
 
-  constructor(world: World, wallets: readonly TestWallet[], random: Random) {
-    this.#world = world;
+  constructor(fixture: ChaosCluster, wallets: readonly TestWallet[], random: Random) {
+    this.#world = fixture;
     this.#random = random;
-    const noteEnd = (error: unknown): void => void this.faults.push(`an owner gave up: ${String(error)}`);
-    this.#owners = [1, 2].map(() => this.#beOwner(wallets).catch(noteEnd));
+    const recordEnd = (error: unknown): void => void this.faults.push(`an owner gave up: ${String(error)}`);
+    this.#owners = [1, 2].map(() => this.#beOwner(wallets).catch(recordEnd));
   }
 
   async stop(): Promise<void> {
@@ -170,13 +170,13 @@ async function findLostKeys(client: pg.Client, keys: readonly OwnedKey[]): Promi
 }
 
 /** Every payment that the processor has is credited once. */
-async function findLostTopUps(client: pg.Client, world: World): Promise<string[]> {
+async function findLostTopUps(client: pg.Client, fixture: ChaosCluster): Promise<string[]> {
   const { rows } = await client.query<{ id: string; cents: string }>(
     `select p.payment_id as id, sum(t.amount_micros) / 10000 as cents
      from pb.payments p join pb.transfers t on t.id = p.transfer_id and t.kind = 'top_up' group by 1`,
   );
   const credited = new Map(rows.map((row) => [row.id, Number(row.cents)]));
-  return [...world.stripe.payments.values()]
+  return [...fixture.stripe.payments.values()]
     .filter(({ id, amount }) => credited.get(id) !== amount)
     .map(({ id, amount }) => `payment ${id} of ${amount} cents was credited ${credited.get(id) ?? 0}`);
 }

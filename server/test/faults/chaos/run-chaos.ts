@@ -1,22 +1,22 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Seen } from "../crashes/journal.ts";
-import { watchBalances } from "../crashes/watch-balances.ts";
-import { createTestWallet, type TestWallet } from "../server.ts";
+import { createTestWallet, type TestWallet } from "../../support/services/server.ts";
+import type { Seen } from "../journal.ts";
+import { watchBalances } from "../watch-balances.ts";
+import { type AuditResult, auditChaos } from "./audit-chaos.ts";
 import { openCallerLog } from "./caller-log.ts";
 import { type CallerCounts, Callers } from "./callers.ts";
+import { type ChaosCluster, openChaosCluster } from "./chaos-cluster.ts";
 import { type Drawing, drawFaults } from "./draw-faults.ts";
 import { calmUpstream } from "./faults.ts";
-import { type Judgement, judge } from "./judge.ts";
+import { formatHistory } from "./format-history.ts";
 import { Owners } from "./owners.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { ChaosOptions } from "./read-options.ts";
 import { type Failover, failOver } from "./run-failover.ts";
-import { tellHistory } from "./tell-history.ts";
-import { openWorld, type World } from "./world.ts";
 
 export interface ChaosResult {
-  judgement: Judgement;
+  auditResult: AuditResult;
   drawing: Drawing;
   callers: CallerCounts;
   owners: Owners["counts"];
@@ -30,39 +30,39 @@ const usualHoldLifeMs = 60_000;
 
 export async function runChaos(options: ChaosOptions, say: (line: string) => void): Promise<ChaosResult> {
   say("starting PostgreSQL with a replica, Redis, two upstreams, three servers, a worker and the watcher");
-  const world = await openWorld(options);
+  const fixture = await openChaosCluster(options);
   try {
-    return await runIn(world, options, say);
+    return await runIn(fixture, options, say);
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }
 
-async function runIn(world: World, options: ChaosOptions, say: (line: string) => void): Promise<ChaosResult> {
+async function runIn(fixture: ChaosCluster, options: ChaosOptions, say: (line: string) => void): Promise<ChaosResult> {
   const { seed, clients, searchesPerSecond } = options;
   const holdLifeMs = options.holdLifeMs ?? usualHoldLifeMs;
   const began = performance.now();
-  const wallets = await createWallets(world, options);
-  await world.upstream.behave(...calmUpstream);
-  const log = openCallerLog(join(world.folder, "callers.tsv"));
-  const watch = watchBalances("", { wholeEveryMs: 5_000, findUrl: () => primaryUrl(world) });
-  const owners = new Owners(world, wallets.owned, createRandom(seed, "owners"));
-  const refusals = noteRefusals(wallets.rich);
+  const wallets = await createWallets(fixture, options);
+  await fixture.upstream.behave(...calmUpstream);
+  const log = openCallerLog(join(fixture.folder, "callers.tsv"));
+  const watch = watchBalances("", { wholeEveryMs: 5_000, findUrl: () => primaryUrl(fixture) });
+  const owners = new Owners(fixture, wallets.owned, createRandom(seed, "owners"));
+  const refusals = recordRefusals(wallets.rich);
   const callers = new Callers({
     log,
     random: createRandom(seed, "callers"),
-    serverUrls: world.servers.map((server) => server.url),
+    serverUrls: fixture.servers.map((server) => server.url),
     pickWallet: wallets.pick,
     onSeen: refusals.note,
     clients,
     searchesPerSecond,
   });
   const only = options.kind === "failover" ? ["nothing by chance"] : options.only;
-  const drawing = drawFaults({ world, seed, only, holdLifeMs, calm: options.calm });
-  const housekeeping = startHousekeeping(world, options.holdLifeMs);
+  const drawing = drawFaults({ fixture, seed, only, holdLifeMs, calm: options.calm });
+  const housekeeping = startHousekeeping(fixture, options.holdLifeMs);
   const failovers: Failover[] = [];
   if (options.kind === "failover") {
-    const done = await failOver(world, callers, options.times, say);
+    const done = await failOver(fixture, callers, options.times, say);
     failovers.push(...done.failovers);
     drawing.records.push(...done.records);
     drawing.kinds.set("primary_killed", done.records.length);
@@ -72,20 +72,20 @@ async function runIn(world: World, options: ChaosOptions, say: (line: string) =>
     say("no more faults; the service has to be whole again");
   }
   await drawing.stop();
-  await world.pair.heal();
+  await fixture.pair.heal();
   await Promise.race([callers.timeToPaid(), wait(30_000)]);
   await callers.stop();
   await owners.stop();
   say("waiting for the worker to end what dead servers held, then the audit");
-  const judgement = await judge({ world, log, owners, watch, emptied: refusals.emptied, holdLifeMs });
+  const auditResult = await auditChaos({ fixture, log, owners, watch, emptied: refusals.emptied, holdLifeMs });
   await housekeeping.stop();
-  judgement.faults.push(...refusals.faults, ...callers.faults, ...drawing.failures);
+  auditResult.faults.push(...refusals.faults, ...callers.faults, ...drawing.failures);
   const histories: string[] = [];
-  for (const fault of judgement.faults.slice(0, 5))
-    histories.push(await tellHistory(world, fault, log, drawing.records));
+  for (const fault of auditResult.faults.slice(0, 5))
+    histories.push(await formatHistory(fixture, fault, log, drawing.records));
   await log.close();
   const seconds = (performance.now() - began) / 1_000;
-  return { judgement, drawing, callers: callers.counts, owners: owners.counts, seconds, histories, failovers };
+  return { auditResult, drawing, callers: callers.counts, owners: owners.counts, seconds, histories, failovers };
 }
 
 interface Wallets {
@@ -95,10 +95,10 @@ interface Wallets {
 }
 
 /** The rich never run dry. Of the poor, a few at a time are in use, and there are always fresh ones. */
-async function createWallets(world: World, { minutes }: ChaosOptions): Promise<Wallets> {
+async function createWallets(fixture: ChaosCluster, { minutes }: ChaosOptions): Promise<Wallets> {
   async function make(count: number, balance: string): Promise<TestWallet[]> {
     const made: TestWallet[] = [];
-    while (made.length < count) made.push(await createTestWallet(world, balance));
+    while (made.length < count) made.push(await createTestWallet(fixture, balance));
     return made;
   }
   const rich = await make(12, "90000.00");
@@ -117,7 +117,7 @@ async function createWallets(world: World, { minutes }: ChaosOptions): Promise<W
   };
 }
 
-function noteRefusals(rich: readonly TestWallet[]) {
+function recordRefusals(rich: readonly TestWallet[]) {
   const richIds = new Set(rich.map((wallet) => wallet.walletId));
   const emptied = new Set<string>();
   const faults: string[] = [];
@@ -133,8 +133,8 @@ function noteRefusals(rich: readonly TestWallet[]) {
   };
 }
 
-async function primaryUrl(world: World): Promise<string> {
-  const primary = await world.pair.findPrimary();
+async function primaryUrl(fixture: ChaosCluster): Promise<string> {
+  const primary = await fixture.pair.findPrimary();
   if (!primary) throw new Error("no primary");
   return primary.url.replace(/\/postgres$/, "/pennyblack");
 }
@@ -170,13 +170,13 @@ async function untilEnough({ options, callers, drawing, began, say }: Waiting): 
 }
 
 /** Keeps what grows small, and in the short form lets time go by for holds. */
-function startHousekeeping(world: World, holdLifeMs: number | undefined): { stop: () => Promise<void> } {
+function startHousekeeping(fixture: ChaosCluster, holdLifeMs: number | undefined): { stop: () => Promise<void> } {
   const state = { isOn: true };
   async function keepHouse(): Promise<void> {
     while (state.isOn) {
-      world.upstream.requests.length = 0;
+      fixture.upstream.requests.length = 0;
       // The database may be away, and comes back.
-      if (holdLifeMs !== undefined) await world.owner.query(ageHolds, [holdLifeMs]).catch(() => undefined);
+      if (holdLifeMs !== undefined) await fixture.owner.query(ageHolds, [holdLifeMs]).catch(() => undefined);
       await wait(500);
     }
   }

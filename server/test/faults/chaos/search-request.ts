@@ -1,4 +1,4 @@
-import type { TestWallet } from "../server.ts";
+import type { TestWallet } from "../../support/services/server.ts";
 
 export interface Question {
   wallet: TestWallet;

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Account } from "../../src/dev/postgres-programs.ts";
+import type { Account } from "../../../src/dev/postgres-programs.ts";
 
-export interface ProcessWish {
+export interface ProcessOptions {
   name: string;
   program: string;
   args: readonly string[];
@@ -15,7 +15,7 @@ export interface ProcessWish {
 }
 
 /** A process and its supervisor: what dies is started again, as long as it is wanted. */
-export interface KeptProcess {
+export interface SupervisedProcess {
   name: string;
   pid(): number | undefined;
   /** From now on it is started whenever it does not run. */
@@ -34,7 +34,7 @@ process.once("exit", () => {
   for (const child of all) child.kill("SIGKILL");
 });
 
-export function keepProcess(wish: ProcessWish): KeptProcess {
+export function superviseProcess(wish: ProcessOptions): SupervisedProcess {
   let child: ChildProcess | undefined;
   let isWanted = false;
 

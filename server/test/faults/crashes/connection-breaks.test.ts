@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { until } from "../until.ts";
-import { type CrashServer, openCrashWorld } from "./crash-world.ts";
-import type { Question, Seen } from "./journal.ts";
+import { until } from "../../support/assertions/until.ts";
+import type { Question, Seen } from "../journal.ts";
+import { watchBalances } from "../watch-balances.ts";
+import { type CrashServer, openCrashFixture } from "./crash-fixture.ts";
 import { startLoad } from "./load.ts";
 import { spoken } from "./spoken.ts";
-import { watchBalances } from "./watch-balances.ts";
 
 // The wire between server and database breaks before and after COMMIT: cut, so that both ends know at once, or
 // swallowing all that is said, so that neither does and the server has to give up waiting.
 
-const world = await openCrashWorld();
-const { upstream, journal } = world;
-const [server, other] = await Promise.all([world.startServer(), world.startServer()]);
+const fixture = await openCrashFixture();
+const { upstream, journal } = fixture;
+const [server, other] = await Promise.all([fixture.startServer(), fixture.startServer()]);
 
-after(() => world.close());
+after(() => fixture.close());
 
 type Verb = keyof typeof spoken;
 type When = "before" | "after";
@@ -31,7 +31,7 @@ async function sendPatiently(to: CrashServer, question: Question): Promise<Promi
 
 /** One search that will hold, capture or release over the wire as it then is. */
 async function prepare(to: CrashServer, verb: Verb): Promise<{ question: Question; go: () => Promise<Seen> }> {
-  const question = { wallet: await world.createWallet(), query: randomUUID(), idempotencyKey: randomUUID() };
+  const question = { wallet: await fixture.createWallet(), query: randomUUID(), idempotencyKey: randomUUID() };
   if (verb === "hold") return { question, go: () => journal.search(to.url, question) };
   const [seen] = await sendPatiently(to, question);
   assert.ok(seen);
@@ -56,8 +56,8 @@ for (const verb of ["hold", "capture", "release"] as const)
       const seen = await go();
       await cut;
       assert.equal(statusOf(seen), verb === "release" ? "503 upstream_error" : "200 paid");
-      assert.equal(await world.chargesOf(question.wallet), verb === "release" ? 0 : 1);
-      await world.assertBooksBalance();
+      assert.equal(await fixture.chargesOf(question.wallet), verb === "release" ? 0 : 1);
+      await fixture.assertBooksBalance();
     });
 
 // A server waits some seconds for a silent database. The three verbs have lanes of their own, so one silence serves all.
@@ -67,7 +67,7 @@ test("when the database falls silent, nothing is guessed", { concurrency: true, 
     ["after", other],
   ];
   await Promise.all(silences.map(([when, to]) => fallSilent(t, when, to)));
-  await world.assertBooksBalance();
+  await fixture.assertBooksBalance();
 });
 
 async function fallSilent(t: TestContext, when: When, to: CrashServer): Promise<void> {
@@ -88,18 +88,18 @@ async function fallSilent(t: TestContext, when: When, to: CrashServer): Promise<
   await t.test(`a hold, silence ${when} COMMIT: it is sent again or given up with 503, and is paid once`, async () => {
     assert.match(statusOf(held), /^(200 paid|503 ledger_unavailable)$/);
     const unanswered = trials.filter((_, index) => [captured, released, held][index]?.status !== 200);
-    await world.finish(
+    await fixture.finish(
       other.url,
       unanswered.map((trial) => trial.question),
     );
-    for (const { question } of trials) assert.equal(await world.chargesOf(question.wallet), 1);
+    for (const { question } of trials) assert.equal(await fixture.chargesOf(question.wallet), 1);
   });
 }
 
 test("under load, whatever the wire does: a 200 is paid once, an error never, and no reader sees a wallet below zero", async (t) => {
-  const wallets = await Promise.all(["0.15", "10.00", "10.00"].map((balance) => world.createWallet(balance)));
+  const wallets = await Promise.all(["0.15", "10.00", "10.00"].map((balance) => fixture.createWallet(balance)));
   upstream.longestMs = 30;
-  const watch = watchBalances(world.db.superuserUrl);
+  const watch = watchBalances(fixture.db.superuserUrl);
   const load = startLoad({ journal, serverUrls: [server.url, other.url], wallets, clients: 10 });
   for (let round = 0; round < 8; round += 1) {
     const answered = load.answered();
@@ -121,10 +121,10 @@ test("under load, whatever the wire does: a 200 is paid once, an error never, an
     wire.cut();
   }
   await load.timeToServe();
-  await world.finish(server.url, await load.stop());
+  await fixture.finish(server.url, await load.stop());
   const { faults, snapshots } = await watch.stop();
   assert.deepEqual(faults, []);
-  const counts = await world.assertBooksBalance();
+  const counts = await fixture.assertBooksBalance();
   t.diagnostic(`${JSON.stringify(counts)}, ${snapshots} snapshots, ${server.wire.cuts + other.wire.cuts} cuts`);
   assert.ok(snapshots > 20 && counts.charged > 100);
 });

@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { createPool, type Pool } from "../../src/db/pool.ts";
-import { formatReport, reconcile } from "../../src/wallet/reconcile.ts";
-import { createTestDatabase, type TestDatabase } from "../database.ts";
-import { type PrivatePostgres, startPrivatePostgres } from "../private-postgres.ts";
-import { createTestWallet, type TestWallet } from "../server.ts";
-import { type ServerProcess, startServerProcess } from "../server-process.ts";
-import { TcpProxy } from "../tcp-proxy.ts";
-import { until } from "../until.ts";
-import { startWorkerProcess, type WorkerProcess } from "../worker-process.ts";
-import { type AuditReport, audit } from "./audit.ts";
-import { Journal, type Question } from "./journal.ts";
-import { createOwnerHand, type OwnerHand } from "./owner-hand.ts";
-import { type PatientUpstream, startPatientUpstream } from "./patient-upstream.ts";
+import { createPool, type Pool } from "../../../src/db/pool.ts";
+import { formatReport, reconcile } from "../../../src/wallet/upkeep/reconcile.ts";
+import { until } from "../../support/assertions/until.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/services/database.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../../support/services/private-postgres.ts";
+import { createTestWallet, type TestWallet } from "../../support/services/server.ts";
+import { type ServerProcess, startServerProcess } from "../../support/services/server-process.ts";
+import { TcpProxy } from "../../support/services/tcp-proxy.ts";
+import { startWorkerProcess, type WorkerProcess } from "../../support/services/worker-process.ts";
+import { type AuditReport, audit } from "../audit.ts";
+import { Journal, type Question } from "../journal.ts";
+import { type DelayedUpstream, startDelayedUpstream } from "./delayed-upstream.ts";
+import { createOwnerActions, type OwnerActions } from "./owner-actions.ts";
 
 /** A PostgreSQL, an upstream and servers that may all die, and the journal of those who used them. */
-export interface CrashWorld extends OwnerHand {
+export interface CrashFixture extends OwnerActions {
   postgres: PrivatePostgres;
   db: TestDatabase;
-  upstream: PatientUpstream;
+  upstream: DelayedUpstream;
   journal: Journal;
   startServer(settings?: Record<string, string>): Promise<CrashServer>;
   startWorker(settings?: Record<string, string>): Promise<WorkerProcess>;
@@ -38,12 +38,12 @@ export interface CrashServer extends ServerProcess {
   kill: () => Promise<void>;
 }
 
-export async function openCrashWorld(): Promise<CrashWorld> {
+export async function openCrashFixture(): Promise<CrashFixture> {
   const postgres = await startPrivatePostgres();
   const db = await createTestDatabase(postgres.superuserUrl);
-  const upstream = await startPatientUpstream();
+  const upstream = await startDelayedUpstream();
   const journal = new Journal();
-  const hand = createOwnerHand(db);
+  const hand = createOwnerActions(db);
   const servers: CrashServer[] = [];
   const workers: WorkerProcess[] = [];
   // The owner cannot see what the other roles' connections do.

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 
 /** An upstream that answers a question when it is told to, and all others at once or after a short while. */
-export interface PatientUpstream {
+export interface DelayedUpstream {
   url: string;
   /** This question waits for `answer`. */
   keepWaiting(query: string): void;
@@ -18,7 +18,7 @@ export interface PatientUpstream {
   close(): Promise<void>;
 }
 
-export async function startPatientUpstream(): Promise<PatientUpstream> {
+export async function startDelayedUpstream(): Promise<DelayedUpstream> {
   const patient = new Set<string>();
   const waiting = new Map<string, ServerResponse>();
   const server = createServer((request, response) => {
@@ -35,7 +35,7 @@ export async function startPatientUpstream(): Promise<PatientUpstream> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
-  const upstream: PatientUpstream = {
+  const upstream: DelayedUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     longestMs: 0,
     failing: 0,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { TestWallet } from "../server.ts";
-import type { Journal, Question, Seen } from "./journal.ts";
+import type { TestWallet } from "../../support/services/server.ts";
+import type { Journal, Question, Seen } from "../journal.ts";
 
 // Callers as they are: some send an Idempotency-Key and try again until they have their answer, some do not and go on
 // to the next question.

@@ -1,9 +1,9 @@
-import { expireHolds } from "../../src/wallet/statements.ts";
-import type { TestDatabase } from "../database.ts";
-import type { TestWallet } from "../server.ts";
+import { expireHolds } from "../../../src/wallet/statements.ts";
+import type { TestDatabase } from "../../support/services/database.ts";
+import type { TestWallet } from "../../support/services/server.ts";
 
 /** What only the owner of the tables can do: hold a lock, and let time go by without waiting for it. */
-export interface OwnerHand {
+export interface OwnerActions {
   /** Takes the wallet's lock, as another server would. */
   lock(wallet: TestWallet): Promise<WalletLock>;
   /** How often the wallet was charged. */
@@ -24,7 +24,7 @@ export interface WalletLock {
   release: () => Promise<void>;
 }
 
-export function createOwnerHand(db: TestDatabase): OwnerHand {
+export function createOwnerActions(db: TestDatabase): OwnerActions {
   return {
     lock: (wallet) => lockWallet(db, wallet),
     async chargesOf({ walletId }) {

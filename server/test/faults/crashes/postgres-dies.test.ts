@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
-import { backEndsOf } from "../private-postgres.ts";
-import { until } from "../until.ts";
-import { openCrashWorld } from "./crash-world.ts";
+import { until } from "../../support/assertions/until.ts";
+import { backEndsOf } from "../../support/services/private-postgres.ts";
+import { watchBalances } from "../watch-balances.ts";
+import { openCrashFixture } from "./crash-fixture.ts";
 import { type Load, startLoad } from "./load.ts";
-import { watchBalances } from "./watch-balances.ts";
 
 // kill -9 of PostgreSQL under load. One back end that dies takes all others with it: the postmaster cannot know what it
 // left in the shared memory, so it starts anew from the log. A postmaster that dies is started again by the test.
 
-const world = await openCrashWorld();
-const { postgres, upstream, journal } = world;
-const servers = await Promise.all([world.startServer(), world.startServer()]);
+const fixture = await openCrashFixture();
+const { postgres, upstream, journal } = fixture;
+const servers = await Promise.all([fixture.startServer(), fixture.startServer()]);
 
-after(() => world.close());
+after(() => fixture.close());
 
 /** Load on both servers while something is killed several times, and the audit of it all. */
 async function killUnderLoad(t: TestContext, times: number, kill: () => Promise<void>): Promise<void> {
-  const wallets = await Promise.all(["0.20", "20.00", "20.00"].map((balance) => world.createWallet(balance)));
+  const wallets = await Promise.all(["0.20", "20.00", "20.00"].map((balance) => fixture.createWallet(balance)));
   upstream.longestMs = 30;
-  const watch = watchBalances(world.db.superuserUrl);
+  const watch = watchBalances(fixture.db.superuserUrl);
   const load = startLoad({ journal, serverUrls: servers.map((server) => server.url), wallets, clients: 10 });
   const recoveries: string[] = [];
   for (let time = 0; time < times; time += 1) {
@@ -32,10 +32,10 @@ async function killUnderLoad(t: TestContext, times: number, kill: () => Promise<
     recoveries.push(`${Math.round(await served)} (the database itself ${Math.round(databaseMs)})`);
   }
   await steady(load);
-  await world.finish(servers[0]?.url ?? "", await load.stop());
+  await fixture.finish(servers[0]?.url ?? "", await load.stop());
   const { faults, snapshots } = await watch.stop();
   assert.deepEqual(faults, []);
-  const counts = await world.assertBooksBalance();
+  const counts = await fixture.assertBooksBalance();
   t.diagnostic(`kill to the next 200: ${recoveries.join(", ")} ms; ${snapshots} snapshots; ${JSON.stringify(counts)}`);
   for (const server of servers) assert.equal(server.process.exitCode, null, "the servers live on");
 }

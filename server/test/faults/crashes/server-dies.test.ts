@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
-import type { TestWallet } from "../server.ts";
-import { until } from "../until.ts";
-import { type CrashServer, openCrashWorld } from "./crash-world.ts";
-import type { Question, Seen } from "./journal.ts";
-import type { WalletLock } from "./owner-hand.ts";
+import { until } from "../../support/assertions/until.ts";
+import type { TestWallet } from "../../support/services/server.ts";
+import type { Question, Seen } from "../journal.ts";
+import { type CrashServer, openCrashFixture } from "./crash-fixture.ts";
+import type { WalletLock } from "./owner-actions.ts";
 import { spoken } from "./spoken.ts";
 
 // kill -9 between every two steps of a search. One server dies with a search in each of several steps, of callers with
 // an Idempotency-Key and, in another death, of callers without. Then, for each: was it charged, does a retry on
 // another server pay once in all, does the hold end.
 
-const world = await openCrashWorld();
-const { upstream, journal } = world;
-const survivor = await world.startServer();
+const fixture = await openCrashFixture();
+const { upstream, journal } = fixture;
+const survivor = await fixture.startServer();
 
-after(() => world.close());
+after(() => fixture.close());
 
 interface Scene {
   server: CrashServer;
@@ -44,7 +44,7 @@ async function reachUpstream({ query, begin }: Scene): Promise<void> {
 /** The upstream has answered 2xx, and the capture waits for the wallet's lock. */
 async function reachCapture(scene: Scene): Promise<WalletLock> {
   await reachUpstream(scene);
-  const lock = await world.lock(scene.wallet);
+  const lock = await fixture.lock(scene.wallet);
   upstream.answer(scene.query);
   await until("the capture waits", async () => (await lock.waiting()) === 1);
   return lock;
@@ -131,7 +131,7 @@ const deaths: Moment[][] = [
     {
       name: "while its hold waits for a lock, which the database then gets",
       async reach({ wallet, begin }) {
-        const lock = await world.lock(wallet);
+        const lock = await fixture.lock(wallet);
         begin();
         await until("the hold waits", async () => (await lock.waiting()) === 1);
         return lock.release;
@@ -167,15 +167,15 @@ for (const [number, moments] of deaths.entries())
     }, async (t) => {
       const searches = await dieWith(moments, hasKey);
       for (const search of searches) await t.test(describe(search), () => assess(search));
-      await world.assertBooksBalance();
+      await fixture.assertBooksBalance();
     });
 
 async function dieWith(moments: Moment[], hasKey: boolean): Promise<Search[]> {
-  const server = await world.startServer();
+  const server = await fixture.startServer();
   const searches: Search[] = [];
   const afterwards: (() => Promise<void>)[] = [];
   for (const moment of moments) {
-    const wallet = await world.createWallet();
+    const wallet = await fixture.createWallet();
     const question = { wallet, query: randomUUID(), idempotencyKey: hasKey ? randomUUID() : undefined };
     const seen: Promise<Seen>[] = [];
     const begin = (): void => void seen.push(journal.search(server.url, question));
@@ -186,7 +186,7 @@ async function dieWith(moments: Moment[], hasKey: boolean): Promise<Search[]> {
   }
   await server.kill();
   for (const thereafter of afterwards) await thereafter();
-  await world.untilQuiet();
+  await fixture.untilQuiet();
   return searches;
 }
 
@@ -200,18 +200,18 @@ async function assess({ moment, question, seen }: Search): Promise<void> {
   const { wallet } = question;
   const charges = moment.state === "captured" ? 1 : 0;
   assert.equal((await seen[0])?.kind, moment.isAnswered ? "answered" : "closed");
-  assert.deepEqual(await world.statesOf(wallet), moment.state === undefined ? [] : [moment.state]);
-  assert.equal(await world.chargesOf(wallet), charges);
+  assert.deepEqual(await fixture.statesOf(wallet), moment.state === undefined ? [] : [moment.state]);
+  assert.equal(await fixture.chargesOf(wallet), charges);
   if (question.idempotencyKey !== undefined) await retry(question, charges);
-  await world.sweep(wallet);
-  assert.equal(await world.chargesOf(wallet), question.idempotencyKey === undefined ? charges : 1);
-  assert.ok(!(await world.statesOf(wallet)).includes("pending"));
+  await fixture.sweep(wallet);
+  assert.equal(await fixture.chargesOf(wallet), question.idempotencyKey === undefined ? charges : 1);
+  assert.ok(!(await fixture.statesOf(wallet)).includes("pending"));
 }
 
 /** On another server, with the same key: the answer comes, and in all it is paid for once. */
 async function retry(question: Question, charges: number): Promise<void> {
   upstream.answer(question.query);
-  await world.ageClaims(question.wallet);
+  await fixture.ageClaims(question.wallet);
   const seen = await journal.search(survivor.url, question);
   assert.ok(seen.kind === "answered");
   assert.deepEqual([seen.status, seen.isReplayed], [200, charges === 1], seen.text);

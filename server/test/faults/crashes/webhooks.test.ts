@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { randomInt, randomUUID } from "node:crypto";
 import { after, test } from "node:test";
-import { comparePayments } from "../../src/payments/compare-payments.ts";
-import { createStripe } from "../../src/payments/stripe.ts";
-import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
-import { createTestDatabase } from "../database.ts";
-import { fakeKey, signEvent, startFakeStripe } from "../fake-stripe.ts";
-import { webhookSecret, webhookSettings } from "../payment-world.ts";
-import { createTestWallet, type TestWallet } from "../server.ts";
-import { type ServerProcess, startServerProcess } from "../server-process.ts";
+import { comparePayments } from "../../../src/payments/compare-payments.ts";
+import { createStripe } from "../../../src/payments/stripe.ts";
+import { formatReport, reconcile } from "../../../src/wallet/wallet.ts";
+import { fakeKey, signEvent, startFakeStripe } from "../../support/payments/fake-stripe.ts";
+import { webhookSecret, webhookSettings } from "../../support/payments/payment-fixture.ts";
+import { createTestDatabase } from "../../support/services/database.ts";
+import { createTestWallet, type TestWallet } from "../../support/services/server.ts";
+import { type ServerProcess, startServerProcess } from "../../support/services/server-process.ts";
 
 // Webhooks arrive twice, late, out of order or not at all, at servers that are killed while they handle some; days later
 // all of them come again. Every payment is credited exactly once. The long form: PENNYBLACK_TEST_DELIVERIES=10000.
@@ -163,7 +163,7 @@ test(`${deliveries} deliveries, repeated, reordered, lost and interrupted, credi
   const processor = createStripe({ secretKey: fakeKey, webhookSecrets: [], url: stripe.url });
   const found = await comparePayments(db.owner, processor);
   assert.ok(found.creditedNow >= silent.size, "what was never announced is found by asking");
-  assert.deepEqual(found.notPaidThere, []);
+  assert.deepEqual(found.unpaid, []);
   await assertCreditedOnce(owed);
 
   await letThreeDaysPass();

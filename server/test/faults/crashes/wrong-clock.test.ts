@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
-import type { TestWallet } from "../server.ts";
-import { until } from "../until.ts";
-import { openCrashWorld } from "./crash-world.ts";
+import { until } from "../../support/assertions/until.ts";
+import type { TestWallet } from "../../support/services/server.ts";
+import { openCrashFixture } from "./crash-fixture.ts";
 import { fakedClock } from "./faked-clock.ts";
 
 // Servers and workers whose calendar is wrong. Ids carry the server's time, so that they sort; nothing else may trust it:
@@ -11,13 +11,13 @@ import { fakedClock } from "./faked-clock.ts";
 
 const offsets = ["+5h", "-5h"];
 const skip = fakedClock("+5h") === undefined && "libfaketime is not installed and cannot be";
-const world = await openCrashWorld();
-const { upstream, journal, db } = world;
+const fixture = await openCrashFixture();
+const { upstream, journal, db } = fixture;
 
-after(() => world.close());
+after(() => fixture.close());
 
 function startServerAt(offset: string) {
-  return world.startServer({ ...fakedClock(offset) });
+  return fixture.startServer({ ...fakedClock(offset) });
 }
 
 async function readEntries(url: string, wallet: TestWallet) {
@@ -30,7 +30,7 @@ test("servers hours ahead and behind serve the same wallet: paid once, replayed 
   skip,
 }, async () => {
   const servers = await Promise.all(offsets.map(startServerAt));
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   for (const [index, server] of servers.entries()) {
     const question = { wallet, query: randomUUID(), idempotencyKey: randomUUID() };
     const paid = await journal.search(server.url, question);
@@ -45,7 +45,7 @@ test("servers hours ahead and behind serve the same wallet: paid once, replayed 
     }
   }
   assert.equal((await readEntries(servers[0]?.url ?? "", wallet)).length, 3, "two searches and the top-up");
-  await world.assertBooksBalance();
+  await fixture.assertBooksBalance();
   await Promise.all(servers.map((server) => server.kill()));
 });
 
@@ -55,25 +55,25 @@ test("servers hours off and a worker 50 s ahead: a hold ends by the database's c
   const [early, late, worker] = await Promise.all([
     startServerAt("+5h"),
     startServerAt("-5h"),
-    world.startWorker({ ...fakedClock("+50s") }),
+    fixture.startWorker({ ...fakedClock("+50s") }),
   ]);
   const dying = await Promise.all([early, late].map((server) => holdAt(server.url)));
   const living = await Promise.all([early, late].map((server) => holdAt(server.url)));
-  for (const { question } of living) await world.moveExpiry(question.wallet, "30 seconds");
-  for (const { question } of dying) await world.moveExpiry(question.wallet, "0 seconds");
+  for (const { question } of living) await fixture.moveExpiry(question.wallet, "30 seconds");
+  for (const { question } of dying) await fixture.moveExpiry(question.wallet, "0 seconds");
   for (const { question } of dying)
-    await until("the worker ends it", async () => (await world.statesOf(question.wallet))[0] === "expired", 30_000);
-  for (const { question } of living) assert.deepEqual(await world.statesOf(question.wallet), ["pending"]);
+    await until("the worker ends it", async () => (await fixture.statesOf(question.wallet))[0] === "expired", 30_000);
+  for (const { question } of living) assert.deepEqual(await fixture.statesOf(question.wallet), ["pending"]);
   for (const { question } of [...dying, ...living]) upstream.answer(question.query);
   for (const { running } of dying) assert.match(JSON.stringify(await running[0]), /"code":"ledger_unavailable"/);
   for (const { running } of living) assert.match(JSON.stringify(await running[0]), /"status":200/);
-  await world.assertBooksBalance();
+  await fixture.assertBooksBalance();
   assert.equal(await worker.stop(), 0);
 });
 
 /** A search that waits for the upstream, with a hold that lives a minute of the database's time. */
 async function holdAt(serverUrl: string) {
-  const question = { wallet: await world.createWallet(), query: randomUUID() };
+  const question = { wallet: await fixture.createWallet(), query: randomUUID() };
   upstream.keepWaiting(question.query);
   const running = [journal.search(serverUrl, question)];
   await until("the upstream is asked", () => upstream.isWaiting(question.query));
@@ -92,19 +92,19 @@ test("a worker hours ahead or behind refuses to work, since its timetable would 
     ["+5h", /18000 s ahead of the database's/],
     ["-5h", /18000 s behind the database's/],
   ] as const)
-    await assert.rejects(world.startWorker({ ...fakedClock(offset) }), words);
+    await assert.rejects(fixture.startWorker({ ...fakedClock(offset) }), words);
 });
 
 test("a server more than a day off is told so: 503 ledger_unavailable, and nothing is charged or held", {
   skip,
 }, async () => {
   const servers = await Promise.all(["+25h", "-25h"].map(startServerAt));
-  const wallet = await world.createWallet();
+  const wallet = await fixture.createWallet();
   for (const server of servers) {
     const seen = await journal.search(server.url, { wallet, query: randomUUID(), idempotencyKey: randomUUID() });
     assert.ok(seen.kind === "answered");
     assert.deepEqual([seen.status, seen.code], [503, "ledger_unavailable"]);
   }
-  assert.deepEqual(await world.statesOf(wallet), []);
-  await world.assertBooksBalance();
+  assert.deepEqual(await fixture.statesOf(wallet), []);
+  await fixture.assertBooksBalance();
 });

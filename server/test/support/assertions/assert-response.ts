@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type ProblemCode, problemRow } from "../src/problems.ts";
+import { type ProblemCode, problemRow } from "../../../src/problems/problems.ts";
 
 const uuidVersion7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** The headers that no answer lacks, be it a success, a refusal or the end of what was never HTTP. */
-export function assertHeadersOfEveryAnswer(headers: Headers, charge = "0.00"): void {
+export function assertCommonHeaders(headers: Headers, charge = "0.00"): void {
   assert.match(headers.get("request-id") ?? "no Request-Id", uuidVersion7);
   assert.equal(headers.get("cache-control"), "no-store");
   assert.equal(headers.get("wallet-charge"), `${charge};currency=usd`);
@@ -36,7 +36,7 @@ export function assertProblem(
   code: ProblemCode,
   instance = "/v1/search",
 ): Record<string, unknown> {
-  assertHeadersOfEveryAnswer(answer.headers);
+  assertCommonHeaders(answer.headers);
   assert.match(answer.headers.get("content-type") ?? "", /^application\/problem\+json\b/);
   const body = JSON.parse(answer.text) as Record<string, unknown>;
   assert.equal(body["code"], code, answer.text);
@@ -48,5 +48,6 @@ export function assertProblem(
   assert.equal(body["charged"], false);
   assert.equal(typeof body["retryable"], "boolean");
   assert.ok(typeof body["detail"] === "string" && body["detail"].length > 10);
+  assert.doesNotMatch(body["detail"], /\{\w+\}|undefined/);
   return body;
 }

@@ -1,4 +1,4 @@
-import { exposedName, type MetricName, type MetricRow, metricTable } from "../src/telemetry/metric-table.ts";
+import { exposedName, type MetricName, type MetricRow, metricTable } from "../../../src/telemetry/metric-table.ts";
 
 const rows = new Map<string, MetricRow>(
   (Object.keys(metricTable) as MetricName[]).map((name) => [exposedName(name), metricTable[name]]),

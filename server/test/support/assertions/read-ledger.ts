@@ -1,4 +1,4 @@
-import type { Queryable } from "../src/db/pool.ts";
+import type { Queryable } from "../../../src/db/pool.ts";
 
 /**
  * Everything the tables say about some wallets, one line a row, sorted: easy to compare and to read in a diff.

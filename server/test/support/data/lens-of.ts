@@ -1,4 +1,4 @@
-import { buildLenses, type Lens } from "../src/ranking/lens.ts";
+import { buildLenses, type Lens } from "../../../src/ranking/lens.ts";
 
 /** A lens of these rules, one a line. */
 export function lensOf(rules: string, lambda = 0.5): Lens {

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
-import type { Queryable } from "../src/db/pool.ts";
+import type { Queryable } from "../../../src/db/pool.ts";
 import { seedBudget, seedKey } from "./seed-wallet.ts";
 import { uuidOf } from "./uuid-of.ts";
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUIDv7 } from "node:crypto";
-import type { Queryable } from "../src/db/pool.ts";
-import type { Micros } from "../src/lib/money.ts";
-import { topUpBatch } from "../src/wallet/statements.ts";
+import type { Queryable } from "../../../src/db/pool.ts";
+import type { Micros } from "../../../src/lib/money.ts";
+import { topUpBatch } from "../../../src/wallet/statements.ts";
 
 export interface KeySeed {
   mode?: "live" | "test" | "mgmt";

@@ -1,4 +1,4 @@
-import type { Queryable } from "../src/db/pool.ts";
+import type { Queryable } from "../../../src/db/pool.ts";
 
 /**
  * Makes today's holds and budgets look like those of another day or month. Only equality of periods decides, so

@@ -16,13 +16,13 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
-export type Room = "sdk" | "cli" | "mcp";
+export type Package = "sdk" | "cli" | "mcp";
 
 export interface Installed {
   /** A folder with a node_modules: what `npm install` would leave. */
   folder: string;
   /** The manifest of each package, as packed. */
-  manifests: Record<Room, Manifest>;
+  manifests: Record<Package, Manifest>;
   /** The program that a package brings. */
   bin(name: string): string;
   remove(): void;
@@ -35,8 +35,8 @@ interface Manifest {
   dependencies?: Record<string, string>;
 }
 
-const root = resolve(import.meta.dirname, "../..");
-const rooms: readonly Room[] = ["sdk", "cli", "mcp"];
+const root = resolve(import.meta.dirname, "../../../..");
+const rooms: readonly Package[] = ["sdk", "cli", "mcp"];
 
 /**
  * The three packages from their packed files, in a folder of their own outside the repository, with links to the
@@ -50,7 +50,7 @@ export function installPacked(): Installed {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", dependencies }));
   return {
     folder,
-    manifests: manifests as Record<Room, Manifest>,
+    manifests: manifests as Record<Package, Manifest>,
     bin: (name) => join(folder, "node_modules/.bin", name),
     remove: () => rmSync(folder, { recursive: true }),
   };
@@ -103,7 +103,7 @@ function build(stage: string): void {
   run("npm", ["pack", "--silent", "--pack-destination", "packed", ...rooms.map((room) => `./${room}`)], stage);
 }
 
-function unpack(folder: string, packed: string, room: Room): Manifest {
+function unpack(folder: string, packed: string, room: Package): Manifest {
   const file = globSync(`pennyblack-${room}-*.tgz`, { cwd: packed })[0] ?? "";
   const home = join(folder, "node_modules/@pennyblack", room);
   mkdirSync(home, { recursive: true });
@@ -118,7 +118,7 @@ function unpack(folder: string, packed: string, room: Room): Manifest {
   return manifest;
 }
 
-function linkDependency(folder: string, room: Room, name: string): void {
+function linkDependency(folder: string, room: Package, name: string): void {
   if (name.startsWith("@pennyblack/")) return;
   const target = [join(root, room, "node_modules", name), join(root, "node_modules", name)].find((path) =>
     existsSync(path),

@@ -12,7 +12,7 @@ export interface Bench {
   operator: Record<string, string>;
 }
 
-const root = resolve(import.meta.dirname, "../..");
+const root = resolve(import.meta.dirname, "../../../..");
 
 /** Why a block does not do what its page says, or nothing if it does. */
 export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | undefined> {

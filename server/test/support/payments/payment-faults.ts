@@ -12,10 +12,10 @@ export const paymentFaults = [
   { ...cent("manual_credits", "amount_micros", "true"), finds: ["manual credits"] },
   { ...cent("receivables", "owed_micros", "true"), finds: ["receivables"] },
   { ...cent("top_ups", "refunded_micros", "payment_id is not null"), finds: ["top-up states"] },
-  { ...transferOf("reversal"), finds: ["reversals", "debited", "books"] },
+  { ...transferOf("reversal"), finds: ["reversals", "debited", "double entry"] },
   { ...transferOf("receivable"), finds: ["reversals", "receivables"] },
-  { ...transferOf("settlement"), finds: ["receivables", "debited", "books"] },
-  { ...transferOf("reinstatement"), finds: ["reversals", "credited", "books"] },
+  { ...transferOf("settlement"), finds: ["receivables", "debited", "double entry"] },
+  { ...transferOf("reinstatement"), finds: ["reversals", "credited", "double entry"] },
   {
     name: "reversals: a dispute is forgotten",
     sql: `create table planted.changed as select * from pb.reversals where kind = 'dispute';

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { createTestDatabase, type TestDatabase } from "../services/database.ts";
+import { createTestWallet, type Reply, startTestServer, type TestServer, type TestWallet } from "../services/server.ts";
 import { type FakeStripe, fakeKey, signEvent, startFakeStripe } from "./fake-stripe.ts";
-import { createTestWallet, type Reply, startTestServer, type TestServer, type TestWallet } from "./server.ts";
 
 export const webhookSecret = "whsec_test_secret_of_the_endpoint";
 
@@ -17,7 +17,7 @@ export const webhookSettings = (url: string): Record<string, string> => ({
 });
 
 /** A server with payments, beside a Stripe that does as it is told. */
-export interface PaymentWorld {
+export interface PaymentFixture {
   db: TestDatabase;
   stripe: FakeStripe;
   server: TestServer;
@@ -33,19 +33,19 @@ export interface PaymentWorld {
   /** Delivers events, signed as of now; says what became of each. */
   deliver(events: readonly unknown[]): Promise<string[]>;
   /** Delivers what happened since the last time. */
-  deliverNews(): Promise<string[]>;
+  deliverNewEvents(): Promise<string[]>;
   /** A wallet that has been topped up and knows it. */
   createPaidWallet(amount: string): Promise<TestWallet & { topUpId: string; paymentId: string }>;
   close(): Promise<void>;
 }
 
-export async function openPaymentWorld(settings: Record<string, string> = {}): Promise<PaymentWorld> {
+export async function openPaymentFixture(settings: Record<string, string> = {}): Promise<PaymentFixture> {
   const db = await createTestDatabase();
   const stripe = await startFakeStripe();
   const server = await startTestServer(db, { ...webhookSettings(stripe.url), ...settings });
   let delivered = 0;
 
-  const world: PaymentWorld = {
+  const fixture: PaymentFixture = {
     db,
     stripe,
     server,
@@ -61,7 +61,7 @@ export async function openPaymentWorld(settings: Record<string, string> = {}): P
       }),
     async openTopUp(wallet, amount) {
       const headers = { "idempotency-key": randomUUID() };
-      const { status, body } = await world.manage(wallet, "POST", "/v1/wallet/top-ups", { amount }, headers);
+      const { status, body } = await fixture.manage(wallet, "POST", "/v1/wallet/top-ups", { amount }, headers);
       if (status !== 201) throw new Error(`The top-up was answered ${status}: ${JSON.stringify(body)}`);
       return body;
     },
@@ -77,16 +77,16 @@ export async function openPaymentWorld(settings: Record<string, string> = {}): P
       }
       return outcomes;
     },
-    async deliverNews() {
+    async deliverNewEvents() {
       const news = stripe.events.slice(delivered);
       delivered = stripe.events.length;
-      return world.deliver(news);
+      return fixture.deliver(news);
     },
     async createPaidWallet(amount) {
       const wallet = await createTestWallet(db, "0.00");
-      const topUp = await world.openTopUp(wallet, amount);
+      const topUp = await fixture.openTopUp(wallet, amount);
       const payment = stripe.payCheckout(topUp.checkout_url);
-      await world.deliverNews();
+      await fixture.deliverNewEvents();
       return { ...wallet, topUpId: topUp.id, paymentId: payment.id };
     },
     async close() {
@@ -95,5 +95,5 @@ export async function openPaymentWorld(settings: Record<string, string> = {}): P
       await db.drop();
     },
   };
-  return world;
+  return fixture;
 }

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUIDv7 } from "node:crypto";
-import { writeAsTenant } from "../src/db/as-tenant.ts";
-import type { Pool } from "../src/db/pool.ts";
-import { setAutoTopUp } from "../src/wallet/auto-top-ups.ts";
-import { creditByHand } from "../src/wallet/manual-credit.ts";
-import { reversePayment } from "../src/wallet/money-back.ts";
-import { beginTopUp, bookPayment, noteCustomer } from "../src/wallet/top-ups.ts";
+import { writeAsTenant } from "../../../src/db/as-tenant.ts";
+import type { Pool } from "../../../src/db/pool.ts";
+import { setAutoTopUp } from "../../../src/wallet/auto-top-ups.ts";
+import { creditManually } from "../../../src/wallet/manual-credit.ts";
+import { reversePayment } from "../../../src/wallet/reversals.ts";
+import { beginTopUp, bookPayment, recordCustomer } from "../../../src/wallet/top-ups.ts";
 
 /**
  * One row in each table of payments, for a wallet with at least 5.00: a standing order, a top-up of 5.00 that was paid,
@@ -14,11 +14,11 @@ export async function seedPayments(owner: Pool, walletId: string): Promise<{ pay
   const paymentId = `pi_${randomUUIDv7()}`;
   const amount = 5_000_000n;
   await setAutoTopUp(owner, walletId, { threshold: amount, amount, dayCap: amount, monthCap: amount });
-  await noteCustomer(owner, walletId, `cus_${walletId}`);
+  await recordCustomer(owner, walletId, `cus_${walletId}`);
   const [keyHmac, fingerprint] = [randomBytes(32), randomBytes(32)];
   const { id: topUpId } = await beginTopUp(owner, walletId, { amount, keyHmac, fingerprint });
   const invoice = { reference: `INV-${walletId}`, kind: "invoice" as const, reason: "a test", operator: "test" };
-  await creditByHand(owner, { ...invoice, walletId, amount });
+  await creditManually(owner, { ...invoice, walletId, amount });
   await writeAsTenant(owner, walletId, async (db) => {
     await bookPayment(db, { paymentId, topUpId, amount, receiptUrl: null });
     const { rows } = await db.query<{ balance: bigint }>(

@@ -9,7 +9,7 @@ export interface AdminRun {
 
 /** The admin command as `npm run admin` starts it, with this environment and no other. */
 export async function runAdmin(environment: Record<string, string>, ...args: string[]): Promise<AdminRun> {
-  const script = new URL("../src/admin/main.ts", import.meta.url).pathname;
+  const script = new URL("../../../src/admin/main.ts", import.meta.url).pathname;
   const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";

@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { migrate } from "../src/db/migrate.ts";
-import { createPool, type Pool } from "../src/db/pool.ts";
-import { createRoles, grantDatabase, withRole } from "../src/db/roles.ts";
+import { migrate } from "../../../src/db/migrate.ts";
+import { createPool, type Pool } from "../../../src/db/pool.ts";
+import { createRoles, grantDatabase, withRole } from "../../../src/db/roles.ts";
+import { checksumOfSchema } from "../../../src/db/schema-files.ts";
 
 export interface TestDatabase {
   name: string;
@@ -28,7 +28,7 @@ export const superuserUrl =
   process.env["PENNYBLACK_TEST_DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres";
 
 /**
- * How templates are named. `npm run planted-faults` sets it, because its migrations are not those of everybody else, and
+ * How templates are named. `npm run planted-faults` sets it, because its schema differs, and
  * whoever makes a template drops the others of that name.
  */
 const templatePrefix = process.env["PENNYBLACK_TEST_TEMPLATE_PREFIX"] ?? "pb_template";
@@ -71,13 +71,10 @@ export async function createTestDatabase(clusterUrl = superuserUrl): Promise<Tes
   };
 }
 
-/** One template per state of the migrations and day (it has that day's partitions); older ones are dropped. */
+/** One template per schema and day (it has that day's partitions); older ones are dropped. */
 async function ensureTemplate(client: pg.Client, clusterUrl: string): Promise<string> {
-  const folder = new URL("../migrations/", import.meta.url);
-  const hash = createHash("sha256");
-  for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(new URL(file, folder)));
   const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
-  const template = `${templatePrefix}_${day}_${hash.digest("hex").slice(0, 12)}`;
+  const template = `${templatePrefix}_${day}_${checksumOfSchema().slice(0, 12)}`;
   await client.query("select pg_advisory_lock(hashtext('pb_template'))");
   try {
     const templates = await listTemplates(client, templatePrefix);

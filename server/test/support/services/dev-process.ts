@@ -29,7 +29,7 @@ export interface DevProcess {
   ended: Promise<number | null>;
 }
 
-export interface DevWish {
+export interface DevOptions {
   args?: string[];
   environment?: Record<string, string>;
   /** As a script of npm, as people start it. */
@@ -39,10 +39,10 @@ export interface DevWish {
 const folders: string[] = [];
 process.once("exit", () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-const script = new URL("../src/dev/dev.ts", import.meta.url).pathname;
+const script = new URL("../../../src/dev/dev.ts", import.meta.url).pathname;
 
 /** `npm run dev -- --json` in a folder and with a temporary folder of its own, as soon as it is ready. */
-export async function startDev(wish: DevWish = {}): Promise<DevProcess> {
+export async function startDev(wish: DevOptions = {}): Promise<DevProcess> {
   const dev = spawnDev(wish);
   const line = await Promise.race([dev.jsonLine, dev.ended.then(() => undefined)]);
   if (line === undefined) throw new Error(`dev ended before it was ready:\n${dev.stderr()}`);
@@ -50,13 +50,13 @@ export async function startDev(wish: DevWish = {}): Promise<DevProcess> {
 }
 
 /** For a dev that is expected to fail. */
-export async function failDev(wish: DevWish): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+export async function failDev(wish: DevOptions): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
   const dev = spawnDev(wish);
   const exitCode = await dev.ended;
   return { exitCode, stdout: dev.stdout(), stderr: dev.stderr() };
 }
 
-function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {}, throughNpm = false }: DevWish) {
+function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {}, throughNpm = false }: DevOptions) {
   const folder = mkdtempSync(join(tmpdir(), "pb-test-dev-"));
   // PostgreSQL runs as another account where the tests run as root.
   chmodSync(folder, 0o755);

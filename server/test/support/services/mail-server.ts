@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-export interface Letter {
+export interface ReceivedEmail {
   from: string;
   to: string[];
   /** Headers and text as they came over the wire, with soft line breaks taken out. */
@@ -11,7 +11,7 @@ export interface Letter {
 
 export interface MailServer {
   url: string;
-  letters: Letter[];
+  emails: ReceivedEmail[];
   /** While true, every letter is refused for the moment. */
   refuse: (isRefusing: boolean) => void;
   close(): Promise<void>;
@@ -19,7 +19,7 @@ export interface MailServer {
 
 /** A real mail server on loopback that wants a login and keeps what it gets. */
 export async function startMailServer(): Promise<MailServer> {
-  const letters: Letter[] = [];
+  const emails: ReceivedEmail[] = [];
   let isRefusing = false;
   const server = new SMTPServer({
     // Plain text on loopback.
@@ -35,7 +35,7 @@ export async function startMailServer(): Promise<MailServer> {
       stream.on("end", () => {
         if (isRefusing) return done(Object.assign(new Error("try again later"), { responseCode: 451 }));
         const { mailFrom, rcptTo } = session.envelope;
-        letters.push({
+        emails.push({
           from: mailFrom ? mailFrom.address : "",
           to: rcptTo.map(({ address }) => address),
           raw: Buffer.concat(chunks).toString().replaceAll("=\r\n", "").replaceAll("\r\n", "\n"),
@@ -49,7 +49,7 @@ export async function startMailServer(): Promise<MailServer> {
   const { port } = listening.address() as AddressInfo;
   return {
     url: `smtp://alerts:pass%20word@127.0.0.1:${port}`,
-    letters,
+    emails,
     refuse: (wanted) => void (isRefusing = wanted),
     close: () =>
       new Promise((resolve) => {

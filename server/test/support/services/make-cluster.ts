@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Account, findPrograms } from "../src/dev/postgres-programs.ts";
+import { type Account, findPrograms } from "../../../src/dev/postgres-programs.ts";
 
 export interface Cluster {
   /** The folder of the programs to run it with. */

@@ -4,10 +4,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
-import { choosePort } from "../src/dev/choose-port.ts";
-import { type Account, findAccount } from "../src/dev/postgres-programs.ts";
+import { choosePort } from "../../../src/dev/choose-port.ts";
+import { type Account, findAccount } from "../../../src/dev/postgres-programs.ts";
+import { until } from "../assertions/until.ts";
 import { findClusterPrograms, makeCluster } from "./make-cluster.ts";
-import { until } from "./until.ts";
 
 // A PostgreSQL of the test's own, to be killed at will.
 
@@ -106,7 +106,7 @@ export async function backEndsOf(superuserUrl: string, applicationName: string):
   }
 }
 
-interface PostmasterWish {
+interface PostmasterOptions {
   program: string;
   data: string;
   port: number;
@@ -114,7 +114,7 @@ interface PostmasterWish {
   settings: readonly string[];
 }
 
-function spawnPostmaster({ program, data, port, account, settings }: PostmasterWish): ChildProcess {
+function spawnPostmaster({ program, data, port, account, settings }: PostmasterOptions): ChildProcess {
   const all = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", ...settings];
   return spawn(program, ["-D", data, "-p", String(port), ...all.flatMap((setting) => ["-c", setting])], {
     ...account,

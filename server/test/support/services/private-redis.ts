@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after } from "node:test";
-import { choosePort } from "../src/dev/choose-port.ts";
-import { until } from "./until.ts";
+import { choosePort } from "../../../src/dev/choose-port.ts";
+import { until } from "../assertions/until.ts";
 
 export interface PrivateRedis {
   url: string;

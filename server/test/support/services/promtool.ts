@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 
-const root = resolve(import.meta.dirname, "../..");
+const root = resolve(import.meta.dirname, "../../../..");
 
 /** Where `.ci/run` puts Debian's package, if the machine has none of its own. */
 export function findPrometheus(program: "prometheus" | "promtool"): string | undefined {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after } from "node:test";
-import { choosePort } from "../src/dev/choose-port.ts";
+import { choosePort } from "../../../src/dev/choose-port.ts";
+import { until } from "../assertions/until.ts";
 import type { TestDatabase } from "./database.ts";
 import { testEnvironment } from "./server.ts";
-import { until } from "./until.ts";
 
 export interface ServerProcess {
   process: ChildProcess;
@@ -15,7 +15,7 @@ export interface ServerProcess {
   ended: Promise<number | null>;
 }
 
-const script = new URL("../src/main.ts", import.meta.url).pathname;
+const script = new URL("../../../src/main.ts", import.meta.url).pathname;
 
 // A test that fails before it stops its server must not leave it behind, nor wait for it for ever.
 const started = new Set<ChildProcess>();

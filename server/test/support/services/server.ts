@@ -1,11 +1,11 @@
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { Writable } from "node:stream";
-import { type App, createApp } from "../src/app.ts";
-import { readConfig, serverSettings } from "../src/config.ts";
-import { createKey, type NewKey } from "../src/keys/keys.ts";
-import { type Micros, parseUsd } from "../src/lib/money.ts";
-import { createLog } from "../src/telemetry/log.ts";
-import { topUpBatch } from "../src/wallet/statements.ts";
+import { type App, createApp } from "../../../src/app.ts";
+import { readConfig, serverSettings } from "../../../src/config/config.ts";
+import { createKey, type NewKey } from "../../../src/keys/keys.ts";
+import { type Micros, parseUsd } from "../../../src/lib/money.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { topUpBatch } from "../../../src/wallet/statements.ts";
 import type { TestDatabase } from "./database.ts";
 
 export interface TestServer {

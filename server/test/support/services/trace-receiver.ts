@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { until } from "./until.ts";
+import { until } from "../assertions/until.ts";
 
 // A few lines of a collector: takes OTLP over HTTP as JSON and keeps it.
 

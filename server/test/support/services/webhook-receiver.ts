@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { until } from "./until.ts";
+import { until } from "../assertions/until.ts";
 
 export interface Received {
   path: string;

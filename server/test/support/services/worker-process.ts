@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { choosePort } from "../src/dev/choose-port.ts";
+import { choosePort } from "../../../src/dev/choose-port.ts";
+import { until } from "../assertions/until.ts";
 import type { TestDatabase } from "./database.ts";
 import { testEnvironment } from "./server.ts";
-import { until } from "./until.ts";
 
 export interface WorkerProcess {
   process: ChildProcess;
@@ -22,7 +22,7 @@ export async function startWorkerProcess(
 ): Promise<WorkerProcess> {
   const port = await choosePort({ host: "127.0.0.1" });
   const opsUrl = `http://127.0.0.1:${port}`;
-  const child = spawn(process.execPath, [new URL("../src/jobs/main.ts", import.meta.url).pathname], {
+  const child = spawn(process.execPath, [new URL("../../../src/jobs/main.ts", import.meta.url).pathname], {
     env: {
       ...testEnvironment(db),
       PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,

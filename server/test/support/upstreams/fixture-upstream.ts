@@ -42,7 +42,7 @@ function readFixture(
   provider: string,
   name: string,
 ): { status: number; headers: Record<string, string>; body: string } {
-  const file = new URL(`../src/providers/fixtures/${provider}/${name}.json`, import.meta.url);
+  const file = new URL(`../../../src/providers/fixtures/${provider}/${name}.json`, import.meta.url);
   const { status, headers, body } = JSON.parse(readFileSync(file, "utf8"));
   return { status, headers, body: typeof body === "string" ? body : JSON.stringify(body) };
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { Adapter, Provider, UpstreamReply } from "../src/providers/provider.ts";
+import type { Adapter, Provider, UpstreamReply } from "../../../src/providers/provider.ts";
 
 export interface Fixture {
   name: string;
@@ -8,7 +8,7 @@ export interface Fixture {
   reply: UpstreamReply;
 }
 
-const folder = new URL("../src/providers/fixtures/", import.meta.url);
+const folder = new URL("../../../src/providers/fixtures/", import.meta.url);
 
 export function readFixtures(provider: string): Fixture[] {
   return readdirSync(new URL(`${provider}/`, folder)).map((file) => {
@@ -35,7 +35,7 @@ export function readFixture(provider: string, name: string): UpstreamReply {
 export const testKey = "key-that-nobody-may-see-4711";
 export const testUrl = "https://upstream.example:8443/prefix";
 
-export function switchOn(adapter: Adapter, { key = testKey, fields = adapter.usualFields } = {}): Provider {
+export function switchOn(adapter: Adapter, { key = testKey, fields = adapter.defaultFields } = {}): Provider {
   const names = fields ?? { title: "title", url: "url", snippet: "snippet" };
   return adapter.create({ url: testUrl, key: adapter.key === "none" ? "" : key, fields: names });
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { startSearx } from "../src/dev/searx/start-searx.ts";
+import { startSearx } from "../../../src/dev/searx/start-searx.ts";
 
 export interface SearxEngine {
   /** Of the searx that asks this engine. */
