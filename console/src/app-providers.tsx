@@ -3,18 +3,18 @@ import "./app.css";
 import { MantineProvider } from "@mantine/core";
 import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, StrictMode } from "react";
-import { theme, variables } from "./theme.ts";
+import { cssVariables, theme } from "./theme.ts";
 
-// What locks scrolling behind a dialog makes a style of its own, and looks for the nonce under this name.
+// react-remove-scroll, which locks scrolling behind a dialog, injects a style and reads the CSP nonce from this global.
 Object.assign(globalThis, { __webpack_nonce__: readNonce() });
 
-/** What both consoles stand in: colours, and the memory of what was read. */
-export function Shell({ queries, children }: { queries: QueryClient; children: ReactNode }) {
+/** Theme and query cache, shared by the owner and operator consoles. */
+export function AppProviders({ queries, children }: { queries: QueryClient; children: ReactNode }) {
   return (
     <StrictMode>
       <MantineProvider
         theme={theme}
-        cssVariablesResolver={variables}
+        cssVariablesResolver={cssVariables}
         defaultColorScheme="auto"
         getStyleNonce={readNonce}
       >
@@ -24,7 +24,7 @@ export function Shell({ queries, children }: { queries: QueryClient; children: R
   );
 }
 
-/** The server made it for this answer. A browser hides the attribute from selectors, not from the property. */
+/** The server generates a nonce per response. Browsers hide the attribute, so read the DOM property. */
 function readNonce(): string {
   return document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 }

@@ -1,27 +1,27 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { createRoot } from "react-dom/client";
-import { ApiProblem, isWorthRetrying } from "./api/client.ts";
+import { ApiProblem, shouldRetry } from "./api/client.ts";
 import { sessionQuery } from "./api/session.ts";
+import { AppProviders } from "./app-providers.tsx";
 import { createConsoleRouter } from "./routes.tsx";
-import { Shell } from "./shell.tsx";
 
-/** A session that ended elsewhere leads to the door, and from there back to the page. */
-function noticeEnd(error: unknown): void {
+/** When the session has ended, redirects to sign-in, which returns to this page afterwards. */
+function handleSessionEnd(error: unknown): void {
   if (!(error instanceof ApiProblem) || error.code !== "session_required") return;
-  // Should the server be gone as well, the page says so; the next request tries this again.
-  leave().catch(() => undefined);
+  // If the server is unreachable too, the page shows that error and the next request retries.
+  reloadSession().catch(() => undefined);
 }
 
-async function leave(): Promise<void> {
+async function reloadSession(): Promise<void> {
   await queries.refetchQueries({ queryKey: sessionQuery.queryKey });
   await router.invalidate();
 }
 
 const queries: QueryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeEnd }),
-  mutationCache: new MutationCache({ onError: noticeEnd }),
-  defaultOptions: { queries: { retry: isWorthRetrying, staleTime: 10_000, refetchOnWindowFocus: true } },
+  queryCache: new QueryCache({ onError: handleSessionEnd }),
+  mutationCache: new MutationCache({ onError: handleSessionEnd }),
+  defaultOptions: { queries: { retry: shouldRetry, staleTime: 10_000, refetchOnWindowFocus: true } },
 });
 const router = createConsoleRouter(queries);
 
@@ -34,8 +34,8 @@ declare module "@tanstack/react-router" {
 const root = document.querySelector("#root");
 if (root) {
   createRoot(root).render(
-    <Shell queries={queries}>
+    <AppProviders queries={queries}>
       <RouterProvider router={router} />
-    </Shell>,
+    </AppProviders>,
   );
 }

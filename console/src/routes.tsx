@@ -9,13 +9,13 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { sessionQuery } from "./api/session.ts";
-import { Broken } from "./frame/broken.tsx";
-import { Frame } from "./frame/frame.tsx";
-import { lastWallet } from "./frame/last-wallet.ts";
-import { Missing } from "./frame/missing.tsx";
-import { SignedIn } from "./frame/signed-in.tsx";
+import { AuthenticatedLayout } from "./layout/authenticated-layout.tsx";
+import { ConsoleLayout } from "./layout/console-layout.tsx";
+import { ErrorPage } from "./layout/error-page.tsx";
+import { readLastWallet } from "./layout/last-wallet.ts";
+import { NotFoundPage } from "./layout/not-found-page.tsx";
 
-// Every address of the console. A page is fetched when it is first opened.
+// All routes of the console. Page code is loaded when the page is first opened.
 
 interface Context {
   queries: QueryClient;
@@ -23,12 +23,12 @@ interface Context {
 
 const root = createRootRouteWithContext<Context>()({
   component: Outlet,
-  notFoundComponent: Missing,
-  errorComponent: Broken,
+  notFoundComponent: NotFoundPage,
+  errorComponent: ErrorPage,
 });
 
-/** What only people who are signed in see. Others come back here after they have signed in. */
-const signedIn = createRoute({
+/** Requires a session. Sign-in returns to the requested page. */
+const authenticated = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
   beforeLoad: async ({ context, location }) => {
@@ -36,46 +36,46 @@ const signedIn = createRoute({
     if (!session.person) throw redirect({ to: "/sign-in", search: { return_to: location.publicHref } });
     return { session };
   },
-  component: SignedIn,
+  component: AuthenticatedLayout,
 });
 
 const home = createRoute({
-  getParentRoute: () => signedIn,
+  getParentRoute: () => authenticated,
   path: "/",
   beforeLoad: ({ context }) => {
-    const wallet = lastWallet(context.session.wallets);
+    const wallet = readLastWallet(context.session.wallets);
     if (!wallet) throw redirect({ to: "/welcome" });
     throw redirect({ to: "/w/$walletId", params: { walletId: wallet.id } });
   },
 });
 
-/** Where a 402 leads: whoever follows it need not know the wallet's id. */
-const anyTopUp = createRoute({
-  getParentRoute: () => signedIn,
+/** The `top_up.url` of a 402 problem, which has no wallet id. */
+const topUpRedirect = createRoute({
+  getParentRoute: () => authenticated,
   path: "/top-up",
   beforeLoad: ({ context }) => {
-    const wallet = lastWallet(context.session.wallets);
+    const wallet = readLastWallet(context.session.wallets);
     if (!wallet) throw redirect({ to: "/welcome" });
     throw redirect({ to: "/w/$walletId/top-up", params: { walletId: wallet.id } });
   },
 });
 
 const wallet = createRoute({
-  getParentRoute: () => signedIn,
+  getParentRoute: () => authenticated,
   path: "/w/$walletId",
-  component: Frame,
+  component: ConsoleLayout,
   beforeLoad: ({ context, params }) => {
-    const found = context.session.wallets.find(({ id }) => id === params.walletId);
-    // Of another tenant's wallet we say what we say of one that does not exist.
-    if (!found) throw notFound();
-    return { wallet: found };
+    const membership = context.session.wallets.find(({ id }) => id === params.walletId);
+    // Another tenant's wallet looks like one that does not exist.
+    if (!membership) throw notFound();
+    return { wallet: membership };
   },
 });
 
-/** Of what stands after the question mark, the words that a page knows. */
-function readWords<Name extends string>(...names: Name[]) {
-  return (given: Record<string, unknown>): { [Key in Name]?: string | undefined } => {
-    const known = names.flatMap((name) => (typeof given[name] === "string" ? [[name, given[name]]] : []));
+/** Keeps the known string parameters of the URL's query. */
+function pickStrings<Name extends string>(...names: Name[]) {
+  return (search: Record<string, unknown>): { [Key in Name]?: string | undefined } => {
+    const known = names.flatMap((name) => (typeof search[name] === "string" ? [[name, search[name]]] : []));
     return Object.fromEntries(known) as { [Key in Name]?: string };
   };
 }
@@ -99,19 +99,19 @@ const pages = [
   createRoute({
     getParentRoute: () => wallet,
     path: "/usage",
-    validateSearch: readWords("tab", "span", "by", "group", "measure"),
+    validateSearch: pickStrings("tab", "span", "by", "group", "measure"),
     component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "Usage"),
   }),
   createRoute({
     getParentRoute: () => wallet,
     path: "/ledger",
-    validateSearch: readWords("request_id", "kind", "period", "from", "to"),
+    validateSearch: pickStrings("request_id", "kind", "period", "from", "to"),
     component: lazyRouteComponent(() => import("./pages/ledger/ledger.tsx"), "Ledger"),
   }),
   createRoute({
     getParentRoute: () => wallet,
     path: "/top-up",
-    validateSearch: readWords("checkout"),
+    validateSearch: pickStrings("checkout"),
     component: lazyRouteComponent(() => import("./pages/top-up/top-up.tsx"), "TopUp"),
   }),
   createRoute({
@@ -127,7 +127,7 @@ const pages = [
 ] as const;
 
 const welcome = createRoute({
-  getParentRoute: () => signedIn,
+  getParentRoute: () => authenticated,
   path: "/welcome",
   component: lazyRouteComponent(() => import("./pages/welcome/welcome.tsx"), "Welcome"),
 });
@@ -135,8 +135,8 @@ const welcome = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: (given: Record<string, unknown>): { return_to?: string } =>
-    typeof given["return_to"] === "string" ? { return_to: given["return_to"] } : {},
+  validateSearch: (search: Record<string, unknown>): { return_to?: string } =>
+    typeof search["return_to"] === "string" ? { return_to: search["return_to"] } : {},
   loader: ({ context }) => context.queries.query(sessionQuery),
   component: lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignIn"),
 });
@@ -157,7 +157,7 @@ const invitation = createRoute({
 export function createConsoleRouter(queries: QueryClient) {
   return createRouter({
     routeTree: root.addChildren([
-      signedIn.addChildren([home, anyTopUp, welcome, wallet.addChildren(pages)]),
+      authenticated.addChildren([home, topUpRedirect, welcome, wallet.addChildren(pages)]),
       signIn,
       confirmed,
       invitation,

@@ -5,8 +5,8 @@ import {
   type MantineColorsTuple,
 } from "@mantine/core";
 
-// Ink on paper, one accent. Red is for danger only, amber for play money and warnings. Every pair of text and ground
-// that is used meets WCAG AA; the axe tests look at both schemes.
+// Ink on paper with one accent color. Red is for danger only, amber for test mode and warnings. Every text and
+// background pair meets WCAG AA; the axe tests check both color schemes.
 
 const ink: MantineColorsTuple = [
   "#faf8f4",
@@ -69,7 +69,7 @@ const red: MantineColorsTuple = [
   "#4e100c",
 ];
 
-// From text to ground, as Mantine counts them: 4 is a border, 6 a field, 7 the page.
+// Mantine's dark scale, from text to background: 4 is borders, 6 inputs, 7 the page.
 const dark: MantineColorsTuple = [
   "#e9e6df",
   "#c9c5bc",
@@ -88,7 +88,7 @@ export const theme = createTheme({
   primaryColor: "blue",
   primaryShade: { light: 6, dark: 3 },
   autoContrast: true,
-  // Mantine chooses the letters of a filled button for the light scheme only.
+  // Mantine picks the text color of filled buttons for the light scheme only.
   variantColorResolver: (input) => {
     const colors = defaultVariantColorsResolver(input);
     return input.variant === "filled" ? { ...colors, color: "var(--pb-on-filled)" } : colors;
@@ -112,8 +112,7 @@ export const theme = createTheme({
   spacing: { xs: "8px", sm: "12px", md: "16px", lg: "24px", xl: "40px" },
 });
 
-/** What Mantine calls body, text and border, in our colours. */
-export const variables: CSSVariablesResolver = () => ({
+export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
     "--mantine-color-body": "#faf8f4",

@@ -1,6 +1,6 @@
-// Everything the pages ask of the server goes through here. The session is a cookie that scripts cannot read.
+// All requests to the server go through this file. The session is an HttpOnly cookie, which scripts cannot read.
 
-/** A refusal of ours (RFC 9457), or that nobody answered. */
+/** A problem returned by the server (RFC 9457), or a network failure (status 0). */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
@@ -35,29 +35,29 @@ export interface ApiRequest {
   signal?: AbortSignal;
 }
 
-/** The answer's body. Where the server wants to see the person again first, they are asked, and it is tried once more. */
-export async function api<Answer>(path: string, request: ApiRequest = {}): Promise<Answer> {
-  return (await apiWithHeaders<Answer>(path, request)).body;
+/** Returns the response body. If the server requires a recent sign-in, prompts for one and retries once. */
+export async function api<Body>(path: string, request: ApiRequest = {}): Promise<Body> {
+  return (await apiWithHeaders<Body>(path, request)).body;
 }
 
-export interface ApiAnswer<Answer> {
-  body: Answer;
+export interface ApiResponse<Body> {
+  body: Body;
   headers: Headers;
   status: number;
   ms: number;
 }
 
-export async function apiWithHeaders<Answer>(path: string, request: ApiRequest = {}): Promise<ApiAnswer<Answer>> {
+export async function apiWithHeaders<Body>(path: string, request: ApiRequest = {}): Promise<ApiResponse<Body>> {
   try {
-    return await send<Answer>(path, request);
+    return await send<Body>(path, request);
   } catch (error) {
-    const isStale = error instanceof ApiProblem && error.code === "reauthentication_required";
-    if (!isStale || !(await confirmPerson())) throw error;
-    return await send<Answer>(path, request);
+    const isReauthenticationRequired = error instanceof ApiProblem && error.code === "reauthentication_required";
+    if (!isReauthenticationRequired || !(await reauthenticate())) throw error;
+    return await send<Body>(path, request);
   }
 }
 
-async function send<Answer>(path: string, request: ApiRequest): Promise<ApiAnswer<Answer>> {
+async function send<Body>(path: string, request: ApiRequest): Promise<ApiResponse<Body>> {
   const { method = "GET", body, headers, signal } = request;
   const startedMs = performance.now();
   const response = await fetch(path, {
@@ -81,7 +81,7 @@ async function send<Answer>(path: string, request: ApiRequest): Promise<ApiAnswe
   if (!response.ok) throw toProblem(response, text);
   const ms = performance.now() - startedMs;
   return {
-    body: (text === "" ? undefined : JSON.parse(text)) as Answer,
+    body: (text === "" ? undefined : JSON.parse(text)) as Body,
     headers: response.headers,
     status: response.status,
     ms,
@@ -92,19 +92,19 @@ function toProblem({ status, headers }: Response, text: string): ApiProblem {
   const fallback = {
     status,
     code: "unknown",
-    title: `The server answered ${status}`,
-    detail: "It did not say why. Try again in a moment.",
+    title: `The server returned ${status}`,
+    detail: "No reason was given. Try again in a moment.",
     headers,
   };
   try {
     const members = JSON.parse(text) as Record<string, unknown>;
-    const word = (name: string, otherwise: string): string =>
-      typeof members[name] === "string" ? members[name] : otherwise;
+    const member = (name: string, fallbackText: string): string =>
+      typeof members[name] === "string" ? members[name] : fallbackText;
     return new ApiProblem({
       status,
-      code: word("code", fallback.code),
-      title: word("title", fallback.title),
-      detail: word("detail", fallback.detail),
+      code: member("code", fallback.code),
+      title: member("title", fallback.title),
+      detail: member("detail", fallback.detail),
       members,
       headers,
     });
@@ -117,19 +117,19 @@ function unreachable(): ApiProblem {
   return new ApiProblem({
     status: 0,
     code: "unreachable",
-    title: "The server cannot be reached",
-    detail: "What you see may be old. Look at your connection, then try again.",
+    title: "Can't reach the server",
+    detail: "The data shown may be out of date. Check your connection and try again.",
   });
 }
 
-let confirmPerson: () => Promise<boolean> = async () => false;
+let reauthenticate: () => Promise<boolean> = async () => false;
 
-/** The frame says how a person is asked to sign in anew. */
-export function whenConfirmationIsNeeded(ask: () => Promise<boolean>): void {
-  confirmPerson = ask;
+/** Registers the dialog that asks the user to sign in again. */
+export function setReauthenticate(prompt: () => Promise<boolean>): void {
+  reauthenticate = prompt;
 }
 
-/** Whether two requests are alike enough to be retried: reading is, and only while nobody refused it. */
-export function isWorthRetrying(failures: number, error: unknown): boolean {
+/** Retries a query up to twice, and only after a network failure or a 5xx. */
+export function shouldRetry(failures: number, error: unknown): boolean {
   return failures < 2 && error instanceof ApiProblem && (error.status === 0 || error.status >= 500);
 }

@@ -8,7 +8,7 @@ export interface BudgetLine {
   resets_at: string | null;
 }
 
-export type BudgetTerm = "total" | "day" | "month";
+export type BudgetPeriod = "total" | "day" | "month";
 
 export interface Key {
   id: string;
@@ -20,7 +20,7 @@ export interface Key {
   allowed_ips: string[] | null;
   searches_per_second: number;
   searches_in_flight: number;
-  budget: Record<BudgetTerm, BudgetLine | null> | null;
+  budget: Record<BudgetPeriod, BudgetLine | null> | null;
   expires_at: string | null;
   revoked_at: string | null;
   revoked_reason: "owner" | "operator" | "leaked" | "account_deleted" | null;
@@ -29,7 +29,7 @@ export interface Key {
   created_at: string;
 }
 
-/** A key with its secret, as it is answered once. */
+/** A key with its secret, which is returned only once. */
 export interface NewKey extends Key {
   key: string;
 }
@@ -37,12 +37,12 @@ export interface NewKey extends Key {
 export const keysQuery = (walletId: string) =>
   queryOptions({
     queryKey: ["wallet", walletId, "keys"],
-    queryFn: () => readKeys(walletId),
+    queryFn: () => fetchAllKeys(walletId),
     refetchInterval: 30_000,
   });
 
-/** All of them: a wallet has few, and a budget that is spent must not be on a second page. */
-async function readKeys(walletId: string): Promise<Key[]> {
+/** Fetches every page: wallets have few keys, and a spent budget must not be hidden on a second page. */
+async function fetchAllKeys(walletId: string): Promise<Key[]> {
   const keys: Key[] = [];
   let cursor: string | null = null;
   do {

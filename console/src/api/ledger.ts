@@ -11,17 +11,17 @@ export interface Entry {
   amount: string;
   request_id: string | null;
   created_at: string;
-  /** After the entry. Missing where the list leaves some out. */
+  /** Balance after the entry. Absent in filtered lists. */
   balance?: string;
 }
 
-export interface EntriesWanted {
+export interface EntryFilter {
   kind?: EntryKind | undefined;
   from?: string | undefined;
   to?: string | undefined;
 }
 
-export interface SearchFact {
+export interface SearchRecord {
   request_id: string;
   at: string;
   mode: Mode;
@@ -34,13 +34,12 @@ export interface SearchFact {
   run: string | null;
 }
 
-/** Newest first, page by page. */
-export const entriesQuery = (walletId: string, wanted: EntriesWanted) =>
+export const entriesQuery = (walletId: string, filter: EntryFilter) =>
   infiniteQueryOptions({
-    queryKey: ["wallet", walletId, "entries", wanted],
+    queryKey: ["wallet", walletId, "entries", filter],
     queryFn: ({ pageParam }) =>
       api<{ entries: Entry[]; next_cursor: string | null }>(
-        walletPath(walletId, `wallet/entries?${toQuery({ ...wanted, cursor: pageParam, limit: "50" })}`),
+        walletPath(walletId, `wallet/entries?${toQuery({ ...filter, cursor: pageParam, limit: "50" })}`),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
@@ -50,15 +49,15 @@ export const searchQuery = (walletId: string, requestId: string) =>
   queryOptions({
     queryKey: ["wallet", walletId, "search", requestId],
     queryFn: () =>
-      api<SearchFact & { entries: Entry[] }>(walletPath(walletId, `searches/${encodeURIComponent(requestId)}`)),
+      api<SearchRecord & { entries: Entry[] }>(walletPath(walletId, `searches/${encodeURIComponent(requestId)}`)),
   });
 
-/** Every kind of entry on the days wanted. Without a first day the server would take the last thirty. */
-export function exportPath(walletId: string, { from = "2020-01-01", to }: EntriesWanted): string {
+/** Exports all kinds of entries. Without `from` the server would default to the last 30 days. */
+export function exportPath(walletId: string, { from = "2020-01-01", to }: EntryFilter): string {
   return walletPath(walletId, `wallet/entries.csv?${toQuery({ from, to })}`);
 }
 
 export function toQuery(parameters: Record<string, string | undefined>): string {
-  const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  return new URLSearchParams(given).toString();
+  const defined = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return new URLSearchParams(defined).toString();
 }

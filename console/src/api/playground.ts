@@ -1,45 +1,33 @@
+import type { Category, SearchResult } from "@pennyblack/sdk";
 import { queryOptions } from "@tanstack/react-query";
 import { ApiProblem, api, apiWithHeaders } from "./client.ts";
 import { walletPath } from "./wallet.ts";
 
-export const categories = ["programming", "research", "gov", "business"] as const;
-
-export type Category = (typeof categories)[number];
-
-export interface Question {
+export interface SearchInput {
   keyId: string;
   query: string;
   n: number;
   category: Category | undefined;
 }
 
-export interface Hit {
-  title: string;
-  url: string;
-  snippet: string;
-  source: string;
-}
-
 export interface SearchAnswer {
   query: string;
   n: number;
-  results: Hit[];
+  results: SearchResult[];
 }
 
-/** What came back, be it an answer or a refusal: the playground shows both in full. */
-export interface Outcome {
+export interface PlaygroundResponse {
   status: number;
   headers: Headers;
-  /** As this browser saw it. */
+  /** Round-trip time measured in the browser. */
   ms: number;
   body: unknown;
   answer?: SearchAnswer;
   problem?: ApiProblem;
 }
 
-/** One search, spent by a key of the wallet. */
-export async function searchOnce(walletId: string, question: Question): Promise<Outcome> {
-  const { keyId, query, n, category } = question;
+export async function runSearch(walletId: string, input: SearchInput): Promise<PlaygroundResponse> {
+  const { keyId, query, n, category } = input;
   const startedMs = performance.now();
   try {
     const { status, headers, body, ms } = await apiWithHeaders<SearchAnswer>(
@@ -63,7 +51,6 @@ interface Lens {
   lambda: number;
 }
 
-/** The rules that results are ordered by. They are public. */
 export const lensesQuery = queryOptions({
   queryKey: ["lenses"],
   queryFn: async () => (await api<{ lenses: Lens[] }>("/v1/lenses")).lenses,

@@ -1,13 +1,13 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
-import type { SearchFact } from "./ledger.ts";
+import type { SearchRecord } from "./ledger.ts";
 import { type Mode, walletPath } from "./wallet.ts";
 
 interface Searches {
-  searches: SearchFact[];
+  searches: SearchRecord[];
 }
 
-/** The newest of all, of either mode. */
+/** The latest search, live or test. */
 export const lastSearchQuery = (walletId: string) =>
   queryOptions({
     queryKey: ["wallet", walletId, "searches", "last"],

@@ -3,7 +3,7 @@ import { api } from "./client.ts";
 
 export type Role = "owner" | "developer" | "viewer";
 
-export interface WalletOfPerson {
+export interface WalletMembership {
   id: string;
   name: string;
   account_id: string;
@@ -15,7 +15,7 @@ export interface WalletOfPerson {
 export interface Session {
   person: null | { id: string; email: string; name: string };
   fresh_until: string | null;
-  wallets: WalletOfPerson[];
+  wallets: WalletMembership[];
   sign_in: { email: boolean; oidc: null | { name: string }; sign_up: boolean };
   features: { payments: boolean; mail: boolean };
   top_up: { minimum: string; maximum: string };

@@ -38,7 +38,7 @@ export const topUpsQuery = (walletId: string) =>
     getNextPageParam: (last) => last.next_cursor ?? undefined,
   });
 
-/** Asked again until the processor has the money or says that it will not. */
+/** Polls until the payment succeeds, fails or expires. */
 export const topUpQuery = (walletId: string, id: string) =>
   queryOptions({
     queryKey: ["wallet", walletId, "top-up", id],

@@ -1,21 +1,12 @@
+import type { UsageLine } from "@pennyblack/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 import { toQuery } from "./ledger.ts";
-import { type Mode, walletPath } from "./wallet.ts";
+import { walletPath } from "./wallet.ts";
 
 export type UsageGroup = "key" | "category" | "outcome";
 
-export interface UsageLine {
-  start: string;
-  mode: Mode;
-  key_id?: string;
-  category?: string | null;
-  outcome?: string;
-  searches: number;
-  charged: string;
-}
-
-export interface UsageWanted {
+export interface UsageQuery {
   from: string;
   by: "hour" | "day";
   group: UsageGroup | undefined;
@@ -36,15 +27,15 @@ interface UsagePage {
   next_cursor: string | null;
 }
 
-export const usageQuery = (walletId: string, wanted: UsageWanted) =>
+export const usageQuery = (walletId: string, query: UsageQuery) =>
   queryOptions({
-    queryKey: ["wallet", walletId, "usage", wanted],
-    queryFn: () => readUsage(walletId, wanted),
+    queryKey: ["wallet", walletId, "usage", query],
+    queryFn: () => fetchAllUsage(walletId, query),
     refetchInterval: 60_000,
   });
 
-/** Every line of the stretch: a chart or a total of half of them would be wrong. */
-async function readUsage(walletId: string, { from, by, group }: UsageWanted): Promise<Usage> {
+/** Fetches every page: a chart or total of some of them would be wrong. */
+async function fetchAllUsage(walletId: string, { from, by, group }: UsageQuery): Promise<Usage> {
   const lines: UsageLine[] = [];
   let page: UsagePage;
   let cursor: string | undefined;

@@ -1,22 +1,11 @@
+import type { Wallet } from "@pennyblack/sdk";
 import { queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 
 export type Mode = "live" | "test";
 
-/** Where the API of one wallet is. */
 export function walletPath(walletId: string, rest: string): string {
   return `/console/api/wallets/${walletId}/${rest}`;
-}
-
-export interface Wallet {
-  id: string;
-  name: string;
-  balance: string;
-  held: string;
-  available: string;
-  owed: string;
-  price: string;
-  suspended: boolean;
 }
 
 export interface Hour {

@@ -1,6 +1,5 @@
 import { TextInput, type TextInputProps } from "@mantine/core";
 
-/** For an amount of money: the unit stands before it. */
 export function AmountInput(props: Omit<TextInputProps, "onChange"> & { onChange: (text: string) => void }) {
   const { onChange, ...rest } = props;
   return (

@@ -1,6 +1,6 @@
 import { Chip, Group } from "@mantine/core";
 
-/** One of a few: a filter that shows what it could be. */
+/** Single-choice filter. */
 export function Chips<Value extends string>(props: {
   label: string;
   value: Value;

@@ -1,7 +1,6 @@
 import { Button, type ButtonProps } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 
-/** Copies, and says so for two seconds. */
 export function CopyButton({ text, label = "Copy", ...rest }: { text: string; label?: string } & ButtonProps) {
   const clipboard = useClipboard({ timeout: 2_000 });
   return (

@@ -1,11 +1,11 @@
 import { Button, Group, Modal, Stack } from "@mantine/core";
 import type { ReactNode, SubmitEvent } from "react";
-import { Refusal } from "./states.tsx";
+import { InlineError } from "./states.tsx";
 
-// Where the server wants to see the person again, that question comes to stand before this one (Mantine's is 200).
-const below = 190;
+// Below Mantine's default (200), so that the reauthentication dialog opens on top.
+const zIndex = 190;
 
-/** A question with one answer button. Enter answers it, Escape leaves it. */
+/** A form in a dialog. Enter submits, Escape cancels. */
 export function Dialog(props: {
   title: string;
   onClose: () => void;
@@ -35,11 +35,11 @@ export function Dialog(props: {
     if (isReady && !isBusy) onSubmit();
   };
   return (
-    <Box title={title} size={size ?? "md"} onClose={onClose}>
+    <DialogFrame title={title} size={size ?? "md"} onClose={onClose}>
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           {children}
-          <Refusal error={error} />
+          <InlineError error={error} />
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>
               Cancel
@@ -50,36 +50,42 @@ export function Dialog(props: {
           </Group>
         </Stack>
       </form>
-    </Box>
+    </DialogFrame>
   );
 }
 
-/** What came of it, and is shown this once: it closes only on purpose. */
-export function Shown(props: { title: string; onClose: () => void; action: string; children: ReactNode }) {
+/** Shows a secret once, so it closes only with its button. */
+export function ResultDialog(props: { title: string; onClose: () => void; action: string; children: ReactNode }) {
   const { title, onClose, action, children } = props;
   return (
-    <Box title={title} size="lg" onClose={onClose} isHeld>
+    <DialogFrame title={title} size="lg" onClose={onClose} isPersistent>
       <Stack gap="md">
         {children}
         <Group justify="flex-end">
           <Button onClick={onClose}>{action}</Button>
         </Group>
       </Stack>
-    </Box>
+    </DialogFrame>
   );
 }
 
-/** Put together by hand: Mantine's own head is a second banner of the page. */
-function Box(props: { title: string; size: string; onClose: () => void; isHeld?: boolean; children: ReactNode }) {
-  const { title, size, onClose, isHeld = false, children } = props;
+/** Mantine's default modal header is a second banner landmark, so the title is in the body. */
+function DialogFrame(props: {
+  title: string;
+  size: string;
+  onClose: () => void;
+  isPersistent?: boolean;
+  children: ReactNode;
+}) {
+  const { title, size, onClose, isPersistent = false, children } = props;
   return (
     <Modal.Root
       opened
       onClose={onClose}
       size={size}
-      zIndex={below}
-      closeOnClickOutside={!isHeld}
-      closeOnEscape={!isHeld}
+      zIndex={zIndex}
+      closeOnClickOutside={!isPersistent}
+      closeOnEscape={!isPersistent}
       centered
     >
       <Modal.Overlay />
@@ -89,7 +95,7 @@ function Box(props: { title: string; size: string; onClose: () => void; isHeld?:
             <Modal.Title fw={600} fz="lg">
               {title}
             </Modal.Title>
-            {!isHeld && <Modal.CloseButton aria-label="Close" />}
+            {!isPersistent && <Modal.CloseButton aria-label="Close" />}
           </Group>
           {children}
         </Modal.Body>

@@ -1,4 +1,4 @@
-// Drawn on a grid of 20, one stroke.
+// Single-stroke icons on a 20-pixel grid.
 const paths = {
   overview: "M3 11l7-7 7 7M5 9.5V17h10V9.5",
   playground: "M9 3.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM13 13l4 4",
@@ -11,7 +11,7 @@ const paths = {
   more: "M4 10h.01M10 10h.01M16 10h.01",
   upstreams: "M10 3v5M10 8l-5 4v5M10 8l5 4v5",
   accounts: "M3 17V6l7-3 7 3v11M7 9h.01M13 9h.01M7 13h.01M13 13h.01",
-  books: "M4 10.5l4 4L16.5 5.5",
+  reconciliation: "M4 10.5l4 4L16.5 5.5",
   audit: "M6 3h8v14H6zM8.5 7h3M8.5 10h3M8.5 13h3",
   system: "M3 12h3l2-6 4 10 2-4h3",
   docs: "M4 4h5l1 1.5L11 4h5v12h-5l-1 1-1-1H4z",

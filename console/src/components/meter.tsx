@@ -1,15 +1,15 @@
-import { shareOf } from "../words/amounts.ts";
-import { formatMoney } from "../words/format-money.ts";
+import { fractionOf } from "../format/amounts.ts";
+import { formatMoney } from "../format/format-money.ts";
 import classes from "./meter.module.css";
 
-/** How much of a limit is spent. The words beside it say the same. */
+/** Amount spent of a limit. */
 export function Meter({
   spent,
   limit,
   isFull,
   label,
 }: Readonly<{ spent: string; limit: string; isFull: boolean; label: string }>) {
-  const share = shareOf(spent, limit);
+  const share = fractionOf(spent, limit);
   return (
     <div
       className={classes.track}

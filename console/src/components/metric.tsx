@@ -1,19 +1,18 @@
 import { Skeleton, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import classes from "./figure.module.css";
+import classes from "./metric.module.css";
 
-/** One number that people watch: what it is, how much, what that means, and its last hours as a line. */
-export function Figure(props: {
+export function Metric(props: {
   label: string;
   value: ReactNode;
-  note?: ReactNode;
+  description?: ReactNode;
   tone?: "plain" | "warning" | "danger";
-  line?: readonly number[];
+  trend?: readonly number[];
   isLoading?: boolean;
 }) {
-  const { label, value, note, tone = "plain", line, isLoading = false } = props;
+  const { label, value, description, tone = "plain", trend, isLoading = false } = props;
   return (
-    <div className={classes.figure}>
+    <div className={classes.metric}>
       <Text size="sm" c="dimmed">
         {label}
       </Text>
@@ -24,23 +23,23 @@ export function Figure(props: {
           {value}
         </div>
       )}
-      {note !== undefined && !isLoading && (
-        <Text size="sm" c="dimmed" className={classes.note}>
-          {note}
+      {description !== undefined && !isLoading && (
+        <Text size="sm" c="dimmed" className={classes.description}>
+          {description}
         </Text>
       )}
-      {line !== undefined && line.length > 1 && <Sparkline values={line} />}
+      {trend !== undefined && trend.length > 1 && <Sparkline values={trend} />}
     </div>
   );
 }
 
-/** Drawn by hand: a chart library is not needed for one line without axes. Said in words beside it. */
+/** Plain SVG, because one line without axes does not need the chart library. The text beside it has the numbers. */
 function Sparkline({ values }: { values: readonly number[] }) {
-  const most = Math.max(...values, 1e-9);
+  const max = Math.max(...values, 1e-9);
   const step = 120 / (values.length - 1);
-  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(26 - (value / most) * 24).toFixed(1)}`);
+  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(26 - (value / max) * 24).toFixed(1)}`);
   return (
-    <svg className={classes.line} viewBox="0 0 120 28" preserveAspectRatio="none" aria-hidden="true">
+    <svg className={classes.sparkline} viewBox="0 0 120 28" preserveAspectRatio="none" aria-hidden="true">
       <polygon points={`0,28 ${points.join(" ")} 120,28`} className={classes.area} />
       <polyline points={points.join(" ")} className={classes.stroke} />
     </svg>

@@ -2,7 +2,6 @@ import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./notice.module.css";
 
-/** Something to know or do before the rest of the page. */
 export function Notice(props: {
   title: string;
   tone?: "plain" | "success" | "warning" | "danger";

@@ -1,10 +1,10 @@
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CopyButton } from "./copy-button.tsx";
-import classes from "./secret-once.module.css";
+import classes from "./one-time-secret.module.css";
 
-/** A secret that is shown this once, and where to keep it. */
-export function SecretOnce({ secret, label, children }: { secret: string; label: string; children: ReactNode }) {
+/** A secret that is shown only once. The children explain how to store it. */
+export function OneTimeSecret({ secret, label, children }: { secret: string; label: string; children: ReactNode }) {
   return (
     <Stack gap="xs">
       <div className={classes.secret}>

@@ -3,27 +3,30 @@ import classes from "./table.module.css";
 
 export interface Column {
   name: string;
-  /** Figures stand under figures. */
-  isFigures?: boolean;
-  /** Said to readers only: a column of buttons needs no heading to the eye. */
-  isQuiet?: boolean;
+  isNumeric?: boolean;
+  /** Only for screen readers, as for a column of buttons. */
+  isHeaderHidden?: boolean;
 }
 
-/** A table with hairlines. On a phone its rows become lists, or with `scrolls` it moves inside its own region. */
+/** On narrow screens each row becomes a list; with `scrolls`, the table scrolls sideways instead. */
 export function Table(props: {
   label: string;
   columns: readonly Column[];
   scrolls?: boolean;
   className?: string;
-  foot?: ReactNode;
+  footer?: ReactNode;
   children: ReactNode;
 }) {
-  const { label, columns, scrolls = false, className = "", foot, children } = props;
+  const { label, columns, scrolls = false, className = "", footer, children } = props;
   const region = useRef<HTMLDivElement>(null);
-  const isWide = useIsWide(region);
+  const isOverflowing = useIsOverflowing(region);
   return (
-    // Whoever has no mouse has to reach what scrolls, and need not stop at what does not.
-    <div className={classes.region} ref={region} {...(isWide && { tabIndex: 0, role: "region", "aria-label": label })}>
+    // Focusable only while it scrolls, for keyboard users.
+    <div
+      className={classes.region}
+      ref={region}
+      {...(isOverflowing && { tabIndex: 0, role: "region", "aria-label": label })}
+    >
       <table
         role="table"
         aria-label={label}
@@ -32,15 +35,15 @@ export function Table(props: {
       >
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ name, isFigures, isQuiet }) => (
-              <th key={name} role="columnheader" scope="col" data-figures={isFigures}>
-                {isQuiet ? <span className="hidden-from-eyes">{name}</span> : name}
+            {columns.map(({ name, isNumeric, isHeaderHidden }) => (
+              <th key={name} role="columnheader" scope="col" data-numeric={isNumeric}>
+                {isHeaderHidden ? <span className="visually-hidden">{name}</span> : name}
               </th>
             ))}
           </tr>
         </thead>
         <tbody role="rowgroup">{children}</tbody>
-        {foot !== undefined && <tfoot role="rowgroup">{foot}</tfoot>}
+        {footer !== undefined && <tfoot role="rowgroup">{footer}</tfoot>}
       </table>
     </div>
   );
@@ -54,11 +57,11 @@ export function Row({ children, ...rest }: { children: ReactNode; "data-muted"?:
   );
 }
 
-/** `label` is the column's name, shown beside the value where there are no columns. */
-export function Cell(props: { label?: string; isFigures?: boolean; className?: string; children?: ReactNode }) {
-  const { label, isFigures, className, children } = props;
+/** `label` is the column name, shown beside the value on narrow screens. */
+export function Cell(props: { label?: string; isNumeric?: boolean; className?: string; children?: ReactNode }) {
+  const { label, isNumeric, className, children } = props;
   return (
-    <td role="cell" data-figures={isFigures} className={className}>
+    <td role="cell" data-numeric={isNumeric} className={className}>
       {label !== undefined && (
         <span className={classes.label} aria-hidden="true">
           {label}
@@ -69,17 +72,15 @@ export function Cell(props: { label?: string; isFigures?: boolean; className?: s
   );
 }
 
-/** Buttons for the row. */
-export function ActCell({ children }: { children: ReactNode }) {
+export function ActionsCell({ children }: { children: ReactNode }) {
   return (
-    <td role="cell" className={classes.act}>
+    <td role="cell" className={classes.actions}>
       {children}
     </td>
   );
 }
 
-/** What the row is about. */
-export function HeadCell({ children, className }: { children: ReactNode; className?: string }) {
+export function RowHeader({ children, className }: { children: ReactNode; className?: string }) {
   return (
     <th role="rowheader" scope="row" className={className}>
       <div className={classes.value}>{children}</div>
@@ -87,16 +88,16 @@ export function HeadCell({ children, className }: { children: ReactNode; classNa
   );
 }
 
-function useIsWide(region: { current: HTMLElement | null }): boolean {
-  const [isWide, setIsWide] = useState(false);
+function useIsOverflowing(region: { current: HTMLElement | null }): boolean {
+  const [isOverflowing, setIsOverflowing] = useState(false);
   useEffect(() => {
     const element = region.current;
     if (!element) return undefined;
-    const look = (): void => setIsWide(element.scrollWidth > element.clientWidth + 1);
-    const observer = new ResizeObserver(look);
+    const measure = (): void => setIsOverflowing(element.scrollWidth > element.clientWidth + 1);
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     if (element.firstElementChild) observer.observe(element.firstElementChild);
     return () => observer.disconnect();
   }, [region]);
-  return isWide;
+  return isOverflowing;
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
 
-/** The time, again and again. */
-export function useNow(everyMs: number): Date {
+/** The current time, updated at the interval. */
+export function useNow(intervalMs: number): Date {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {
-    const timer = setInterval(() => setNow(new Date()), everyMs);
+    const timer = setInterval(() => setNow(new Date()), intervalMs);
     return () => clearInterval(timer);
-  }, [everyMs]);
+  }, [intervalMs]);
   return now;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toCsv } from "./csv.ts";
 
-test("a cell is quoted when it has to be", () => {
+test("quotes a cell only when necessary", () => {
   assert.equal(
     toCsv([
       ["a", 'say "b", c'],
@@ -12,6 +12,6 @@ test("a cell is quoted when it has to be", () => {
   );
 });
 
-test("a name cannot become a formula in a spreadsheet", () => {
+test("escapes cells that a spreadsheet would run as a formula", () => {
   assert.equal(toCsv([["=cmd()", "+1", "@x", "-a"]]), "'=cmd(),'+1,'@x,'-a\r\n");
 });

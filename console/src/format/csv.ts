@@ -1,4 +1,4 @@
-/** RFC 4180. A cell that a spreadsheet would run as a formula is kept from it by an apostrophe; plain numbers are not. */
+/** RFC 4180. Prefixes an apostrophe to cells that a spreadsheet would run as a formula, except plain numbers. */
 export function toCsv(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.map(toCell).join(",")}\r\n`).join("");
 }

@@ -1,29 +1,29 @@
-// The same search in the languages people ask from. What is written here is what the quickstart of the docs shows.
+// The same search in several languages, as in the quickstart of the docs.
 
 export interface SampleSearch {
   url: string;
   query: string;
   n?: number | undefined;
   category?: string | undefined;
-  /** The key itself where it is known; else it is taken from the environment. */
+  /** If unknown, the sample reads it from the environment. */
   key?: string | undefined;
 }
 
 export type Language = "curl" | "TypeScript" | "Python" | "MCP";
 
-export function writeCode(language: Language, search: SampleSearch): string {
-  return writers[language](search);
+export function formatCodeSample(language: Language, search: SampleSearch): string {
+  return formatters[language](search);
 }
 
-const writers: Record<Language, (search: SampleSearch) => string> = {
+const formatters: Record<Language, (search: SampleSearch) => string> = {
   curl: (search) =>
     [
-      `curl -s ${shell(`${search.url}/v1/search`)} \\`,
+      `curl -s ${quoteShell(`${search.url}/v1/search`)} \\`,
       search.key === undefined
         ? '  -H "Authorization: Bearer $PENNYBLACK_API_KEY" \\'
-        : `  -H ${shell(`Authorization: Bearer ${search.key}`)} \\`,
+        : `  -H ${quoteShell(`Authorization: Bearer ${search.key}`)} \\`,
       "  -H 'Content-Type: application/json' \\",
-      `  -d ${shell(body(search))}`,
+      `  -d ${quoteShell(formatBody(search))}`,
     ].join("\n"),
 
   TypeScript: ({ url, query, n, category, key }) => {
@@ -49,7 +49,7 @@ import urllib.request
 
 request = urllib.request.Request(
     ${JSON.stringify(`${search.url}/v1/search`)},
-    data=json.dumps(${body(search)}).encode(),
+    data=json.dumps(${formatBody(search)}).encode(),
     headers={
         "Authorization": "Bearer " + ${search.key === undefined ? 'os.environ["PENNYBLACK_API_KEY"]' : JSON.stringify(search.key)},
         "Content-Type": "application/json",
@@ -75,13 +75,13 @@ with urllib.request.urlopen(request, timeout=15) as answer:
     ),
 };
 
-/** As JSON on one line, which Python reads as a dictionary too. */
-function body({ query, n, category }: SampleSearch): string {
+/** JSON on one line, which is also a Python dictionary. */
+function formatBody({ query, n, category }: SampleSearch): string {
   const members = Object.entries({ query, n, category }).filter(([, value]) => value !== undefined);
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`).join(", ")}}`;
 }
 
-/** One word of a POSIX shell, whatever is in it. */
-function shell(word: string): string {
-  return /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+/** Quotes text as one word of a POSIX shell. */
+function quoteShell(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** "4.99" as "$4.99". Amounts come as decimal strings and are never made a number; a person sees cents. */
+/** Formats the decimal string "4.99" as "$4.99", truncated to cents, without converting it to a number. */
 export function formatMoney(amount: string): string {
   const [, sign = "", dollars = "0", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
   const cents = fraction.padEnd(2, "0").slice(0, 2);
@@ -6,22 +6,21 @@ export function formatMoney(amount: string): string {
   return `${sign === "-" ? "−" : ""}$${grouped}.${cents}`;
 }
 
-/** With its sign, as in a statement: what came in and what went out. */
-export function formatChange(amount: string): string {
+export function formatSignedMoney(amount: string): string {
   return amount.startsWith("-") ? formatMoney(amount) : `+${formatMoney(amount)}`;
 }
 
-/** Adds decimal strings in cents, exactly. */
+/** Adds decimal strings exactly, in micros. */
 export function addMoney(amounts: readonly string[]): string {
   const sum = amounts.reduce((total, amount) => total + toMicros(amount), 0n);
-  const size = sum < 0n ? -sum : sum;
-  const fraction = String(size % 1_000_000n)
+  const absolute = sum < 0n ? -sum : sum;
+  const fraction = String(absolute % 1_000_000n)
     .padStart(6, "0")
     .replace(/0{1,4}$/, "");
-  return `${sum < 0n ? "-" : ""}${size / 1_000_000n}.${fraction}`;
+  return `${sum < 0n ? "-" : ""}${absolute / 1_000_000n}.${fraction}`;
 }
 
-/** For drawing only: the height of a bar need not be exact. */
+/** Not exact: for charts and comparisons only. */
 export function toNumber(amount: string): number {
   return Number(amount);
 }

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatCount, formatDays, formatMs, formatPercent, formatRelative } from "./format-time.ts";
 
-test("times are told as a person would", () => {
+test("formats relative times", () => {
   const now = new Date("2030-01-31T12:00:00Z");
-  const told = (text: string): string => formatRelative(new Date(text), now);
-  assert.equal(told("2030-01-31T11:59:58Z"), "just now");
-  assert.equal(told("2030-01-31T11:57:00Z"), "3 minutes ago");
-  assert.equal(told("2030-02-02T13:00:00Z"), "in 2 days");
-  assert.equal(told("2030-01-30T11:00:00Z"), "yesterday");
+  const format = (text: string): string => formatRelative(new Date(text), now);
+  assert.equal(format("2030-01-31T11:59:58Z"), "just now");
+  assert.equal(format("2030-01-31T11:57:00Z"), "3 minutes ago");
+  assert.equal(format("2030-02-02T13:00:00Z"), "in 2 days");
+  assert.equal(format("2030-01-30T11:00:00Z"), "yesterday");
 });
 
-test("every number has its unit", () => {
+test("formats durations and counts with their unit", () => {
   assert.equal(formatDays(6.2), "6 days");
   assert.equal(formatDays(0.25), "6 hours");
   assert.equal(formatDays(0.01), "less than an hour");
@@ -21,7 +21,7 @@ test("every number has its unit", () => {
   assert.equal(formatCount(1_204, "search", "searches"), "1,204 searches");
 });
 
-test("a share that is not whole is never shown as whole", () => {
+test("never rounds a ratio up to 100 %", () => {
   assert.equal(formatPercent(0.99996), "99.9 %");
   assert.equal(formatPercent(1), "100 %");
 });

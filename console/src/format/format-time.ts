@@ -11,19 +11,18 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /** "3 minutes ago", "in 2 days". */
-export function formatRelative(moment: Date, now: Date): string {
-  const seconds = Math.round((moment.getTime() - now.getTime()) / 1_000);
+export function formatRelative(date: Date, now: Date): string {
+  const seconds = Math.round((date.getTime() - now.getTime()) / 1_000);
   if (Math.abs(seconds) < 5) return "just now";
-  const [unit, size] = steps.find(([, least]) => Math.abs(seconds) >= least) ?? ["second", 1];
+  const [unit, size] = steps.find(([, minSeconds]) => Math.abs(seconds) >= minSeconds) ?? ["second", 1];
   return relative.format(Math.trunc(seconds / size), unit);
 }
 
-/** In the viewer's zone. */
-export function formatExact(moment: Date): string {
-  return exact.format(moment);
+/** In local time. */
+export function formatExact(date: Date): string {
+  return exact.format(date);
 }
 
-/** "6 days", "5 hours": how long something lasts or lasted. */
 export function formatDays(days: number): string {
   if (days >= 365) return "more than a year";
   if (days >= 2) return `${Math.round(days)} days`;
@@ -38,12 +37,12 @@ export function formatMs(ms: number): string {
 
 const plain = new Intl.NumberFormat("en");
 
-export function formatCount(count: number, one: string, many: string = `${one}s`): string {
-  return `${plain.format(count)} ${count === 1 ? one : many}`;
+export function formatCount(count: number, singular: string, plural: string = `${singular}s`): string {
+  return `${plain.format(count)} ${count === 1 ? singular : plural}`;
 }
 
-export function formatPercent(share: number): string {
-  // 99.96 % must not read as 100 %: what failed did fail.
-  const percent = Math.floor(share * 1_000) / 10;
+export function formatPercent(ratio: number): string {
+  // Round down: 99.96 % must not read as 100 %.
+  const percent = Math.floor(ratio * 1_000) / 10;
   return `${percent.toFixed(percent === 100 || percent === 0 ? 0 : 1)} %`;
 }

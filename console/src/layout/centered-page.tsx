@@ -1,16 +1,21 @@
 import { Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect } from "react";
 import stamp from "../stamp.svg";
-import classes from "./sheet.module.css";
+import classes from "./centered-page.module.css";
 
-/** A page outside of the frame: the stamp, one matter, and nothing else. */
-export function Sheet(props: { title: string; about?: ReactNode; isWide?: boolean; children?: ReactNode }) {
-  const { title, about, isWide = false, children } = props;
+/** A page without navigation, such as sign-in. */
+export function CenteredPage(props: {
+  title: string;
+  description?: ReactNode;
+  isWide?: boolean;
+  children?: ReactNode;
+}) {
+  const { title, description, isWide = false, children } = props;
   useEffect(() => {
     document.title = `${title}, Pennyblack`;
   }, [title]);
   return (
-    <main className={classes.sheet} data-wide={isWide || undefined}>
+    <main className={classes.page} data-wide={isWide || undefined}>
       <div className={classes.brand}>
         <img src={stamp} alt="" width="28" height="28" />
         Pennyblack
@@ -18,9 +23,9 @@ export function Sheet(props: { title: string; about?: ReactNode; isWide?: boolea
       <Stack gap="lg">
         <div>
           <Title order={1}>{title}</Title>
-          {about !== undefined && (
+          {description !== undefined && (
             <Text c="dimmed" mt={4}>
-              {about}
+              {description}
             </Text>
           )}
         </div>

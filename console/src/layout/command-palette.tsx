@@ -4,56 +4,54 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { type Key, keysQuery } from "../api/keys.ts";
-import { Icon } from "../parts/icon.tsx";
-import { type Found, find } from "./find.ts";
-import classes from "./finder-box.module.css";
+import { Icon } from "../components/icon.tsx";
+import classes from "./command-palette.module.css";
+import { type Command, findCommands } from "./find-commands.ts";
 import { useMode } from "./mode.tsx";
-import { places } from "./navigation.tsx";
+import { navigationItems } from "./navigation.tsx";
 import { useWallet } from "./use-wallet.ts";
 
-type Choice = Found<(typeof places)[number], Key>;
+type PaletteCommand = Command<(typeof navigationItems)[number], Key>;
 
-export function FinderBox({ timesWanted }: { timesWanted: number }) {
+export function CommandPalette({ openCount }: { openCount: number }) {
   const { id: walletId } = useWallet();
   const navigate = useNavigate();
-  const [typed, setTyped] = useState("");
+  const [query, setQuery] = useState("");
   const keys = useQuery(keysQuery(walletId)).data ?? [];
   useEffect(() => {
-    if (timesWanted > 0) spotlight.open();
-  }, [timesWanted]);
+    if (openCount > 0) spotlight.open();
+  }, [openCount]);
 
   const params = { walletId };
-  const go = (choice: Choice): Promise<void> => {
-    if (choice.kind === "page") return navigate({ to: choice.page.to, params });
-    if (choice.kind === "key") return navigate({ to: "/w/$walletId/keys", params });
-    return navigate({ to: "/w/$walletId/ledger", params, search: { request_id: choice.id } });
+  const go = (command: PaletteCommand): Promise<void> => {
+    if (command.kind === "page") return navigate({ to: command.page.to, params });
+    if (command.kind === "key") return navigate({ to: "/w/$walletId/keys", params });
+    return navigate({ to: "/w/$walletId/ledger", params, search: { request_id: command.id } });
   };
-  const choices = find(typed, places, keys);
+  const commands = findCommands(query, navigationItems, keys);
   return (
     <Spotlight.Root
       shortcut={null}
-      query={typed}
-      onQueryChange={setTyped}
+      query={query}
+      onQueryChange={setQuery}
       scrollable
       maxHeight={400}
       overlayProps={{ backgroundOpacity: 0.3 }}
       attributes={{ content: { "aria-label": "Find" } }}
     >
-      <Spotlight.Search placeholder="A page, a key, a request id" aria-label="Find" autoComplete="off" />
+      <Spotlight.Search placeholder="Page, key or request ID" aria-label="Find" autoComplete="off" />
       <Spotlight.ActionsList>
-        {choices.map((choice) => (
+        {commands.map((command) => (
           <Spotlight.Action
-            key={nameOf(choice)}
+            key={idOf(command)}
             className={classes.action}
-            {...describe(choice)}
-            onClick={() => go(choice)}
+            {...describe(command)}
+            onClick={() => go(command)}
           />
         ))}
-        {typed === "" && <ModeAction />}
-        {choices.length === 0 && (
-          <Spotlight.Empty>
-            No page and no key is called that. To find a search, paste its request id as a whole.
-          </Spotlight.Empty>
+        {query === "" && <ModeAction />}
+        {commands.length === 0 && (
+          <Spotlight.Empty>No matching page or key. To look up a search, paste its full request ID.</Spotlight.Empty>
         )}
       </Spotlight.ActionsList>
     </Spotlight.Root>
@@ -68,23 +66,23 @@ function ModeAction() {
   );
 }
 
-function nameOf(choice: Choice): string {
-  if (choice.kind === "page") return choice.page.to;
-  return choice.kind === "key" ? choice.key.id : choice.id;
+function idOf(command: PaletteCommand): string {
+  if (command.kind === "page") return command.page.to;
+  return command.kind === "key" ? command.key.id : command.id;
 }
 
-function describe(choice: Choice) {
-  if (choice.kind === "page") {
-    return { label: choice.page.label, leftSection: <Icon name={choice.page.icon} /> };
+function describe(command: PaletteCommand) {
+  if (command.kind === "page") {
+    return { label: command.page.label, leftSection: <Icon name={command.page.icon} /> };
   }
-  if (choice.kind === "request") {
-    return { label: `Show ${choice.id} in the ledger`, leftSection: <Icon name="ledger" /> };
+  if (command.kind === "request") {
+    return { label: `Look up ${command.id}`, leftSection: <Icon name="ledger" /> };
   }
-  const { name, start, state, mode } = choice.key;
-  const what = mode === "mgmt" ? "management key" : `${mode} key`;
+  const { name, start, state, mode } = command.key;
+  const kind = mode === "mgmt" ? "management key" : `${mode} key`;
   return {
     label: name,
-    description: `${start}…, ${what}${state === "active" ? "" : `, ${state}`}`,
+    description: `${start}…, ${kind}${state === "active" ? "" : `, ${state}`}`,
     leftSection: <Icon name="keys" />,
   };
 }

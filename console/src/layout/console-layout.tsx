@@ -1,28 +1,27 @@
 import { Outlet, useLocation } from "@tanstack/react-router";
 import { type RefObject, useEffect, useRef } from "react";
-import classes from "./frame.module.css";
-import { rememberWallet } from "./last-wallet.ts";
+import { saveLastWallet } from "./last-wallet.ts";
+import classes from "./layout.module.css";
 import { ModeProvider, useMode } from "./mode.tsx";
-import { BottomBar, Rail } from "./navigation.tsx";
+import { BottomBar, Sidebar } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { useWallet } from "./use-wallet.ts";
 
-/** What stands around every page of a wallet. */
-export function Frame() {
+export function ConsoleLayout() {
   const { id } = useWallet();
-  useEffect(() => rememberWallet(id), [id]);
+  useEffect(() => saveLastWallet(id), [id]);
   const content = useRef<HTMLElement>(null);
   useFocusOnNavigation(content);
   return (
     <ModeProvider>
-      <a className={classes.skip} href="#content">
-        Skip to the content
+      <a className={classes.skipLink} href="#content">
+        Skip to content
       </a>
-      <div className={classes.frame}>
-        <Rail />
+      <div className={classes.layout}>
+        <Sidebar />
         <div className={classes.column}>
           <TopBar />
-          <TestBand />
+          <TestModeBanner />
           <main id="content" ref={content} tabIndex={-1} className={classes.content}>
             <Outlet />
           </main>
@@ -33,7 +32,7 @@ export function Frame() {
   );
 }
 
-/** Whoever goes to another page by keyboard or hears it read begins at its head, not at the link that led there. */
+/** Moves the focus to the new page, for keyboard and screen reader users. */
 function useFocusOnNavigation(content: RefObject<HTMLElement | null>): void {
   const pathname = useLocation({ select: (location) => location.pathname });
   const last = useRef(pathname);
@@ -44,13 +43,12 @@ function useFocusOnNavigation(content: RefObject<HTMLElement | null>): void {
   }, [pathname, content]);
 }
 
-/** Nobody confuses play money with money. */
-function TestBand() {
+function TestModeBanner() {
   const { mode } = useMode();
   if (mode === "live") return undefined;
   return (
-    <aside className={classes.testBand} aria-label="Test mode">
-      Test mode: made-up results, no charge. Live searches and money are hidden where they could be confused.
+    <aside className={classes.testBanner} aria-label="Test mode">
+      Test mode. Results are simulated and searches are free. Most live data is hidden.
     </aside>
   );
 }

@@ -1,11 +1,11 @@
 import { Menu, UnstyledButton } from "@mantine/core";
 import { Link, type LinkProps } from "@tanstack/react-router";
-import { Icon, type IconName } from "../parts/icon.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
 import stamp from "../stamp.svg";
-import classes from "./frame.module.css";
+import classes from "./layout.module.css";
 import { useWallet } from "./use-wallet.ts";
 
-export const places = [
+export const navigationItems = [
   { to: "/w/$walletId", label: "Overview", icon: "overview" },
   { to: "/w/$walletId/playground", label: "Playground", icon: "playground" },
   { to: "/w/$walletId/keys", label: "Keys", icon: "keys" },
@@ -16,21 +16,21 @@ export const places = [
   { to: "/w/$walletId/team", label: "Team", icon: "team" },
 ] as const satisfies { to: LinkProps["to"]; label: string; icon: IconName }[];
 
-export function Rail() {
+export function Sidebar() {
   const { id } = useWallet();
   return (
-    <nav className={classes.rail} aria-label="Pages">
+    <nav className={classes.sidebar} aria-label="Pages">
       <Link to="/w/$walletId" params={{ walletId: id }} className={classes.brand}>
         <img src={stamp} alt="" width="20" height="20" />
         Pennyblack
       </Link>
-      <ul className={classes.places}>
-        {places.map(({ to, label, icon }) => (
+      <ul className={classes.navList}>
+        {navigationItems.map(({ to, label, icon }) => (
           <li key={to}>
             <Link
               to={to}
               params={{ walletId: id }}
-              className={classes.place}
+              className={classes.navItem}
               activeOptions={{ exact: true, includeSearch: false }}
             >
               <Icon name={icon} />
@@ -39,9 +39,9 @@ export function Rail() {
           </li>
         ))}
       </ul>
-      <ul className={classes.foot}>
+      <ul className={classes.sidebarFooter}>
         <li>
-          <a className={classes.place} href="/docs/">
+          <a className={classes.navItem} href="/docs/">
             <Icon name="docs" />
             Docs
           </a>
@@ -51,12 +51,12 @@ export function Rail() {
   );
 }
 
-/** On a phone: the four that are opened most, and the rest. */
+/** Mobile navigation: the first four pages, and a menu with the rest. */
 export function BottomBar() {
   const { id } = useWallet();
   return (
     <nav className={classes.bottomBar} aria-label="Pages">
-      {places.slice(0, 4).map(({ to, label, icon }) => (
+      {navigationItems.slice(0, 4).map(({ to, label, icon }) => (
         <Link
           key={to}
           to={to}
@@ -76,7 +76,7 @@ export function BottomBar() {
           </UnstyledButton>
         </Menu.Target>
         <Menu.Dropdown>
-          {places.slice(4).map(({ to, label, icon }) => (
+          {navigationItems.slice(4).map(({ to, label, icon }) => (
             <Menu.Item
               key={to}
               component={Link}

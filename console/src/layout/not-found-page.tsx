@@ -1,11 +1,11 @@
 import { Anchor, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-export function Missing() {
+export function NotFoundPage() {
   return (
     <Stack p="xl" maw={560} mx="auto" mt="xl" component="main">
       <Title order={1}>Not found</Title>
-      <Text>There is nothing at this address, or it belongs to a wallet that you are no member of.</Text>
+      <Text>This page does not exist, or it belongs to a wallet you are not a member of.</Text>
       <Anchor component={Link} to="/">
         Go to your wallet
       </Anchor>

@@ -1,48 +1,48 @@
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { api, whenConfirmationIsNeeded } from "../api/client.ts";
+import { api, setReauthenticate } from "../api/client.ts";
 import { sessionQuery, useSession } from "../api/session.ts";
-import { Refusal } from "../parts/states.tsx";
+import { InlineError } from "../components/states.tsx";
 
 /**
- * Before keys are made or people let in, the server wants a sign-in of the last minutes: a stolen cookie is not enough.
- * The page that asked waits here, and goes on where it was.
+ * The server requires a recent sign-in to create keys or invite people, so that a stolen cookie is not enough. The
+ * request waits for this dialog and is then retried.
  */
-export function ConfirmPerson() {
+export function ReauthenticateDialog() {
   const [isOpen, setIsOpen] = useState(false);
-  const decide = useRef<(isConfirmed: boolean) => void>(undefined);
+  const resolveRef = useRef<(isConfirmed: boolean) => void>(undefined);
   useEffect(() => {
-    whenConfirmationIsNeeded(
+    setReauthenticate(
       () =>
         new Promise((resolve) => {
-          decide.current = resolve;
+          resolveRef.current = resolve;
           setIsOpen(true);
         }),
     );
   }, []);
-  const end = (isConfirmed: boolean): void => {
+  const close = (isConfirmed: boolean): void => {
     setIsOpen(false);
-    decide.current?.(isConfirmed);
+    resolveRef.current?.(isConfirmed);
   };
   return (
-    // Above whatever dialog asked.
-    <Modal opened={isOpen} onClose={() => end(false)} title="Confirm that it is you" centered zIndex={400}>
-      <Question onConfirmed={() => end(true)} />
+    // Above the dialog that sent the request.
+    <Modal opened={isOpen} onClose={() => close(false)} title="Confirm your identity" centered zIndex={400}>
+      <SignInAgain onConfirmed={() => close(true)} />
     </Modal>
   );
 }
 
-function Question({ onConfirmed }: { onConfirmed: () => void }) {
-  const { person, sign_in: ways } = useSession();
-  // The link opens in another tab of this browser; this one sees that the session has become fresh.
+function SignInAgain({ onConfirmed }: { onConfirmed: () => void }) {
+  const { person, sign_in: signIn } = useSession();
+  // The link opens in another tab. Poll until the shared session is fresh.
   const { data } = useQuery({ ...sessionQuery, refetchInterval: 1_500, refetchIntervalInBackground: true });
   const isFresh = Date.parse(data?.fresh_until ?? "") > Date.now();
   useEffect(() => {
     if (isFresh) onConfirmed();
   }, [isFresh, onConfirmed]);
 
-  const mail = useMutation({
+  const sendLink = useMutation({
     mutationFn: () =>
       api("/console/api/sign-in/email", {
         method: "POST",
@@ -52,36 +52,38 @@ function Question({ onConfirmed }: { onConfirmed: () => void }) {
   return (
     <Stack>
       <Text size="sm">
-        Making keys and letting people in needs a sign-in of the last few minutes, so that a stolen session cannot do
-        it.
+        This action requires a recent sign-in, which protects your account if a session is stolen. Sign in again to
+        continue.
       </Text>
-      {mail.isSuccess ? (
+      {sendLink.isSuccess ? (
         <Text size="sm" role="status">
-          We sent a link to {person?.email}. Open it in this browser; this page goes on by itself.
+          We sent a link to {person?.email}. Open it in this browser. This page continues automatically.
         </Text>
       ) : (
         <Group>
-          {ways.email && (
-            <Button onClick={() => mail.mutate()} loading={mail.isPending}>
-              Send me a link
+          {signIn.email && (
+            <Button onClick={() => sendLink.mutate()} loading={sendLink.isPending}>
+              Email me a link
             </Button>
           )}
-          {ways.oidc && (
+          {signIn.oidc && (
             <Button
               component="a"
               target="_blank"
               variant="default"
               href="/console/api/sign-in/oidc?fresh=1&return_to=/console/confirmed"
             >
-              Sign in with {ways.oidc.name}
+              Sign in with {signIn.oidc.name}
             </Button>
           )}
         </Group>
       )}
-      {!ways.email && !ways.oidc && (
-        <Text size="sm">Ask the operator for a link, and open it in this browser. This page goes on by itself.</Text>
+      {!signIn.email && !signIn.oidc && (
+        <Text size="sm">
+          Ask your operator for a sign-in link and open it in this browser. This page continues automatically.
+        </Text>
       )}
-      <Refusal error={mail.error} />
+      <InlineError error={sendLink.error} />
     </Stack>
   );
 }

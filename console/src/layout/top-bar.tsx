@@ -4,15 +4,14 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { api } from "../api/client.ts";
 import { useSession } from "../api/session.ts";
 import { summaryQuery } from "../api/wallet.ts";
-import { formatMoney } from "../words/format-money.ts";
-import { formatDays } from "../words/format-time.ts";
+import { formatMoney } from "../format/format-money.ts";
+import { formatDays } from "../format/format-time.ts";
 import { ColorSchemeItem } from "./color-scheme.tsx";
-import { Finder } from "./finder.tsx";
-import classes from "./frame.module.css";
+import { CommandPaletteButton } from "./command-palette-button.tsx";
+import classes from "./layout.module.css";
 import { useMode } from "./mode.tsx";
 import { useWallet } from "./use-wallet.ts";
 
-/** Whose wallet it is, live or test, and what is left. */
 export function TopBar() {
   const { mode, setMode } = useMode();
   return (
@@ -22,13 +21,13 @@ export function TopBar() {
         size="xs"
         value={mode}
         onChange={(value) => setMode(value)}
-        aria-label="Live or test"
+        aria-label="Mode"
         data={[
           { value: "live", label: "Live" },
           { value: "test", label: "Test" },
         ]}
       />
-      <Finder />
+      <CommandPaletteButton />
       <Balance />
     </header>
   );
@@ -38,7 +37,7 @@ function Balance() {
   const { id } = useWallet();
   const { mode } = useMode();
   const { data } = useQuery(summaryQuery(id, "live"));
-  // Beside play money, money is not shown.
+  // Test mode hides the live balance.
   if (mode === "test") return undefined;
   if (!data) return <span className={classes.balance}>&nbsp;</span>;
   return (
@@ -60,14 +59,14 @@ function WalletMenu() {
   const queries = useQueryClient();
   const signOut = async (): Promise<void> => {
     await api("/console/api/sign-out", { method: "POST" });
-    // Whatever was read belongs to the person who has gone.
+    // The cached data belongs to the user who signed out.
     queries.clear();
     await navigate({ to: "/sign-in" });
   };
   return (
     <Menu position="bottom-start" width={280}>
       <Menu.Target>
-        <Button variant="subtle" color="ink" px="xs" aria-label={`Wallet ${wallet.name}: change it or sign out`}>
+        <Button variant="subtle" color="ink" px="xs" aria-label={`Wallet ${wallet.name}. Switch wallet or sign out`}>
           <Text span fw={600} truncate maw={{ base: 120, sm: 240 }}>
             {wallet.name}
           </Text>

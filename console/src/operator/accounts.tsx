@@ -1,41 +1,41 @@
 import { Badge, Button, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Moment } from "../parts/moment.tsx";
-import { Money } from "../parts/money.tsx";
-import { Page, Section } from "../parts/page.tsx";
-import { Empty, Failure, RowsSkeleton } from "../parts/states.tsx";
-import { Wide } from "../parts/wide.tsx";
+import { Money } from "../components/money.tsx";
+import { Page, Section } from "../components/page.tsx";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { ScrollRegion } from "../components/scroll-region.tsx";
+import { EmptyState, ErrorState, RowsSkeleton } from "../components/states.tsx";
 import { type AccountLine, accountsQuery } from "./queries.ts";
-import { RequestLookUp } from "./request-look-up.tsx";
+import { RequestLookup } from "./request-lookup.tsx";
 import { SearchBox } from "./search-box.tsx";
-import { WalletActs } from "./wallet-acts.tsx";
+import { WalletActions } from "./wallet-actions.tsx";
 
 export function Accounts() {
   const [email, setEmail] = useState("");
-  const [chosen, setChosen] = useState<string>();
+  const [selectedId, setSelectedId] = useState<string>();
   const { data, error, refetch } = useQuery(accountsQuery(email));
   return (
     <Page
       title="Accounts"
-      about="Who has a wallet here, and what you can do for them. Each act leaves a line in the audit."
+      description="Customer accounts and their wallets. Every action is recorded in the audit log."
     >
-      <SearchBox label="Find by a member's address" placeholder="ada@example.org" onSearch={setEmail} />
-      {error && <Failure error={error} what="The accounts could not be read." retry={refetch} />}
+      <SearchBox label="Find by member email" placeholder="ada@example.org" onSearch={setEmail} />
+      {error && <ErrorState error={error} title="Couldn't load accounts." onRetry={refetch} />}
       {!data && !error && <RowsSkeleton />}
       {data?.accounts.length === 0 && (
-        <Empty title={email ? "Nobody with this address" : "No accounts yet"}>
+        <EmptyState title={email ? "No accounts found" : "No accounts yet"}>
           {email
-            ? "Nobody with exactly this address is a member of an account."
-            : "Make one with npm run admin -- account create, or let people sign up."}
-        </Empty>
+            ? "No member has exactly this email address."
+            : "Create one with npm run admin -- account create, or enable sign-up."}
+        </EmptyState>
       )}
       {data !== undefined && data.accounts.length > 0 && (
-        <AccountsTable accounts={data.accounts} chosen={chosen} onChoose={setChosen} />
+        <AccountsTable accounts={data.accounts} selectedId={selectedId} onSelect={setSelectedId} />
       )}
-      {chosen !== undefined && <WalletActs key={chosen} walletId={chosen} />}
-      <Section title="Was this search charged?" about="By the Request-Id that the caller got.">
-        <RequestLookUp />
+      {selectedId !== undefined && <WalletActions key={selectedId} walletId={selectedId} />}
+      <Section title="Look up a search" description="By the Request-Id of the response.">
+        <RequestLookup />
       </Section>
     </Page>
   );
@@ -43,22 +43,22 @@ export function Accounts() {
 
 interface AccountsTableProps {
   accounts: readonly AccountLine[];
-  chosen: string | undefined;
-  onChoose: (walletId: string) => void;
+  selectedId: string | undefined;
+  onSelect: (walletId: string) => void;
 }
 
-function AccountsTable({ accounts, chosen, onChoose }: AccountsTableProps) {
+function AccountsTable({ accounts, selectedId, onSelect }: AccountsTableProps) {
   return (
-    <Wide label="Accounts">
+    <ScrollRegion label="Accounts">
       <Table verticalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Account</Table.Th>
             <Table.Th>Owners</Table.Th>
-            <Table.Th>Since</Table.Th>
-            <Table.Th className="figures">Balance</Table.Th>
+            <Table.Th>Created</Table.Th>
+            <Table.Th className="numeric">Balance</Table.Th>
             <Table.Th>
-              <span className="hidden-from-eyes">Open</span>
+              <span className="visually-hidden">Actions</span>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -74,25 +74,25 @@ function AccountsTable({ accounts, chosen, onChoose }: AccountsTableProps) {
                 )}
                 {account.wallets.some(({ suspended }) => suspended) && <Badge color="red">suspended</Badge>}
               </Table.Td>
-              <Table.Td>{account.owners.join(", ") || <Text c="dimmed">nobody</Text>}</Table.Td>
+              <Table.Td>{account.owners.join(", ") || <Text c="dimmed">none</Text>}</Table.Td>
               <Table.Td>
-                <Moment at={account.created_at} />
+                <RelativeTime at={account.created_at} />
               </Table.Td>
-              <Table.Td className="figures">
+              <Table.Td className="numeric">
                 {account.wallets.map(({ id, balance }) => (
                   <div key={id}>
                     <Money amount={balance} />
                   </div>
                 ))}
               </Table.Td>
-              <Table.Td className="figures">
+              <Table.Td className="numeric">
                 {account.wallets.map(({ id }) => (
                   <Button
                     key={id}
-                    variant={id === chosen ? "light" : "default"}
+                    variant={id === selectedId ? "light" : "default"}
                     size="xs"
-                    onClick={() => onChoose(id)}
-                    aria-label={`Open the wallet of ${account.name}`}
+                    onClick={() => onSelect(id)}
+                    aria-label={`Open wallet of ${account.name}`}
                   >
                     Open
                   </Button>
@@ -102,6 +102,6 @@ function AccountsTable({ accounts, chosen, onChoose }: AccountsTableProps) {
           ))}
         </Table.Tbody>
       </Table>
-    </Wide>
+    </ScrollRegion>
   );
 }

@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import classes from "./operator.module.css";
 import { attentionQuery } from "./queries.ts";
 
-/** Quiet when all is well. What is wrong comes first, in a sentence, with what to do about it. */
+/** Current problems with links to their runbooks. Empty when there are none. */
 export function Attention() {
   const { data, error } = useQuery(attentionQuery);
   if (error) {
     return (
       <div className={classes.attention} role="alert">
-        <Text fw={600}>It cannot be told whether anything is wrong.</Text>
-        <Text size="sm">This server does not answer, or its database does not. Look at /readyz.</Text>
+        <Text fw={600}>Couldn't check for problems.</Text>
+        <Text size="sm">This server or its database is not responding. Check /readyz.</Text>
       </div>
     );
   }
@@ -24,7 +24,7 @@ export function Attention() {
             <Text size="sm">
               {detail}{" "}
               <Anchor href={runbook} size="sm" inherit underline="always">
-                What to do
+                Runbook
               </Anchor>
             </Text>
           </li>

@@ -1,30 +1,29 @@
 import { Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Moment } from "../parts/moment.tsx";
-import { Page } from "../parts/page.tsx";
-import { Empty, Failure, RowsSkeleton } from "../parts/states.tsx";
-import { Wide } from "../parts/wide.tsx";
+import { Page } from "../components/page.tsx";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { ScrollRegion } from "../components/scroll-region.tsx";
+import { EmptyState, ErrorState, RowsSkeleton } from "../components/states.tsx";
 import { auditQuery } from "./queries.ts";
 
-/** Who did what, to whom and why. Nobody can take a line back, the database neither. */
 export function Audit() {
   const { data, error, refetch } = useQuery(auditQuery);
   return (
-    <Page title="Audit" about="What operators did, newest first. Lines are only ever added.">
-      {error && <Failure error={error} what="The audit log could not be read." retry={refetch} />}
+    <Page title="Audit log" description="Operator actions, newest first. Entries cannot be changed or deleted.">
+      {error && <ErrorState error={error} title="Couldn't load the audit log." onRetry={refetch} />}
       {!data && !error && <RowsSkeleton />}
       {data?.lines.length === 0 && (
-        <Empty title="Nobody did anything yet">Credits, suspensions, revocations and refunds appear here.</Empty>
+        <EmptyState title="No actions yet">Credits, suspensions, revocations and refunds are listed here.</EmptyState>
       )}
       {data !== undefined && data.lines.length > 0 && (
-        <Wide label="Audit log">
+        <ScrollRegion label="Audit log">
           <Table verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>When</Table.Th>
-                <Table.Th>Who</Table.Th>
-                <Table.Th>What</Table.Th>
-                <Table.Th>Why</Table.Th>
+                <Table.Th>Time</Table.Th>
+                <Table.Th>Operator</Table.Th>
+                <Table.Th>Action</Table.Th>
+                <Table.Th>Reason</Table.Th>
                 <Table.Th>Outcome</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -32,7 +31,7 @@ export function Audit() {
               {data.lines.map((line) => (
                 <Table.Tr key={`${line.at} ${line.target} ${line.act}`}>
                   <Table.Td>
-                    <Moment at={line.at} />
+                    <RelativeTime at={line.at} />
                   </Table.Td>
                   <Table.Td>{line.operator}</Table.Td>
                   <Table.Td>
@@ -47,7 +46,7 @@ export function Audit() {
               ))}
             </Table.Tbody>
           </Table>
-        </Wide>
+        </ScrollRegion>
       )}
     </Page>
   );

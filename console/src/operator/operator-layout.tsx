@@ -3,53 +3,53 @@ import { useHash } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { api } from "../api/client.ts";
-import classes from "../frame/frame.module.css";
-import { Icon, type IconName } from "../parts/icon.tsx";
-import { RowsSkeleton } from "../parts/states.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
+import { RowsSkeleton } from "../components/states.tsx";
+import classes from "../layout/layout.module.css";
 import stamp from "../stamp.svg";
 import { Accounts } from "./accounts.tsx";
 import { Attention } from "./attention.tsx";
 import { Audit } from "./audit.tsx";
-import { Books } from "./books.tsx";
+import { Reconciliation } from "./reconciliation.tsx";
 import { System } from "./system.tsx";
 import { Upstreams } from "./upstreams.tsx";
 
 const Margin = lazy(() => import("./margin.tsx").then(({ Margin: component }) => ({ default: component })));
 
-const rooms = [
+const pages = [
   { hash: "upstreams", label: "Upstreams", icon: "upstreams", component: Upstreams },
   { hash: "margin", label: "Margin", icon: "usage", component: Margin },
   { hash: "accounts", label: "Accounts", icon: "accounts", component: Accounts },
-  { hash: "books", label: "Books", icon: "books", component: Books },
+  { hash: "reconciliation", label: "Ledger", icon: "reconciliation", component: Reconciliation },
   { hash: "audit", label: "Audit", icon: "audit", component: Audit },
   { hash: "system", label: "System", icon: "system", component: System },
 ] as const satisfies { hash: string; label: string; icon: IconName; component: unknown }[];
 
-export function OperatorFrame({ operator }: { operator: string }) {
+export function OperatorLayout({ operator }: { operator: string }) {
   const [hash] = useHash({ getInitialValueInEffect: false });
-  const room = rooms.find((each) => `#${each.hash}` === hash) ?? rooms[0];
+  const page = pages.find((each) => `#${each.hash}` === hash) ?? pages[0];
   const links = (className: string | undefined) =>
-    rooms.map(({ hash: name, label, icon }) => (
+    pages.map(({ hash: name, label, icon }) => (
       <a
         key={name}
         href={`#${name}`}
         className={className}
-        data-status={name === room.hash ? "active" : undefined}
-        aria-current={name === room.hash ? "page" : undefined}
+        data-status={name === page.hash ? "active" : undefined}
+        aria-current={name === page.hash ? "page" : undefined}
       >
         <Icon name={icon} />
         {label}
       </a>
     ));
   return (
-    <div className={classes.frame}>
-      <nav className={classes.rail} aria-label="Pages">
+    <div className={classes.layout}>
+      <nav className={classes.sidebar} aria-label="Pages">
         <a href="#upstreams" className={classes.brand}>
           <img src={stamp} alt="" width="20" height="20" />
           Pennyblack
         </a>
-        <div className={classes.places}>{links(classes.place)}</div>
-        <div className={classes.foot}>
+        <div className={classes.navList}>{links(classes.navItem)}</div>
+        <div className={classes.sidebarFooter}>
           <Text size="xs" c="dimmed" px="sm">
             Operator {operator}
           </Text>
@@ -60,7 +60,7 @@ export function OperatorFrame({ operator }: { operator: string }) {
         <main className={classes.content}>
           <Attention />
           <Suspense fallback={<RowsSkeleton />}>
-            <room.component />
+            <page.component />
           </Suspense>
         </main>
       </div>

@@ -2,7 +2,7 @@ import { Button, PasswordInput, Stack, Text, Title } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../api/client.ts";
-import { Refusal } from "../parts/states.tsx";
+import { InlineError } from "../components/states.tsx";
 
 export function OperatorSignIn() {
   const [token, setToken] = useState("");
@@ -13,8 +13,8 @@ export function OperatorSignIn() {
   });
   return (
     <Stack component="main" maw={400} mx="auto" mt={96} px="md">
-      <Title order={1}>Operators</Title>
-      <Text c="dimmed">Your token is one of PENNYBLACK_OPERATORS. It opens this console for eight hours.</Text>
+      <Title order={1}>Operator console</Title>
+      <Text c="dimmed">Use a token from PENNYBLACK_OPERATORS. The session lasts eight hours.</Text>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -32,7 +32,7 @@ export function OperatorSignIn() {
           <Button type="submit" loading={signIn.isPending}>
             Sign in
           </Button>
-          <Refusal error={signIn.error} />
+          <InlineError error={signIn.error} />
         </Stack>
       </form>
     </Stack>

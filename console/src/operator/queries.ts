@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 
-// What the internal listener tells operators. Reading is asked again every ten seconds.
+// API of the internal listener. Queries refetch every ten seconds by default.
 
 export interface UpstreamHour {
   start: string;
@@ -18,7 +18,7 @@ export interface Upstream {
   recent: { calls: number; success_rate: number | null; p50_ms: number | null; p95_ms: number | null };
   money: { searches: number; price: string; revenue: string; cost: string; margin: string };
   last_failure: { reason: string; upstream_status: number | null; at: string } | null;
-  /** Known where operators have a database. */
+  /** Only if an operator database is configured. */
   hours?: UpstreamHour[];
   today?: { day: string; calls: number; cost: string; revenue: string; margin: string };
 }
@@ -48,7 +48,7 @@ export interface WalletLine {
   created_at: string;
 }
 
-export interface Reconciliation {
+export interface ReconciliationReport {
   last: null | {
     at: string;
     differences: number;
@@ -85,14 +85,14 @@ export interface EntryLine {
   created_at: string;
 }
 
-export interface SystemFigures {
+export interface SystemMetrics {
   load: number[];
   memory_mb: number;
   event_loop_ms_p99: number;
   ledger_waiting: number;
   in_flight: number;
   searches_per_second: number;
-  /** What follows is known where operators have a database. */
+  /** The following are present only if an operator database is configured. */
   db?: { connections: number; max: number; size_mb: number };
   oldest_pending_s?: number | null;
   partitions_ahead?: number;
@@ -123,13 +123,13 @@ export const marginQuery = queryOptions({
 
 export const reconciliationQuery = queryOptions({
   queryKey: ["reconciliation"],
-  queryFn: () => api<Reconciliation>("/operator/reconciliation"),
+  queryFn: () => api<ReconciliationReport>("/operator/reconciliation"),
   refetchInterval: 60_000,
 });
 
 export const systemQuery = queryOptions({
   queryKey: ["system"],
-  queryFn: () => api<SystemFigures>("/operator/system"),
+  queryFn: () => api<SystemMetrics>("/operator/system"),
   refetchInterval: 5_000,
 });
 

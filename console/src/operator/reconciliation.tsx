@@ -1,31 +1,33 @@
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Moment } from "../parts/moment.tsx";
-import { Page, Section } from "../parts/page.tsx";
-import { Empty, Failure, RowsSkeleton } from "../parts/states.tsx";
-import { formatCount, formatExact } from "../words/format-time.ts";
+import { Page, Section } from "../components/page.tsx";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { EmptyState, ErrorState, RowsSkeleton } from "../components/states.tsx";
+import { formatCount, formatExact } from "../format/format-time.ts";
 import classes from "./operator.module.css";
 import { reconciliationQuery } from "./queries.ts";
 
-/** The proof that the books add up, and when it was made. */
-export function Books() {
+export function Reconciliation() {
   const { data, error, refetch } = useQuery(reconciliationQuery);
   const last = data?.last;
   return (
-    <Page title="Books" about="Every hour the worker compares balances, holds, entries and payments, row by row.">
-      {error && <Failure error={error} what="The last proof could not be read." retry={refetch} />}
+    <Page
+      title="Ledger reconciliation"
+      description="Every hour the worker compares balances, holds, entries and payments row by row."
+    >
+      {error && <ErrorState error={error} title="Couldn't load the last reconciliation." onRetry={refetch} />}
       {!data && !error && <RowsSkeleton />}
       {data?.last === null && (
-        <Empty title="No proof yet">
-          The worker makes the first within an hour, or now: npm run admin -- reconcile
-        </Empty>
+        <EmptyState title="Not run yet">
+          The worker runs it within an hour. To run it now: npm run admin -- reconcile
+        </EmptyState>
       )}
       {last && (
         <>
           <Text size="lg" fw={600} c={last.differences === 0 ? undefined : "var(--pb-danger)"}>
-            {last.differences === 0 ? "All of it adds up" : formatCount(last.differences, "difference")}
+            {last.differences === 0 ? "No differences" : formatCount(last.differences, "difference")}
             <Text span c="dimmed" fw={400}>
-              , proved <Moment at={last.at} />
+              , checked <RelativeTime at={last.at} />
             </Text>
           </Text>
           <Section title={formatCount(last.checks.length, "check")}>
@@ -45,12 +47,12 @@ export function Books() {
               ))}
             </ul>
           </Section>
-          <Section title="Before that">
-            <div className={classes.proofs} role="img" aria-label={describe(data?.before ?? [])}>
+          <Section title="Previous runs">
+            <div className={classes.runs} role="img" aria-label={describe(data?.before ?? [])}>
               {data?.before.toReversed().map(({ at, differences }) => (
                 <span
                   key={at}
-                  className={classes.proof}
+                  className={classes.run}
                   data-differs={differences > 0}
                   title={`${formatExact(new Date(at))}: ${formatCount(differences, "difference")}`}
                 />
@@ -65,5 +67,5 @@ export function Books() {
 
 function describe(before: readonly { differences: number }[]): string {
   const clean = before.filter(({ differences }) => differences === 0).length;
-  return `Of the ${before.length} proofs before, ${clean} found nothing`;
+  return `${clean} of the previous ${before.length} runs found no differences`;
 }

@@ -2,25 +2,22 @@ import { Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../api/client.ts";
-import { Moment } from "../parts/moment.tsx";
-import { Money } from "../parts/money.tsx";
-import { Failure, Refusal } from "../parts/states.tsx";
+import { Money } from "../components/money.tsx";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { ErrorState, InlineError } from "../components/states.tsx";
 import { type EntryLine, entriesQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
-/** Answers a caller's letter from the Request-Id alone, and gives the cent back where that is right. */
-export function RequestLookUp() {
+/** Shows whether a search was charged, and can refund it. */
+export function RequestLookup() {
   const [requestId, setRequestId] = useState("");
   const { data, error } = useQuery({ ...entriesQuery(requestId), enabled: requestId !== "" });
   return (
     <>
       <SearchBox label="Request-Id" placeholder="0198…" onSearch={setRequestId} />
-      {error && <Failure error={error} what="It could not be looked up." />}
+      {error && <ErrorState error={error} title="Couldn't look up the search." />}
       {data?.entries.length === 0 && (
-        <Text>
-          It was not charged. A search that ran less than a minute ago may still be under way; after that, this is
-          final.
-        </Text>
+        <Text>Not charged. A search from the last minute may still be in progress; otherwise this is final.</Text>
       )}
       {data !== undefined && data.entries.length > 0 && <Entries entries={data.entries} requestId={requestId} />}
     </>
@@ -37,11 +34,11 @@ function Entries({ entries, requestId }: { entries: readonly EntryLine[]; reques
             <Table.Tr key={id}>
               <Table.Td>{kind === "capture" ? "search" : kind}</Table.Td>
               <Table.Td>
-                <Moment at={at} />
+                <RelativeTime at={at} />
               </Table.Td>
               <Table.Td className="mono">{walletId}</Table.Td>
-              <Table.Td className="figures">
-                <Money amount={amount} isChange />
+              <Table.Td className="numeric">
+                <Money amount={amount} isSigned />
               </Table.Td>
             </Table.Tr>
           ))}
@@ -68,17 +65,17 @@ function RefundForm({ requestId }: { requestId: string }) {
     >
       <Group align="flex-end">
         <TextInput
-          label="Why it is given back"
+          label="Reason for the refund"
           required
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
           w={{ base: "100%", xs: 320 }}
         />
         <Button type="submit" variant="default" loading={refund.isPending}>
-          Refund the search
+          Refund search
         </Button>
       </Group>
-      <Refusal error={refund.error} />
+      <InlineError error={refund.error} />
     </form>
   );
 }

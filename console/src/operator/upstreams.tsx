@@ -1,10 +1,10 @@
 import { Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Moment } from "../parts/moment.tsx";
-import { Page } from "../parts/page.tsx";
-import { Empty, Failure, RowsSkeleton } from "../parts/states.tsx";
-import { formatMoney } from "../words/format-money.ts";
-import { formatCount, formatMs, formatPercent } from "../words/format-time.ts";
+import { Page } from "../components/page.tsx";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { EmptyState, ErrorState, RowsSkeleton } from "../components/states.tsx";
+import { formatMoney } from "../format/format-money.ts";
+import { formatCount, formatMs, formatPercent } from "../format/format-time.ts";
 import classes from "./operator.module.css";
 import { type Upstream, type UpstreamHour, upstreamsQuery } from "./queries.ts";
 
@@ -13,28 +13,28 @@ export function Upstreams() {
   return (
     <Page
       title="Upstreams"
-      about="In the order in which they are asked. Rates are of this server's last 15 minutes, money of today, UTC."
+      description="In the order they are tried. Rates cover the last 15 minutes on this server; cost and margin are for today (UTC)."
     >
-      {error && <Failure error={error} what="The upstreams could not be read." retry={refetch} />}
+      {error && <ErrorState error={error} title="Couldn't load upstreams." onRetry={refetch} />}
       {!data && !error && <RowsSkeleton rows={3} />}
       {data?.upstreams.length === 0 && (
-        <Empty title="No upstream is connected">
-          Live searches are refused with 503 and cost nothing. Give the server the key or address of one, such as
-          PENNYBLACK_SEARXNG_URL, and start it again.
-        </Empty>
+        <EmptyState title="No upstreams configured">
+          Live searches fail with 503 and are not charged. Set the key or URL of an upstream, such as
+          PENNYBLACK_SEARXNG_URL, and restart the server.
+        </EmptyState>
       )}
       <ul className={classes.upstreams}>
         {data?.upstreams.map((upstream) => (
-          <UpstreamLine key={upstream.name} upstream={upstream} />
+          <UpstreamRow key={upstream.name} upstream={upstream} />
         ))}
       </ul>
     </Page>
   );
 }
 
-const states = { closed: "in use", trial: "being tried again", open: "left out" } as const;
+const states = { closed: "active", trial: "probing", open: "circuit open" } as const;
 
-function UpstreamLine({ upstream }: { upstream: Upstream }) {
+function UpstreamRow({ upstream }: { upstream: Upstream }) {
   const { name, circuit, recent, money, today = money, hours = [], last_failure: failure, documentation } = upstream;
   return (
     <li className={classes.upstream}>
@@ -42,25 +42,25 @@ function UpstreamLine({ upstream }: { upstream: Upstream }) {
         <Anchor href={documentation} target="_blank" rel="noreferrer" fw={600} c="var(--mantine-color-text)">
           {name}
         </Anchor>
-        <div className={`${classes.state} ${classes.label}`} data-state={circuit.state}>
+        <div className={`${classes.status} ${classes.label}`} data-state={circuit.state}>
           {states[circuit.state]}
           {circuit.state === "open" && circuit.until !== null && (
             <>
-              , tried again <Moment at={circuit.until} />
+              , next probe <RelativeTime at={circuit.until} />
             </>
           )}
         </div>
       </div>
-      <div className={classes.wide}>
+      <div className={classes.details}>
         <HoursBar name={name} hours={hours} />
         {failure && (
           <Text size="xs" c="dimmed" mt={4}>
-            Last failure <Moment at={failure.at} />: {failure.reason.replaceAll("_", " ")}
+            Last failure <RelativeTime at={failure.at} />: {failure.reason.replaceAll("_", " ")}
             {failure.upstream_status !== null && `, status ${failure.upstream_status}`}
           </Text>
         )}
       </div>
-      <Fact label="answered" value={recent.success_rate === null ? "no calls" : formatPercent(recent.success_rate)} />
+      <Fact label="success" value={recent.success_rate === null ? "no calls" : formatPercent(recent.success_rate)} />
       <Fact label="p95" value={recent.p95_ms === null ? "no calls" : formatMs(recent.p95_ms)} />
       <Fact label="cost" value={formatMoney(today.cost)} />
       <Fact label="margin" value={formatMoney(today.margin)} />
@@ -77,13 +77,13 @@ function Fact({ label, value }: { label: string; value: string }) {
   );
 }
 
-/** One bar for each of the last 24 hours. What it shows is also said in words, for those who do not see it. */
+/** One bar per hour of the last 24, with a text alternative. */
 function HoursBar({ name, hours }: { name: string; hours: readonly UpstreamHour[] }) {
   const calls = hours.reduce((sum, hour) => sum + hour.calls, 0);
   const failures = hours.reduce((sum, hour) => sum + hour.failures, 0);
-  const words = `${name}, last 24 hours: ${formatCount(calls, "call")}, ${formatCount(failures, "failure")}`;
+  const summary = `${name}, last 24 hours: ${formatCount(calls, "call")}, ${formatCount(failures, "failure")}`;
   return (
-    <div className={classes.hours} role="img" aria-label={words}>
+    <div className={classes.hours} role="img" aria-label={summary}>
       {hours.map((hour) => (
         <span key={hour.start} className={classes.hour} data-state={stateOf(hour)} title={describe(hour)} />
       ))}

@@ -2,28 +2,27 @@ import { Badge, Button, Group, Select, Stack, Text, TextInput } from "@mantine/c
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../api/client.ts";
-import { Money } from "../parts/money.tsx";
-import { Section } from "../parts/page.tsx";
-import { Failure, Refusal, RowsSkeleton } from "../parts/states.tsx";
-import { formatMoney } from "../words/format-money.ts";
+import { Money } from "../components/money.tsx";
+import { Section } from "../components/page.tsx";
+import { ErrorState, InlineError, RowsSkeleton } from "../components/states.tsx";
+import { formatMoney } from "../format/format-money.ts";
 import { walletQuery } from "./queries.ts";
 
-/** What an operator does to one wallet: give credit, stop it, let it go on. */
-export function WalletActs({ walletId }: { walletId: string }) {
+export function WalletActions({ walletId }: { walletId: string }) {
   const { data: wallet, error, refetch } = useQuery(walletQuery(walletId));
-  if (error) return <Failure error={error} what="The wallet could not be read." retry={refetch} />;
+  if (error) return <ErrorState error={error} title="Couldn't load the wallet." onRetry={refetch} />;
   if (!wallet) return <RowsSkeleton rows={3} />;
   return (
     <Section
       title={wallet.name}
-      about={
+      description={
         <span className="mono">
           {walletId} {wallet.suspended && <Badge color="red">suspended</Badge>}
         </span>
       }
     >
       <Text mb="md">
-        <Money amount={wallet.balance} />, of which <Money amount={wallet.held} /> held for searches in flight
+        Balance <Money amount={wallet.balance} />, of which <Money amount={wallet.held} /> is on hold
       </Text>
       <Group align="flex-start" gap="xl">
         <CreditForm walletId={walletId} />
@@ -56,7 +55,7 @@ function CreditForm({ walletId }: { walletId: string }) {
     >
       <Stack gap="sm" w={320}>
         <TextInput
-          label="Credit, in USD"
+          label="Credit (USD)"
           placeholder="5.00"
           inputMode="decimal"
           required
@@ -64,30 +63,30 @@ function CreditForm({ walletId }: { walletId: string }) {
           onChange={(event) => setAmount(event.currentTarget.value)}
         />
         <Select
-          label="Kind"
+          label="Type"
           value={kind}
           onChange={(value) => setKind(value ?? "promotion")}
           allowDeselect={false}
           data={[
-            { value: "promotion", label: "A gift of ours" },
-            { value: "invoice", label: "Paid by invoice" },
+            { value: "promotion", label: "Promotional credit" },
+            { value: "invoice", label: "Invoice payment" },
           ]}
         />
         <TextInput
           label="Reference"
-          description="The same reference is credited once, however often it is sent."
+          description="Each reference is credited only once."
           required
           value={reference}
           onChange={(event) => setReference(event.currentTarget.value)}
         />
-        <TextInput label="Why" required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+        <TextInput label="Reason" required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
         <Button type="submit" loading={credit.isPending}>
-          Give credit
+          Add credit
         </Button>
-        <Refusal error={credit.error} />
+        <InlineError error={credit.error} />
         {credit.data && (
           <Text size="sm" role="status">
-            {credit.data.outcome.replaceAll("_", " ")}. The balance is {formatMoney(credit.data.balance)}.
+            {credit.data.outcome.replaceAll("_", " ")}. Balance: {formatMoney(credit.data.balance)}.
           </Text>
         )}
       </Stack>
@@ -98,9 +97,9 @@ function CreditForm({ walletId }: { walletId: string }) {
 function SuspendForm({ walletId, isSuspended }: { walletId: string; isSuspended: boolean }) {
   const [reason, setReason] = useState("");
   const queries = useQueryClient();
-  const word = isSuspended ? "resume" : "suspend";
-  const act = useMutation({
-    mutationFn: () => api(`/operator/wallets/${walletId}/${word}`, { method: "POST", body: { reason } }),
+  const action = isSuspended ? "resume" : "suspend";
+  const changeStatus = useMutation({
+    mutationFn: () => api(`/operator/wallets/${walletId}/${action}`, { method: "POST", body: { reason } }),
     onSuccess: async () => {
       setReason("");
       await queries.invalidateQueries();
@@ -110,25 +109,25 @@ function SuspendForm({ walletId, isSuspended }: { walletId: string; isSuspended:
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        act.mutate();
+        changeStatus.mutate();
       }}
     >
       <Stack gap="sm" w={320}>
         <TextInput
-          label={isSuspended ? "Why it may go on" : "Why it has to stop"}
+          label={isSuspended ? "Reason for resuming" : "Reason for suspending"}
           description={
             isSuspended
-              ? "Its keys can search again at once."
-              : "No search that begins after this is served or charged."
+              ? "The wallet's keys can search again immediately."
+              : "New searches are rejected and not charged."
           }
           required
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
         />
-        <Button type="submit" variant="outline" color={isSuspended ? "blue" : "red"} loading={act.isPending}>
-          {isSuspended ? "Resume the wallet" : "Suspend the wallet"}
+        <Button type="submit" variant="outline" color={isSuspended ? "blue" : "red"} loading={changeStatus.isPending}>
+          {isSuspended ? "Resume wallet" : "Suspend wallet"}
         </Button>
-        <Refusal error={act.error} />
+        <InlineError error={changeStatus.error} />
       </Stack>
     </form>
   );

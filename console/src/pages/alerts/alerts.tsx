@@ -1,17 +1,17 @@
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Page } from "../../parts/page.tsx";
+import { Page } from "../../components/page.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { LowBalance } from "./low-balance.tsx";
 import { Webhooks } from "./webhooks.tsx";
 
 export function Alerts() {
-  const { mayChange } = useWallet();
+  const { canEdit } = useWallet();
   return (
     <Page
       title="Alerts"
-      about={
-        mayChange
-          ? "Be told before searches stop, by mail or by a signed event."
-          : "You see the alerts as a viewer. An owner or developer can change them."
+      description={
+        canEdit
+          ? "Get an email or a signed webhook before searches stop."
+          : "You have view-only access. An owner or developer can edit alerts."
       }
     >
       <LowBalance />

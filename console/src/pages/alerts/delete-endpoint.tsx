@@ -3,8 +3,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type Endpoint, endpointsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Dialog } from "../../parts/dialog.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 
 export function DeleteEndpoint({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => void }) {
   const { id } = useWallet();
@@ -18,7 +18,7 @@ export function DeleteEndpoint({ endpoint, onClose }: { endpoint: Endpoint; onCl
   });
   return (
     <Dialog
-      title="Delete the endpoint"
+      title="Delete endpoint"
       action="Delete endpoint"
       isDangerous
       onClose={onClose}
@@ -27,8 +27,8 @@ export function DeleteEndpoint({ endpoint, onClose }: { endpoint: Endpoint; onCl
       onSubmit={() => remove.mutate()}
     >
       <Text size="sm">
-        Nothing more is sent to <span className="mono">{endpoint.url}</span>, and the log of its deliveries goes with
-        it. To stop for a while, switch it off instead.
+        No more events will be sent to <span className="mono">{endpoint.url}</span>, and its delivery log will be
+        deleted. To pause deliveries, disable the endpoint instead.
       </Text>
     </Dialog>
   );

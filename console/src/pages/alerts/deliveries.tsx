@@ -3,35 +3,32 @@ import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-q
 import { type Delivery, deliveriesQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Moment } from "../../parts/moment.tsx";
-import { StateWord, type Tone } from "../../parts/state-word.tsx";
-import { Failure, Refusal, RowsSkeleton } from "../../parts/states.tsx";
-import { ActCell, Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { InlineError, LoadMore, QueryState } from "../../components/states.tsx";
+import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
+import { ActionsCell, Cell, type Column, Row, RowHeader, Table } from "../../components/table.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 import classes from "./alerts.module.css";
-import { tellDelivery } from "./event-words.ts";
+import { describeDelivery } from "./describe-delivery.ts";
 
 const columns: Column[] = [
   { name: "Event" },
-  { name: "When" },
-  { name: "State" },
-  { name: "Send again", isQuiet: true },
+  { name: "Time" },
+  { name: "Status" },
+  { name: "Actions", isHeaderHidden: true },
 ];
 
-/** What was sent there in the last thirty days, and what came of it. */
+/** Deliveries of the last 30 days. */
 export function Deliveries({ endpointId }: { endpointId: string }) {
   const { id } = useWallet();
   const list = useInfiniteQuery(deliveriesQuery(id, endpointId));
   const deliveries = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
   return (
     <div className={classes.log}>
-      {list.isPending && <RowsSkeleton rows={3} />}
-      {list.isError && !list.data && (
-        <Failure error={list.error} what="The deliveries could not be read." retry={() => list.refetch()} />
-      )}
+      <QueryState query={list} title="Couldn't load deliveries." rows={3} />
       {list.data && deliveries.length === 0 && (
         <Text size="sm" c="dimmed" py="xs">
-          Nothing was sent here in the last 30 days. Send a test event to see that it arrives.
+          No deliveries in the last 30 days. Send a test event to check your endpoint.
         </Text>
       )}
       {deliveries.length > 0 && (
@@ -41,62 +38,52 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
           ))}
         </Table>
       )}
-      {list.hasNextPage && (
-        <Button
-          variant="default"
-          size="xs"
-          my="xs"
-          loading={list.isFetchingNextPage}
-          onClick={() => list.fetchNextPage()}
-        >
-          Older
-        </Button>
-      )}
+      <LoadMore query={list} size="xs" mt="xs" mb="xs" />
     </div>
   );
 }
 
 const states: Record<Delivery["status"], [Tone, string]> = {
   delivered: ["success", "Delivered"],
-  pending: ["warning", "On its way"],
+  pending: ["warning", "Pending"],
   failed: ["danger", "Failed"],
 };
 
 function DeliveryRow({ delivery, endpointId }: { delivery: Delivery; endpointId: string }) {
-  const { id, mayChange } = useWallet();
+  const { id, canEdit } = useWallet();
   const queries = useQueryClient();
   const replay = useMutation({
     mutationFn: () => api<Delivery>(walletPath(id, `webhooks/deliveries/${delivery.id}/replay`), { method: "POST" }),
     onSuccess: () => queries.invalidateQueries({ queryKey: deliveriesQuery(id, endpointId).queryKey }),
   });
-  const [tone, word] = states[delivery.status];
+  const [tone, label] = states[delivery.status];
   return (
     <Row>
-      <HeadCell>
+      <RowHeader>
         <span className="mono">{delivery.event.type}</span>
-      </HeadCell>
-      <Cell label="When">
-        <Moment at={delivery.created_at} />
+      </RowHeader>
+      <Cell label="Time">
+        <RelativeTime at={delivery.created_at} />
       </Cell>
-      <Cell label="State">
-        <StateWord tone={tone}>{word}</StateWord>
+      <Cell label="Status">
+        <StatusBadge tone={tone}>{label}</StatusBadge>
         <Text size="xs" c="dimmed">
-          {tellDelivery(delivery)}
+          {describeDelivery(delivery)}
           {delivery.next_attempt_at !== null && delivery.attempts > 0 && (
             <>
-              . Next try <Moment at={delivery.next_attempt_at} />
+              ; next attempt <RelativeTime at={delivery.next_attempt_at} />
             </>
           )}
         </Text>
       </Cell>
-      <ActCell>
-        {mayChange && delivery.status !== "pending" && (
+      <ActionsCell>
+        {canEdit && delivery.status !== "pending" && (
           <Button variant="subtle" size="compact-xs" loading={replay.isPending} onClick={() => replay.mutate()}>
-            Send again
+            Resend
           </Button>
         )}
-        <Refusal error={replay.error} />
-      </ActCell>
+        <InlineError error={replay.error} />
+      </ActionsCell>
     </Row>
   );
 }

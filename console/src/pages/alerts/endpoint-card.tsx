@@ -2,46 +2,52 @@ import { ActionIcon, Button, Group, Menu, Text } from "@mantine/core";
 import { useState } from "react";
 import type { Endpoint } from "../../api/alerts.ts";
 import { eventTypes } from "../../api/alerts.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Icon } from "../../parts/icon.tsx";
-import { Moment } from "../../parts/moment.tsx";
-import { StateWord } from "../../parts/state-word.tsx";
-import { Refusal } from "../../parts/states.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { InlineError } from "../../components/states.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 import classes from "./alerts.module.css";
 import { DeleteEndpoint } from "./delete-endpoint.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EndpointForm } from "./endpoint-form.tsx";
 import { RotateSecret } from "./rotate-secret.tsx";
-import { useEndpointActs } from "./use-endpoint-acts.ts";
+import { useEndpointActions } from "./use-endpoint-actions.ts";
 
-type Open = "change" | "rotate" | "delete";
+type OpenDialog = "change" | "rotate" | "delete";
 
 export function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
-  const { mayChange } = useWallet();
-  const [open, setOpen] = useState<Open>();
-  const [hasLog, setHasLog] = useState(false);
-  const { sendTest, toggle } = useEndpointActs(endpoint, () => setHasLog(true));
+  const { canEdit } = useWallet();
+  const [open, setOpen] = useState<OpenDialog>();
+  const [isLogOpen, setIsLogOpen] = useState(false);
+  const { sendTest, toggle } = useEndpointActions(endpoint, () => setIsLogOpen(true));
   const close = (): void => setOpen(undefined);
   return (
     <article className={classes.endpoint} aria-label={endpoint.url}>
-      <div className={classes.head}>
-        <About endpoint={endpoint} />
+      <div className={classes.header}>
+        <EndpointSummary endpoint={endpoint} />
         <Group gap="xs" align="flex-start">
-          <Button variant="subtle" color="ink" size="xs" aria-expanded={hasLog} onClick={() => setHasLog(!hasLog)}>
-            {hasLog ? "Hide deliveries" : "Deliveries"}
+          <Button
+            variant="subtle"
+            color="ink"
+            size="xs"
+            aria-expanded={isLogOpen}
+            onClick={() => setIsLogOpen(!isLogOpen)}
+          >
+            {isLogOpen ? "Hide deliveries" : "Deliveries"}
           </Button>
-          {mayChange && (
+          {canEdit && (
             <>
               <Button variant="default" size="xs" loading={sendTest.isPending} onClick={() => sendTest.mutate()}>
-                Send a test event
+                Send test event
               </Button>
               <EndpointMenu endpoint={endpoint} onToggle={() => toggle.mutate()} onOpen={setOpen} />
             </>
           )}
         </Group>
       </div>
-      <Refusal error={sendTest.error ?? toggle.error} />
-      {hasLog && <Deliveries endpointId={endpoint.id} />}
+      <InlineError error={sendTest.error ?? toggle.error} />
+      {isLogOpen && <Deliveries endpointId={endpoint.id} />}
       {open === "change" && <EndpointForm endpoint={endpoint} onClose={close} />}
       {open === "rotate" && <RotateSecret endpoint={endpoint} onClose={close} />}
       {open === "delete" && <DeleteEndpoint endpoint={endpoint} onClose={close} />}
@@ -49,21 +55,21 @@ export function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-function About({ endpoint }: { endpoint: Endpoint }) {
-  const { url, description, events, previous_secret_until: oldUntil } = endpoint;
+function EndpointSummary({ endpoint }: { endpoint: Endpoint }) {
+  const { url, description, events, previous_secret_until: previousUntil } = endpoint;
   return (
     <div>
       <div className={`mono ${classes.url ?? ""}`}>{url}</div>
       <Text size="sm" component="div" my={2}>
-        <EndpointState endpoint={endpoint} />
+        <EndpointStatus endpoint={endpoint} />
       </Text>
       <Text size="sm" c="dimmed">
         {description !== "" && `${description}. `}
-        {events.length === eventTypes.length ? "Told of everything." : `Told of ${events.join(", ")}.`}
-        {oldUntil !== null && (
+        {events.length === eventTypes.length ? "All events." : `Events: ${events.join(", ")}.`}
+        {previousUntil !== null && (
           <>
             {" "}
-            The secret before the last one ends <Moment at={oldUntil} />.
+            The previous secret expires <RelativeTime at={previousUntil} />.
           </>
         )}
       </Text>
@@ -71,36 +77,39 @@ function About({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-const offs = {
-  owner: "Switched off",
-  gone: "Switched off: it answered that it is gone",
-  failing: "Switched off: nothing arrived for five days",
+const disabledReasons = {
+  owner: "Disabled",
+  gone: "Disabled: it returned 410 Gone",
+  failing: "Disabled: every delivery failed for five days",
 } as const;
 
-function EndpointState({ endpoint }: { endpoint: Endpoint }) {
+function EndpointStatus({ endpoint }: { endpoint: Endpoint }) {
   const { enabled, disabled_reason: reason, failing_since: since } = endpoint;
-  if (!enabled) return <StateWord tone={reason === "owner" ? "quiet" : "danger"}>{offs[reason ?? "owner"]}</StateWord>;
-  if (since === null) return <StateWord tone="success">On</StateWord>;
+  if (!enabled)
+    return (
+      <StatusBadge tone={reason === "owner" ? "neutral" : "danger"}>{disabledReasons[reason ?? "owner"]}</StatusBadge>
+    );
+  if (since === null) return <StatusBadge tone="success">Enabled</StatusBadge>;
   return (
-    <StateWord tone="warning">
-      Failing, first <Moment at={since} />
-    </StateWord>
+    <StatusBadge tone="warning">
+      Failing, started <RelativeTime at={since} />
+    </StatusBadge>
   );
 }
 
-function EndpointMenu(props: { endpoint: Endpoint; onToggle: () => void; onOpen: (open: Open) => void }) {
+function EndpointMenu(props: { endpoint: Endpoint; onToggle: () => void; onOpen: (open: OpenDialog) => void }) {
   const { endpoint, onToggle, onOpen } = props;
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="ink" aria-label={`More for ${endpoint.url}`}>
+        <ActionIcon variant="subtle" color="ink" aria-label={`Actions for ${endpoint.url}`}>
           <Icon name="more" />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => onOpen("change")}>Change address and events</Menu.Item>
-        <Menu.Item onClick={onToggle}>{endpoint.enabled ? "Switch off" : "Switch on"}</Menu.Item>
-        <Menu.Item onClick={() => onOpen("rotate")}>Replace the secret</Menu.Item>
+        <Menu.Item onClick={() => onOpen("change")}>Edit</Menu.Item>
+        <Menu.Item onClick={onToggle}>{endpoint.enabled ? "Disable" : "Enable"}</Menu.Item>
+        <Menu.Item onClick={() => onOpen("rotate")}>Rotate secret</Menu.Item>
         <Menu.Divider />
         <Menu.Item c="var(--pb-danger)" onClick={() => onOpen("delete")}>
           Delete

@@ -4,12 +4,12 @@ import { useState } from "react";
 import { type Endpoint, type EventType, endpointsQuery, eventTypes } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-import { eventWords } from "./event-words.ts";
-import { ShowSecret } from "./show-secret.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { eventDescriptions } from "./describe-delivery.ts";
+import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
 
-/** A new endpoint, whose secret is then shown this once, or one that is changed. */
+/** Creates or edits an endpoint. The secret of a new one is shown once. */
 export function EndpointForm({ endpoint, onClose }: { endpoint?: Endpoint; onClose: () => void }) {
   const { id } = useWallet();
   const queries = useQueryClient();
@@ -28,15 +28,15 @@ export function EndpointForm({ endpoint, onClose }: { endpoint?: Endpoint; onClo
       if (endpoint) onClose();
     },
   });
-  if (save.data?.secret !== undefined) return <ShowSecret secret={save.data.secret} onClose={onClose} />;
+  if (save.data?.secret !== undefined) return <SigningSecretDialog secret={save.data.secret} onClose={onClose} />;
   const submit = (): void => {
-    const isWrong = !/^https?:\/\/[^\s/]/.test(url.trim());
-    setError(isWrong ? "An https address on the public internet." : undefined);
-    if (!isWrong) save.mutate();
+    const isInvalid = !/^https?:\/\/[^\s/]/.test(url.trim());
+    setError(isInvalid ? "Enter a public https URL." : undefined);
+    if (!isInvalid) save.mutate();
   };
   return (
     <Dialog
-      title={endpoint ? "Change the endpoint" : "Add an endpoint"}
+      title={endpoint ? "Edit endpoint" : "Add endpoint"}
       action={endpoint ? "Save" : "Add endpoint"}
       size="lg"
       isReady={events.length > 0}
@@ -46,7 +46,7 @@ export function EndpointForm({ endpoint, onClose }: { endpoint?: Endpoint; onClo
       onSubmit={submit}
     >
       <TextInput
-        label="Address"
+        label="URL"
         placeholder="https://example.org/hooks/pennyblack"
         type="url"
         data-autofocus
@@ -55,26 +55,26 @@ export function EndpointForm({ endpoint, onClose }: { endpoint?: Endpoint; onClo
         onChange={(event) => setUrl(event.currentTarget.value)}
       />
       <TextInput
-        label="Note"
-        description="For your own use"
+        label="Description"
+        description="Optional"
         maxLength={200}
         value={description}
         onChange={(event) => setDescription(event.currentTarget.value)}
       />
-      <EventBoxes events={events} onChange={setEvents} />
+      <EventCheckboxes events={events} onChange={setEvents} />
     </Dialog>
   );
 }
 
-function EventBoxes({ events, onChange }: { events: EventType[]; onChange: (events: EventType[]) => void }) {
+function EventCheckboxes({ events, onChange }: { events: EventType[]; onChange: (events: EventType[]) => void }) {
   return (
-    <Checkbox.Group label="Tell it when" value={events} onChange={onChange}>
+    <Checkbox.Group label="Events" value={events} onChange={onChange}>
       <Stack gap={8} mt={6}>
         {eventTypes.map((type) => (
           <Checkbox
             key={type}
             value={type}
-            label={eventWords[type]}
+            label={eventDescriptions[type]}
             description={<span className="mono">{type}</span>}
           />
         ))}

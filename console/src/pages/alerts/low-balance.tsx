@@ -5,52 +5,44 @@ import { type AlertSettings, alertsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { AmountInput } from "../../parts/amount-input.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Failure, Refusal, RowsSkeleton } from "../../parts/states.tsx";
-import { readAmount } from "../../words/amounts.ts";
-import { formatMoney } from "../../words/format-money.ts";
+import { AmountInput } from "../../components/amount-input.tsx";
+import { Section } from "../../components/page.tsx";
+import { InlineError, QueryState } from "../../components/states.tsx";
+import { parseAmount } from "../../format/amounts.ts";
+import { formatMoney } from "../../format/format-money.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 import classes from "./alerts.module.css";
 
 export function LowBalance() {
-  const { id, mayChange } = useWallet();
+  const { id, canEdit } = useWallet();
   const { features } = useSession();
   const alerts = useQuery(alertsQuery(id));
   return (
     <Section
       title="Low balance"
-      about={
+      description={
         features.mail
-          ? "We write before searches are refused, at most once an hour. Webhooks are told too."
-          : "This installation sends no mail. Webhooks that are told of wallet.low_balance are told all the same."
+          ? "We email you at most once an hour. Webhooks subscribed to wallet.low_balance are notified too."
+          : "Email is not configured on this server. Webhooks subscribed to wallet.low_balance are still notified."
       }
     >
-      {alerts.isPending && <RowsSkeleton rows={2} />}
-      {alerts.isError && !alerts.data && (
-        <Failure error={alerts.error} what="The alerts could not be read." retry={() => alerts.refetch()} />
-      )}
+      <QueryState query={alerts} title="Couldn't load alert settings." rows={2} />
       {alerts.data &&
-        (mayChange ? <Settings key={JSON.stringify(alerts.data)} now={alerts.data} /> : <Told now={alerts.data} />)}
+        (canEdit ? (
+          <AlertForm key={JSON.stringify(alerts.data)} settings={alerts.data} />
+        ) : (
+          <Text size="sm">{describeAlert(alerts.data)}</Text>
+        ))}
     </Section>
   );
 }
 
-function Told({ now }: { now: AlertSettings }) {
-  if (now.low_balance === null) return <Text size="sm">Nobody is warned.</Text>;
-  return (
-    <Text size="sm">
-      Below {formatMoney(now.low_balance)}, {now.email ?? "nobody"} gets a mail.
-    </Text>
-  );
-}
-
-function Settings({ now }: { now: AlertSettings }) {
+function AlertForm({ settings }: { settings: AlertSettings }) {
   const { id } = useWallet();
   const { features, person } = useSession();
   const queries = useQueryClient();
-  const [threshold, setThreshold] = useState(now.low_balance?.replace(/\.00$/, "") ?? "");
-  const [email, setEmail] = useState(now.email ?? "");
+  const [threshold, setThreshold] = useState(settings.low_balance?.replace(/\.00$/, "") ?? "");
+  const [email, setEmail] = useState(settings.email ?? "");
   const [error, setError] = useState<string>();
   const save = useMutation({
     mutationFn: (body: AlertSettings) => api<AlertSettings>(walletPath(id, "wallet/alerts"), { method: "PUT", body }),
@@ -58,17 +50,17 @@ function Settings({ now }: { now: AlertSettings }) {
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const amount = readAmount(threshold);
-    const isWrong = threshold.trim() !== "" && amount === undefined;
-    setError(isWrong ? "An amount such as 2 or 0.50." : undefined);
-    if (!isWrong) save.mutate({ email: email.trim() || null, low_balance: amount ?? null });
+    const amount = parseAmount(threshold);
+    const isInvalid = threshold.trim() !== "" && amount === undefined;
+    setError(isInvalid ? "Enter an amount such as 2 or 0.50." : undefined);
+    if (!isInvalid) save.mutate({ email: email.trim() || null, low_balance: amount ?? null });
   };
   return (
     <form onSubmit={submit} noValidate>
       <div className={classes.fields}>
         <AmountInput
-          label="Balance below"
-          description="Empty: never"
+          label="Alert below"
+          description="Leave empty for no alert"
           placeholder="2.00"
           value={threshold}
           error={error}
@@ -76,8 +68,8 @@ function Settings({ now }: { now: AlertSettings }) {
         />
         <TextInput
           type="email"
-          label="Write to"
-          description={features.mail ? "Empty: nobody" : "Kept for when mail is set up"}
+          label="Email"
+          description={features.mail ? "Leave empty for no email" : "Used once email is configured"}
           placeholder={person?.email ?? "ada@example.org"}
           value={email}
           onChange={(event) => setEmail(event.currentTarget.value)}
@@ -88,17 +80,17 @@ function Settings({ now }: { now: AlertSettings }) {
           Save
         </Button>
         <Text size="sm" c="dimmed" role="status">
-          {tellState(now)}
+          {describeAlert(settings)}
         </Text>
       </Group>
-      <Refusal error={save.error} />
+      <InlineError error={save.error} />
     </form>
   );
 }
 
-function tellState({ low_balance: below, email }: AlertSettings): string {
-  if (below === null) return "Off: nobody is warned.";
+function describeAlert({ low_balance: threshold, email }: AlertSettings): string {
+  if (threshold === null) return "Off.";
   return email === null
-    ? `Below ${formatMoney(below)} webhooks are told, and nobody by mail.`
-    : `On: below ${formatMoney(below)} we write to ${email}.`;
+    ? `On. Below ${formatMoney(threshold)}, webhooks are notified and no email is sent.`
+    : `On. Below ${formatMoney(threshold)}, we email ${email}.`;
 }

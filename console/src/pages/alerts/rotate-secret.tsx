@@ -3,9 +3,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type Endpoint, endpointsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-import { ShowSecret } from "./show-secret.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
 
 export function RotateSecret({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => void }) {
   const { id } = useWallet();
@@ -18,20 +18,26 @@ export function RotateSecret({ endpoint, onClose }: { endpoint: Endpoint; onClos
     onSuccess: () => queries.invalidateQueries({ queryKey: endpointsQuery(id).queryKey }),
   });
   if (rotate.data) {
-    return <ShowSecret secret={rotate.data.secret} oldUntil={rotate.data.previous_secret_until} onClose={onClose} />;
+    return (
+      <SigningSecretDialog
+        secret={rotate.data.secret}
+        previousUntil={rotate.data.previous_secret_until}
+        onClose={onClose}
+      />
+    );
   }
   return (
     <Dialog
-      title="Replace the signing secret"
-      action="Replace secret"
+      title="Rotate signing secret"
+      action="Rotate secret"
       onClose={onClose}
       isBusy={rotate.isPending}
       error={rotate.error}
       onSubmit={() => rotate.mutate()}
     >
       <Text size="sm">
-        You get a new secret. For 24 hours both sign each event, so that your receiver can change over; the one before
-        that ends now.
+        You get a new secret. For 24 hours, events are signed with both the old and the new one, so that you can update
+        your receiver. Any earlier secret expires now.
       </Text>
     </Dialog>
   );

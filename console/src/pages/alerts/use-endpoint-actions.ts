@@ -2,9 +2,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type Delivery, deliveriesQuery, type Endpoint, endpointsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 
-export function useEndpointActs(endpoint: Endpoint, onTest: () => void) {
+export function useEndpointActions(endpoint: Endpoint, onTest: () => void) {
   const { id } = useWallet();
   const queries = useQueryClient();
   const sendTest = useMutation({

@@ -1,29 +1,28 @@
 import { Text } from "@mantine/core";
 import type { Key } from "../../api/keys.ts";
-import { Meter } from "../../parts/meter.tsx";
-import { Moment } from "../../parts/moment.tsx";
-import { formatMoney } from "../../words/format-money.ts";
-import { type BudgetFact, readBudget } from "./budget.ts";
+import { Meter } from "../../components/meter.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { type BudgetStatus, readBudget } from "./budget.ts";
 import classes from "./keys.module.css";
 
-const spans = { day: "today", month: "this month", total: "in all" } as const;
+const periodLabels = { day: "today", month: "this month", total: "in total" } as const;
 
-/** What the key may spend and has spent. One that is spent is seen at once. */
 export function BudgetCell({ apiKey, price }: { apiKey: Key; price: string }) {
-  if (apiKey.mode === "mgmt") return <Quiet text="does not search" />;
-  const facts = readBudget(apiKey, price);
-  if (apiKey.mode === "test") return <Quiet text="spends nothing" />;
-  if (facts.length === 0) return <Quiet text="no limit" />;
+  if (apiKey.mode === "mgmt") return <DimmedText text="Cannot search" />;
+  const limits = readBudget(apiKey, price);
+  if (apiKey.mode === "test") return <DimmedText text="Free" />;
+  if (limits.length === 0) return <DimmedText text="No limit" />;
   return (
     <div className={classes.budgets}>
-      {facts.map((fact) => (
-        <BudgetMeter key={fact.term} fact={fact} isOver={apiKey.state !== "active"} />
+      {limits.map((budget) => (
+        <BudgetMeter key={budget.period} budget={budget} isInactive={apiKey.state !== "active"} />
       ))}
     </div>
   );
 }
 
-function Quiet({ text }: { text: string }) {
+function DimmedText({ text }: { text: string }) {
   return (
     <Text span size="sm" c="dimmed">
       {text}
@@ -31,28 +30,28 @@ function Quiet({ text }: { text: string }) {
   );
 }
 
-function BudgetMeter({ fact, isOver }: { fact: BudgetFact; isOver: boolean }) {
-  const { term, spent, limit, isSpent, resets_at: resetsAt } = fact;
+function BudgetMeter({ budget, isInactive }: { budget: BudgetStatus; isInactive: boolean }) {
+  const { period, spent, limit, isSpent, resets_at: resetsAt } = budget;
   return (
     <div>
       <div className={classes.budgetLine}>
         <span>
-          {formatMoney(spent)} of {formatMoney(limit)} {spans[term]}
+          {formatMoney(spent)} of {formatMoney(limit)} {periodLabels[period]}
         </span>
         {resetsAt !== null && !isSpent && (
           <Text span size="xs" c="dimmed">
-            resets <Moment at={resetsAt} />
+            resets <RelativeTime at={resetsAt} />
           </Text>
         )}
       </div>
-      <Meter spent={spent} limit={limit} isFull={isSpent} label={`Spent ${spans[term]}`} />
-      {isSpent && !isOver && (
+      <Meter spent={spent} limit={limit} isFull={isSpent} label={`Spent ${periodLabels[period]}`} />
+      {isSpent && !isInactive && (
         <Text size="xs" c="var(--pb-danger)">
           {resetsAt === null ? (
-            "Refuses searches until you raise it"
+            "Rejects searches until you raise it"
           ) : (
             <>
-              Refuses searches until it resets <Moment at={resetsAt} />
+              Rejects searches until it resets <RelativeTime at={resetsAt} />
             </>
           )}
         </Text>

@@ -1,20 +1,20 @@
-import type { BudgetLine, BudgetTerm, Key } from "../../api/keys.ts";
-import { isLess, subtract } from "../../words/amounts.ts";
+import type { BudgetLine, BudgetPeriod, Key } from "../../api/keys.ts";
+import { isLessThan, subtract } from "../../format/amounts.ts";
 
-export interface BudgetFact extends BudgetLine {
-  term: BudgetTerm;
-  /** Not even one more search fits. */
+export interface BudgetStatus extends BudgetLine {
+  period: BudgetPeriod;
+  /** Less than the price of a search is left. */
   isSpent: boolean;
 }
 
-const terms = ["day", "month", "total"] as const;
+const periods = ["day", "month", "total"] as const;
 
-/** The limits that the key has, those that refuse searches first. */
-export function readBudget(key: Pick<Key, "budget">, price: string): BudgetFact[] {
-  return terms
-    .flatMap((term) => {
-      const line = key.budget?.[term];
-      return line ? [{ ...line, term, isSpent: isLess(subtract(line.limit, line.spent), price) }] : [];
+/** The key's limits, spent ones first. */
+export function readBudget(key: Pick<Key, "budget">, price: string): BudgetStatus[] {
+  return periods
+    .flatMap((period) => {
+      const line = key.budget?.[period];
+      return line ? [{ ...line, period, isSpent: isLessThan(subtract(line.limit, line.spent), price) }] : [];
     })
-    .toSorted((one, other) => Number(other.isSpent) - Number(one.isSpent));
+    .toSorted((first, second) => Number(second.isSpent) - Number(first.isSpent));
 }

@@ -4,7 +4,7 @@ import { emptyDraft, findErrors, toChanges, toDraft, toNewKey } from "./key-draf
 
 const now = new Date("2030-01-31T12:00:00Z");
 
-test("a plain key has a name and no limits", () => {
+test("a key without options has a name and no limits", () => {
   assert.deepEqual(toNewKey({ ...emptyDraft("live"), name: " Production " }), {
     mode: "live",
     name: "Production",
@@ -16,14 +16,14 @@ test("a plain key has a name and no limits", () => {
   });
 });
 
-test("limits are said as they were typed", () => {
+test("converts typed limits to the request body", () => {
   const draft = {
     ...emptyDraft("test"),
     name: "Agent",
     budget: { total: "", day: "$5", month: "100" },
     ips: "203.0.113.7, 2001:db8::/32\n",
     perSecond: "20",
-    mayReadWallet: true,
+    canReadWallet: true,
   };
   assert.deepEqual(findErrors(draft, now), {});
   const body = toNewKey(draft);
@@ -33,12 +33,12 @@ test("limits are said as they were typed", () => {
   assert.equal(body["searches_per_second"], 20);
 });
 
-test("a management key spends nothing, so it has no budget", () => {
+test("a management key has no budget", () => {
   const body = toNewKey({ ...emptyDraft("mgmt"), name: "Deploy", budget: { total: "5", day: "", month: "" } });
   assert.equal("budget" in body, false);
 });
 
-test("what is wrong is said beside its field", () => {
+test("reports errors by field", () => {
   const draft = {
     ...emptyDraft("live"),
     budget: { total: "much", day: "", month: "" },
@@ -49,7 +49,7 @@ test("what is wrong is said beside its field", () => {
   assert.deepEqual(Object.keys(findErrors(draft, now)).toSorted(), ["expires", "inFlight", "ips", "name", "total"]);
 });
 
-test("a key that is opened and saved stays as it is", () => {
+test("saving an unedited key changes nothing", () => {
   const key = {
     id: "k",
     mode: "live" as const,

@@ -1,21 +1,21 @@
-import type { BudgetTerm, Key } from "../../api/keys.ts";
-import { readAmount } from "../../words/amounts.ts";
+import type { BudgetPeriod, Key } from "../../api/keys.ts";
+import { parseAmount } from "../../format/amounts.ts";
 
-/** What stands in the form, as typed. */
+/** Form state, as typed. */
 export interface KeyDraft {
   name: string;
   mode: Key["mode"];
-  budget: Record<BudgetTerm, string>;
-  /** As the browser's own field writes it, in the viewer's zone; empty: never. */
+  budget: Record<BudgetPeriod, string>;
+  /** Value of a datetime-local input, in local time. Empty for no expiry. */
   expires: string;
-  /** One address or range to a line; empty: from anywhere. */
+  /** One address or range per line. Empty to allow any. */
   ips: string;
   perSecond: string;
   inFlight: string;
-  mayReadWallet: boolean;
+  canReadWallet: boolean;
 }
 
-export type KeyErrors = Partial<Record<"name" | BudgetTerm | "expires" | "ips" | "perSecond" | "inFlight", string>>;
+export type KeyErrors = Partial<Record<"name" | BudgetPeriod | "expires" | "ips" | "perSecond" | "inFlight", string>>;
 
 export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
   name: "",
@@ -25,49 +25,50 @@ export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
   ips: "",
   perSecond: "",
   inFlight: "",
-  mayReadWallet: false,
+  canReadWallet: false,
 });
 
-const most = 1_000;
+const maxRate = 1_000;
 
 export function toDraft(key: Key): KeyDraft {
-  const limit = (term: BudgetTerm): string => key.budget?.[term]?.limit.replace(/\.00$/, "") ?? "";
+  const limit = (period: BudgetPeriod): string => key.budget?.[period]?.limit.replace(/\.00$/, "") ?? "";
   return {
     name: key.name,
     mode: key.mode,
     budget: { total: limit("total"), day: limit("day"), month: limit("month") },
     expires: key.expires_at === null ? "" : toLocalField(new Date(key.expires_at)),
     ips: key.allowed_ips?.join("\n") ?? "",
-    perSecond: key.searches_per_second === most ? "" : String(key.searches_per_second),
-    inFlight: key.searches_in_flight === most ? "" : String(key.searches_in_flight),
-    mayReadWallet: key.scopes.includes("wallet:read"),
+    perSecond: key.searches_per_second === maxRate ? "" : String(key.searches_per_second),
+    inFlight: key.searches_in_flight === maxRate ? "" : String(key.searches_in_flight),
+    canReadWallet: key.scopes.includes("wallet:read"),
   };
 }
 
-/** What is wrong with it, if anything, beside the field that it is about. */
+/** Validation errors by field. */
 export function findErrors(draft: KeyDraft, now: Date): KeyErrors {
   const errors: KeyErrors = {};
   const name = draft.name.trim();
-  if (name === "") errors.name = "Give it a name that you will know in a year.";
-  if (name.length > 100) errors.name = "At most 100 characters.";
-  for (const term of ["total", "day", "month"] as const) {
-    const text = draft.budget[term].trim();
-    if (text !== "" && readAmount(text) === undefined) errors[term] = "An amount such as 5 or 12.50.";
+  if (name === "") errors.name = "Enter a name.";
+  if (name.length > 100) errors.name = "Use at most 100 characters.";
+  for (const period of ["total", "day", "month"] as const) {
+    const text = draft.budget[period].trim();
+    if (text !== "" && parseAmount(text) === undefined) errors[period] = "Enter an amount such as 5 or 12.50.";
   }
-  if (draft.expires !== "" && !(Date.parse(draft.expires) > now.getTime())) errors.expires = "A moment to come.";
+  if (draft.expires !== "" && !(Date.parse(draft.expires) > now.getTime()))
+    errors.expires = "Enter a future date and time.";
   if (splitIps(draft.ips).some((ip) => !/^[\da-f.:]+(?:\/\d{1,3})?$/i.test(ip))) {
-    errors.ips = "Addresses or ranges such as 203.0.113.7 or 2001:db8::/32, one to a line.";
+    errors.ips = "Enter IP addresses or ranges such as 203.0.113.7 or 2001:db8::/32, one per line.";
   }
   for (const field of ["perSecond", "inFlight"] as const) {
     const text = draft[field].trim();
-    if (text !== "" && !(/^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most)) {
-      errors[field] = "A whole number from 1 to 1000.";
+    if (text !== "" && !(/^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= maxRate)) {
+      errors[field] = "Enter a whole number from 1 to 1000.";
     }
   }
   return errors;
 }
 
-/** The body that makes a key. */
+/** Body of POST /keys. */
 export function toNewKey(draft: KeyDraft): Record<string, unknown> {
   const { name, expires_at, ...limits } = toChanges(draft);
   if (draft.mode === "mgmt") return { mode: draft.mode, name, expires_at, allowed_ips: limits["allowed_ips"] };
@@ -76,17 +77,17 @@ export function toNewKey(draft: KeyDraft): Record<string, unknown> {
     name,
     expires_at,
     ...limits,
-    ...(draft.mayReadWallet && { scopes: ["search", "wallet:read"] }),
+    ...(draft.canReadWallet && { scopes: ["search", "wallet:read"] }),
   };
 }
 
-/** The body that changes one: all that the form shows. */
+/** Body of PATCH /keys/{id}, with all editable fields. */
 export function toChanges(draft: KeyDraft): Record<string, unknown> {
   const ips = splitIps(draft.ips);
   const limits = {
-    total: readAmount(draft.budget.total) ?? null,
-    day: readAmount(draft.budget.day) ?? null,
-    month: readAmount(draft.budget.month) ?? null,
+    total: parseAmount(draft.budget.total) ?? null,
+    day: parseAmount(draft.budget.day) ?? null,
+    month: parseAmount(draft.budget.month) ?? null,
   };
   const hasBudget = Object.values(limits).some((limit) => limit !== null);
   return {
@@ -95,8 +96,8 @@ export function toChanges(draft: KeyDraft): Record<string, unknown> {
     expires_at: draft.expires === "" ? null : new Date(draft.expires).toISOString(),
     ...(draft.mode !== "mgmt" && {
       budget: hasBudget ? limits : null,
-      searches_per_second: Number(draft.perSecond || most),
-      searches_in_flight: Number(draft.inFlight || most),
+      searches_per_second: Number(draft.perSecond || maxRate),
+      searches_in_flight: Number(draft.inFlight || maxRate),
     }),
   };
 }
@@ -105,7 +106,7 @@ function splitIps(text: string): string[] {
   return text.split(/[\s,]+/).filter((ip) => ip !== "");
 }
 
-function toLocalField(moment: Date): string {
-  const local = new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000);
+function toLocalField(date: Date): string {
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 16);
 }

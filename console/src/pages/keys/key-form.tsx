@@ -1,7 +1,7 @@
 import { Checkbox, Collapse, Radio, Stack, Text, Textarea, TextInput, UnstyledButton } from "@mantine/core";
 import { useState } from "react";
-import type { BudgetTerm } from "../../api/keys.ts";
-import { AmountInput } from "../../parts/amount-input.tsx";
+import type { BudgetPeriod } from "../../api/keys.ts";
+import { AmountInput } from "../../components/amount-input.tsx";
 import type { KeyDraft, KeyErrors } from "./key-draft.ts";
 import classes from "./keys.module.css";
 
@@ -13,9 +13,13 @@ interface Props {
 }
 
 const modes = [
-  { value: "live", label: "Live", description: "Searches the web, a cent for each that works." },
-  { value: "test", label: "Test", description: "Made-up results, free. For tests and for trying out." },
-  { value: "mgmt", label: "Management", description: "Does not search: makes keys, reads the ledger, sets alerts." },
+  { value: "live", label: "Live", description: "Searches the web. Each successful search costs one cent." },
+  { value: "test", label: "Test", description: "Free, with simulated results. For development and tests." },
+  {
+    value: "mgmt",
+    label: "Management",
+    description: "Cannot search. Manages keys, alerts and webhooks, and reads the ledger.",
+  },
 ] as const;
 
 export function KeyForm(props: Props) {
@@ -41,15 +45,15 @@ export function KeyForm(props: Props) {
         </Radio.Group>
       )}
       {draft.mode !== "mgmt" && <BudgetFields {...props} />}
-      <More {...props} />
+      <AdvancedSection {...props} />
     </Stack>
   );
 }
 
-const terms: [BudgetTerm, string][] = [
-  ["day", "A day"],
-  ["month", "A month"],
-  ["total", "In all"],
+const periods: [BudgetPeriod, string][] = [
+  ["day", "Per day"],
+  ["month", "Per month"],
+  ["total", "Total"],
 ];
 
 function BudgetFields({ draft, errors, onChange }: Props) {
@@ -59,17 +63,17 @@ function BudgetFields({ draft, errors, onChange }: Props) {
         Budget
       </Text>
       <Text size="xs" c="dimmed" mb={6}>
-        The key refuses searches before it would spend more. Empty: no limit. Days and months are UTC.
+        Rejects searches over budget. Leave empty for no limit. Days and months in UTC.
       </Text>
-      <div className={classes.terms}>
-        {terms.map(([term, label]) => (
+      <div className={classes.periods}>
+        {periods.map(([period, label]) => (
           <AmountInput
-            key={term}
+            key={period}
             label={label}
-            placeholder="no limit"
-            value={draft.budget[term]}
-            error={errors[term]}
-            onChange={(text) => onChange({ ...draft, budget: { ...draft.budget, [term]: text } })}
+            placeholder="No limit"
+            value={draft.budget[period]}
+            error={errors[period]}
+            onChange={(text) => onChange({ ...draft, budget: { ...draft.budget, [period]: text } })}
           />
         ))}
       </div>
@@ -77,37 +81,37 @@ function BudgetFields({ draft, errors, onChange }: Props) {
   );
 }
 
-function More(props: Props) {
+function AdvancedSection(props: Props) {
   const { draft, errors } = props;
-  const hasMore = draft.expires !== "" || draft.ips !== "" || draft.perSecond !== "" || draft.inFlight !== "";
-  const [isOpen, setIsOpen] = useState(hasMore);
+  const hasAdvanced = draft.expires !== "" || draft.ips !== "" || draft.perSecond !== "" || draft.inFlight !== "";
+  const [isOpen, setIsOpen] = useState(hasAdvanced);
   const isShown = isOpen || ["expires", "ips", "perSecond", "inFlight"].some((field) => field in errors);
   return (
     <div>
       <UnstyledButton fz="sm" c="var(--pb-accent)" aria-expanded={isShown} onClick={() => setIsOpen(!isOpen)}>
-        {isShown ? "Less" : "More: expiry, addresses, limits"}
+        {isShown ? "Hide advanced options" : "Advanced: expiry, IP addresses, rate limits"}
       </UnstyledButton>
       <Collapse expanded={isShown}>
-        <MoreFields {...props} />
+        <AdvancedFields {...props} />
       </Collapse>
     </div>
   );
 }
 
-function MoreFields({ draft, errors, isNew, onChange }: Props) {
+function AdvancedFields({ draft, errors, isNew, onChange }: Props) {
   return (
     <Stack gap="md" pt="md">
       <TextInput
         type="datetime-local"
         label="Expires"
-        description="In your time zone. Empty: never."
+        description="In your time zone. Leave empty for no expiry."
         value={draft.expires}
         error={errors.expires}
         onChange={(event) => onChange({ ...draft, expires: event.currentTarget.value })}
       />
       <Textarea
-        label="Allowed addresses"
-        description="IP addresses or ranges, one to a line. Empty: from anywhere."
+        label="Allowed IP addresses"
+        description="IP addresses or ranges, one per line. Leave empty to allow any."
         placeholder={"203.0.113.7\n2001:db8::/32"}
         autosize
         minRows={2}
@@ -124,9 +128,9 @@ function MoreFields({ draft, errors, isNew, onChange }: Props) {
 function LimitFields({ draft, errors, isNew, onChange }: Props) {
   return (
     <>
-      <div className={classes.terms}>
+      <div className={classes.periods}>
         <TextInput
-          label="Searches a second"
+          label="Searches per second"
           placeholder="1000"
           inputMode="numeric"
           value={draft.perSecond}
@@ -134,7 +138,7 @@ function LimitFields({ draft, errors, isNew, onChange }: Props) {
           onChange={(event) => onChange({ ...draft, perSecond: event.currentTarget.value })}
         />
         <TextInput
-          label="Searches at once"
+          label="Concurrent searches"
           placeholder="1000"
           inputMode="numeric"
           value={draft.inFlight}
@@ -144,9 +148,9 @@ function LimitFields({ draft, errors, isNew, onChange }: Props) {
       </div>
       {isNew && (
         <Checkbox
-          label="May also read the balance and the ledger"
-          checked={draft.mayReadWallet}
-          onChange={(event) => onChange({ ...draft, mayReadWallet: event.currentTarget.checked })}
+          label="Can also read the balance and the ledger"
+          checked={draft.canReadWallet}
+          onChange={(event) => onChange({ ...draft, canReadWallet: event.currentTarget.checked })}
         />
       )}
     </>

@@ -3,85 +3,94 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Key, keysQuery } from "../../api/keys.ts";
 import { walletQuery } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Page } from "../../parts/page.tsx";
-import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
-import { formatCount } from "../../words/format-time.ts";
-import { ChangeKey } from "./change-key.tsx";
+import { Page } from "../../components/page.tsx";
+import { EmptyState, ErrorState, RowsSkeleton } from "../../components/states.tsx";
+import { formatCount } from "../../format/format-time.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { CreateKey } from "./create-key.tsx";
-import { type Act, KeyTable } from "./key-table.tsx";
+import { EditKey } from "./edit-key.tsx";
+import { type KeyAction, KeyTable } from "./key-table.tsx";
 import { RevokeKey } from "./revoke-key.tsx";
 import { RotateKey } from "./rotate-key.tsx";
 
 export function Keys() {
-  const { mayChange } = useWallet();
-  const [open, setOpen] = useState<Act | { act: "create" }>();
+  const { canEdit } = useWallet();
+  const [open, setOpen] = useState<KeyAction | { action: "create" }>();
   const close = (): void => setOpen(undefined);
   return (
     <Page
       title="Keys"
-      about={
-        mayChange
-          ? "Each key has its own name, limits and budget, so that one can stop without the others."
-          : "You see the keys as a viewer. An owner or developer can change them."
+      description={
+        canEdit
+          ? "Each key has its own limits and budget, so you can stop one without affecting the others."
+          : "You have view-only access. An owner or developer can manage keys."
       }
-      actions={mayChange && <Button onClick={() => setOpen({ act: "create" })}>Create key</Button>}
+      actions={canEdit && <Button onClick={() => setOpen({ action: "create" })}>Create key</Button>}
     >
-      <KeyLists onAct={setOpen} onCreate={() => setOpen({ act: "create" })} />
-      {open?.act === "create" && <CreateKey onClose={close} />}
-      {open?.act === "change" && <ChangeKey apiKey={open.key} onClose={close} />}
-      {open?.act === "rotate" && <RotateKey apiKey={open.key} onClose={close} />}
-      {open?.act === "revoke" && <RevokeKey apiKey={open.key} onClose={close} />}
+      <KeyLists onAction={setOpen} onCreate={() => setOpen({ action: "create" })} />
+      {open?.action === "create" && <CreateKey onClose={close} />}
+      {open?.action === "change" && <EditKey apiKey={open.key} onClose={close} />}
+      {open?.action === "rotate" && <RotateKey apiKey={open.key} onClose={close} />}
+      {open?.action === "revoke" && <RevokeKey apiKey={open.key} onClose={close} />}
     </Page>
   );
 }
 
-function KeyLists({ onAct, onCreate }: { onAct: (act: Act) => void; onCreate: () => void }) {
-  const { id, mayChange } = useWallet();
+function KeyLists({ onAction, onCreate }: { onAction: (action: KeyAction) => void; onCreate: () => void }) {
+  const { id, canEdit } = useWallet();
   const keys = useQuery(keysQuery(id));
   const wallet = useQuery(walletQuery(id));
   if (keys.isPending) return <RowsSkeleton />;
   if (keys.isError && !keys.data) {
-    return <Failure error={keys.error} what="The keys could not be read." retry={() => keys.refetch()} />;
+    return <ErrorState error={keys.error} title="Couldn't load keys." onRetry={() => keys.refetch()} />;
   }
   const price = wallet.data?.price ?? "0.01";
-  const inUse = keys.data.filter(({ state }) => state === "active");
-  const ended = keys.data.filter(({ state }) => state !== "active");
+  const activeKeys = keys.data.filter(({ state }) => state === "active");
+  const inactiveKeys = keys.data.filter(({ state }) => state !== "active");
   return (
     <>
-      {inUse.length === 0 ? (
-        <Empty
-          title="No key works at the moment"
+      {activeKeys.length === 0 ? (
+        <EmptyState
+          title="No active keys"
           action={
-            mayChange && (
+            canEdit && (
               <Button variant="default" onClick={onCreate}>
                 Create key
               </Button>
             )
           }
         >
-          A key is what your program shows with each search. Begin with a test key: it answers like a live one and costs
-          nothing.
-        </Empty>
+          Your program sends a key with each search. Start with a test key, which is free and works like a live one.
+        </EmptyState>
       ) : (
-        <KeyTable label="Keys" keys={inUse} all={keys.data} price={price} onAct={onAct} />
+        <KeyTable label="Keys" keys={activeKeys} allKeys={keys.data} price={price} onAction={onAction} />
       )}
-      <Ended keys={ended} all={keys.data} price={price} onAct={onAct} />
+      <InactiveKeys keys={inactiveKeys} allKeys={keys.data} price={price} onAction={onAction} />
     </>
   );
 }
 
-function Ended({ keys, all, price, onAct }: { keys: Key[]; all: Key[]; price: string; onAct: (act: Act) => void }) {
+function InactiveKeys({
+  keys,
+  allKeys,
+  price,
+  onAction,
+}: {
+  keys: Key[];
+  allKeys: Key[];
+  price: string;
+  onAction: (action: KeyAction) => void;
+}) {
   const [isOpen, setIsOpen] = useState(false);
   if (keys.length === 0) return undefined;
   return (
     <>
       <UnstyledButton mt="lg" mb="xs" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
         <Text span size="sm" c="var(--pb-accent)">
-          {isOpen ? "Hide" : "Show"} {formatCount(keys.length, "key that ended", "keys that ended")}
+          {isOpen ? "Hide" : "Show"} {formatCount(keys.length, "inactive key")}
         </Text>
       </UnstyledButton>
-      {isOpen && <KeyTable label="Keys that ended" keys={keys} all={all} price={price} onAct={onAct} />}
+      {isOpen && <KeyTable label="Inactive keys" keys={keys} allKeys={allKeys} price={price} onAction={onAction} />}
     </>
   );
 }

@@ -4,10 +4,10 @@ import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { type Key, keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Dialog } from "../../parts/dialog.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 
-/** For good, so the name has to be typed. */
+/** Revoking cannot be undone, so the user has to type the name. */
 export function RevokeKey({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
   const { id } = useWallet();
   const queries = useQueryClient();
@@ -31,8 +31,8 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: Key; onClose: () => voi
       onSubmit={() => revoke.mutate()}
     >
       <Text size="sm">
-        Whatever uses <span className="mono">{apiKey.start}…</span> is refused at once and for good. Searches in flight
-        finish. To change over without a gap, rotate it instead.
+        Requests with <span className="mono">{apiKey.start}…</span> are rejected immediately. This cannot be undone.
+        Searches in progress still finish. To replace the key without downtime, rotate it instead.
       </Text>
       <TextInput
         label={`Type ${apiKey.name} to confirm`}

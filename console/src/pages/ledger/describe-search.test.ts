@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tellSearch } from "./tell-search.ts";
+import { describeSearch } from "./describe-search.ts";
 
 const search = {
   request_id: "r",
@@ -23,19 +23,19 @@ const refund = {
   created_at: "2030-02-01T12:00:00Z",
 };
 
-test("whether a search was charged is the first word", () => {
-  assert.deepEqual(tellSearch(search), {
-    verdict: "Charged $0.01.",
-    why: "It was answered after 412 ms. By the key Production.",
+test("reports whether a search was charged", () => {
+  assert.deepEqual(describeSearch(search), {
+    charge: "Charged $0.01.",
+    details: "Completed after 412 ms. Key: Production.",
   });
   assert.equal(
-    tellSearch({ ...search, entries: [refund, ...search.entries] }).verdict,
-    "Charged $0.01, and refunded in full.",
+    describeSearch({ ...search, entries: [refund, ...search.entries] }).charge,
+    "Charged $0.01 and refunded in full.",
   );
-  assert.equal(tellSearch({ ...search, mode: "test", charged: "0.00", entries: [] }).verdict, "Free: a test search.");
+  assert.equal(describeSearch({ ...search, mode: "test", charged: "0.00", entries: [] }).charge, "Free (test search).");
 });
 
-test("a failure says that no money moved", () => {
+test("a failed search was not charged", () => {
   const failed = {
     ...search,
     outcome: "upstream_timeout",
@@ -45,8 +45,8 @@ test("a failure says that no money moved", () => {
     run: "r1",
     entries: [],
   };
-  assert.deepEqual(tellSearch(failed), {
-    verdict: "Not charged.",
-    why: "It failed: upstream timeout after 9.00 s. By the key Production, category news, run r1.",
+  assert.deepEqual(describeSearch(failed), {
+    charge: "Not charged.",
+    details: "Failed (upstream timeout) after 9.00 s. Key: Production, category: news, run: r1.",
   });
 });

@@ -2,30 +2,35 @@ import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Entry } from "../../api/ledger.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Money } from "../../parts/money.tsx";
-import { Cell, type Column, Row, Table } from "../../parts/table.tsx";
-import { formatExact, formatRelative } from "../../words/format-time.ts";
-import { kindWords } from "./kind-words.ts";
+import { Money } from "../../components/money.tsx";
+import { Cell, type Column, Row, Table } from "../../components/table.tsx";
+import { formatExact, formatRelative } from "../../format/format-time.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { entryLabels } from "./entry-labels.ts";
 import classes from "./ledger.module.css";
 
 const columns: Column[] = [
   { name: "Date" },
-  { name: "What" },
+  { name: "Type" },
   { name: "Request" },
-  { name: "Amount", isFigures: true },
-  { name: "Balance", isFigures: true },
+  { name: "Amount", isNumeric: true },
+  { name: "Balance", isNumeric: true },
 ];
 
-/** Lines of a bank statement. The balance after each stands where none is left out. */
-export function EntryTable(props: { label: string; entries: readonly Entry[]; hasBalance: boolean; foot?: ReactNode }) {
-  const { label, entries, hasBalance, foot } = props;
+/** Ledger entries. The running balance is shown only in unfiltered lists. */
+export function EntryTable(props: {
+  label: string;
+  entries: readonly Entry[];
+  hasBalance: boolean;
+  footer?: ReactNode;
+}) {
+  const { label, entries, hasBalance, footer } = props;
   return (
     <Table
       label={label}
       columns={hasBalance ? columns : columns.slice(0, -1)}
       className={classes.statement ?? ""}
-      foot={foot}
+      footer={footer}
     >
       {entries.map((entry) => (
         <EntryRow key={entry.id} entry={entry} hasBalance={hasBalance} />
@@ -36,24 +41,24 @@ export function EntryTable(props: { label: string; entries: readonly Entry[]; ha
 
 function EntryRow({ entry, hasBalance }: { entry: Entry; hasBalance: boolean }) {
   const { id } = useWallet();
-  const isIn = !entry.amount.startsWith("-");
+  const isIncoming = !entry.amount.startsWith("-");
   return (
     <Row>
       <Cell className={classes.date ?? ""}>
         <StatementTime at={entry.created_at} />
       </Cell>
-      <Cell className={classes.what ?? ""}>
+      <Cell className={classes.kind ?? ""}>
         {entry.request_id === null ? (
-          kindWords[entry.kind].one
+          entryLabels[entry.kind].singular
         ) : (
           <Link
             to="/w/$walletId/ledger"
             params={{ walletId: id }}
             search={{ request_id: entry.request_id }}
-            className={classes.whatLink}
+            className={classes.kindLink}
             tabIndex={-1}
           >
-            {kindWords[entry.kind].one}
+            {entryLabels[entry.kind].singular}
           </Link>
         )}
       </Cell>
@@ -69,13 +74,13 @@ function EntryRow({ entry, hasBalance }: { entry: Entry; hasBalance: boolean }) 
           </Link>
         )}
       </Cell>
-      <Cell isFigures className={classes.amount ?? ""}>
-        <span className={isIn ? classes.in : undefined}>
-          <Money amount={entry.amount} isChange />
+      <Cell isNumeric className={classes.amount ?? ""}>
+        <span className={isIncoming ? classes.incoming : undefined}>
+          <Money amount={entry.amount} isSigned />
         </span>
       </Cell>
       {hasBalance && (
-        <Cell isFigures className={classes.balance ?? ""}>
+        <Cell isNumeric className={classes.balance ?? ""}>
           {entry.balance === undefined ? (
             <Text span c="dimmed">
               –
@@ -92,14 +97,14 @@ function EntryRow({ entry, hasBalance }: { entry: Entry; hasBalance: boolean }) 
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-/** A statement is read by its dates; how long ago it was is said on hover. */
+/** The date, with the relative time as a tooltip. */
 function StatementTime({ at }: { at: string }) {
-  const moment = new Date(at);
+  const date = new Date(at);
   return (
-    <time dateTime={at} title={`${formatExact(moment)}, ${formatRelative(moment, new Date())}`}>
-      {day.format(moment)}{" "}
+    <time dateTime={at} title={`${formatExact(date)}, ${formatRelative(date, new Date())}`}>
+      {day.format(date)}{" "}
       <Text span size="sm" c="dimmed">
-        {time.format(moment)}
+        {time.format(date)}
       </Text>
     </time>
   );

@@ -2,49 +2,49 @@ import { Button, Text, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { type EntriesWanted, type EntryKind, entriesQuery, entryKinds, exportPath } from "../../api/ledger.ts";
-import { useMode } from "../../frame/mode.tsx";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Chips } from "../../parts/chips.tsx";
-import { Page } from "../../parts/page.tsx";
-import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
+import { type EntryFilter, type EntryKind, entriesQuery, entryKinds, exportPath } from "../../api/ledger.ts";
+import { Chips } from "../../components/chips.tsx";
+import { Page } from "../../components/page.tsx";
+import { EmptyState, ErrorState, LoadMore, RowsSkeleton } from "../../components/states.tsx";
+import { useMode } from "../../layout/mode.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { entryLabels } from "./entry-labels.ts";
 import { EntryTable } from "./entry-table.tsx";
-import { kindWords } from "./kind-words.ts";
 import classes from "./ledger.module.css";
-import { LookUp } from "./look-up.tsx";
 import { isPeriod, periods, toDays } from "./period.ts";
-import { addUp } from "./statement.ts";
-import { TotalLines } from "./total-lines.tsx";
+import { SearchLookup } from "./search-lookup.tsx";
+import { computeTotals } from "./statement.ts";
+import { TotalRows } from "./total-rows.tsx";
 
 const route = getRouteApi("/signed-in/w/$walletId/ledger");
 
-/** A bank statement of the wallet. What is shown stands in the address, so that it can be sent to a colleague. */
+/** Account statement of the wallet. The filters are in the URL, so that it can be shared. */
 export function Ledger() {
   const { id } = useWallet();
   const { mode } = useMode();
-  const wanted = useWanted();
+  const filter = useFilter();
   return (
     <Page
       title="Ledger"
-      about={
+      description={
         mode === "test"
-          ? "Every movement of money. Test searches move none, so these lines are live."
-          : "Every movement of money, and what was left after it."
+          ? "All transactions of this wallet. Test searches are free, so only live ones are listed."
+          : "All transactions of this wallet, with the balance after each."
       }
       actions={
-        <Button variant="default" component="a" href={exportPath(id, wanted)} download>
-          {wanted.kind === undefined ? "Download CSV" : "Download CSV of all kinds"}
+        <Button variant="default" component="a" href={exportPath(id, filter)} download>
+          {filter.kind === undefined ? "Download CSV" : "Download CSV (all types)"}
         </Button>
       }
     >
-      <LookUp requestId={route.useSearch().request_id} />
+      <SearchLookup requestId={route.useSearch().request_id} />
       <Filters />
-      <Statement wanted={wanted} />
+      <Statement filter={filter} />
     </Page>
   );
 }
 
-function useWanted(): EntriesWanted {
+function useFilter(): EntryFilter {
   const { kind, period, from, to } = route.useSearch();
   const today = new Date().toISOString().slice(0, 10);
   return useMemo(() => {
@@ -58,10 +58,10 @@ function isKind(text: unknown): text is EntryKind {
 }
 
 const kindChips = [
-  { value: "all", label: "Everything" },
+  { value: "all", label: "All" },
   ...(["search", "top_up", "refund", "credit", "reversal"] as const).map((kind) => ({
     value: kind,
-    label: kindWords[kind].many,
+    label: entryLabels[kind].plural,
   })),
 ] as const;
 
@@ -69,21 +69,23 @@ function Filters() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const period = isPeriod(search.period) ? search.period : "all";
-  const set = (change: Partial<typeof search>): Promise<void> =>
+  const setSearch = (change: Partial<typeof search>): Promise<void> =>
     navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   return (
     <div className={classes.filters}>
       <Chips
-        label="What"
+        label="Type"
         value={isKind(search.kind) ? search.kind : "all"}
         options={kindChips}
-        onChange={(kind) => set({ kind: kind === "all" ? undefined : kind })}
+        onChange={(kind) => setSearch({ kind: kind === "all" ? undefined : kind })}
       />
       <Chips
-        label="When"
+        label="Period"
         value={period}
         options={periods}
-        onChange={(chosen) => set({ period: chosen === "all" ? undefined : chosen, from: undefined, to: undefined })}
+        onChange={(chosen) =>
+          setSearch({ period: chosen === "all" ? undefined : chosen, from: undefined, to: undefined })
+        }
       />
       {period === "dates" && (
         <div className={classes.dates}>
@@ -91,16 +93,16 @@ function Filters() {
             type="date"
             label="From"
             value={search.from ?? ""}
-            onChange={(event) => set({ from: event.currentTarget.value || undefined })}
+            onChange={(event) => setSearch({ from: event.currentTarget.value || undefined })}
           />
           <TextInput
             type="date"
-            label="To, included"
+            label="To (inclusive)"
             value={search.to ?? ""}
-            onChange={(event) => set({ to: event.currentTarget.value || undefined })}
+            onChange={(event) => setSearch({ to: event.currentTarget.value || undefined })}
           />
           <Text size="xs" c="dimmed" pb={8}>
-            Days of UTC
+            Dates are in UTC
           </Text>
         </div>
       )}
@@ -108,44 +110,38 @@ function Filters() {
   );
 }
 
-function Statement({ wanted }: { wanted: EntriesWanted }) {
+function Statement({ filter }: { filter: EntryFilter }) {
   const { id } = useWallet();
-  const list = useInfiniteQuery(entriesQuery(id, wanted));
+  const list = useInfiniteQuery(entriesQuery(id, filter));
   if (list.isPending) return <RowsSkeleton rows={10} />;
   if (list.isError && !list.data) {
-    return <Failure error={list.error} what="The ledger could not be read." retry={() => list.refetch()} />;
+    return <ErrorState error={list.error} title="Couldn't load the ledger." onRetry={() => list.refetch()} />;
   }
   const entries = list.data.pages.flatMap((page) => page.entries);
-  if (entries.length === 0) return <NoLines isFiltered={Object.keys(wanted).length > 0} />;
+  if (entries.length === 0) return <NoEntries isFiltered={Object.keys(filter).length > 0} />;
   return (
     <>
       <EntryTable
-        label="Movements of money"
+        label="Transactions"
         entries={entries}
-        hasBalance={wanted.kind === undefined}
-        foot={<TotalLines totals={addUp(entries)} count={entries.length} />}
+        hasBalance={filter.kind === undefined}
+        footer={<TotalRows totals={computeTotals(entries)} count={entries.length} />}
       />
-      {list.hasNextPage && (
-        <Button variant="default" mt="md" loading={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
-          Older
-        </Button>
-      )}
+      <LoadMore query={list} />
       {list.isFetchNextPageError && (
-        <Failure error={list.error} what="Older lines could not be read." retry={() => list.fetchNextPage()} />
+        <ErrorState error={list.error} title="Couldn't load more entries." onRetry={() => list.fetchNextPage()} />
       )}
     </>
   );
 }
 
-function NoLines({ isFiltered }: { isFiltered: boolean }) {
+function NoEntries({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="No line is like that">
-      Nothing of this kind moved on these days. Choose Everything and All time.
-    </Empty>
+    <EmptyState title="No matching entries">Change the type or the period to see more.</EmptyState>
   ) : (
-    <Empty title="No money has moved yet">
-      The first line will be a top-up or a credit. From then on each search that works is a line of one cent, and each
-      that fails is none.
-    </Empty>
+    <EmptyState title="No transactions yet">
+      The first entry will be a top-up or a credit. After that, each successful search adds an entry of one cent. Failed
+      searches are not charged.
+    </EmptyState>
   );
 }

@@ -4,12 +4,12 @@ export const periods = [
   { value: "7d", label: "7 days" },
   { value: "month", label: "This month" },
   { value: "last-month", label: "Last month" },
-  { value: "dates", label: "Dates" },
+  { value: "dates", label: "Custom" },
 ] as const;
 
 export type Period = (typeof periods)[number]["value"];
 
-/** The UTC days that a period is made of; `to` is not included, as the server wants it. */
+/** The UTC days of a period. `to` is exclusive, as in the API. */
 export function toDays(
   period: Period,
   dates: { from?: string; to?: string },
@@ -30,7 +30,7 @@ export function toDays(
     case "dates":
       return {
         ...(isDay(dates.from) && { from: dates.from }),
-        // A person who says "to the 5th" means the 5th too.
+        // Users expect the last day to be included.
         ...(isDay(dates.to) && { to: dayAfter(dates.to) }),
       };
   }

@@ -4,45 +4,44 @@ import { useNavigate } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
 import { ApiProblem } from "../../api/client.ts";
 import { searchQuery } from "../../api/ledger.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Moment } from "../../parts/moment.tsx";
-import { Failure, RowsSkeleton } from "../../parts/states.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { ErrorState, RowsSkeleton } from "../../components/states.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { describeSearch } from "./describe-search.ts";
 import { EntryTable } from "./entry-table.tsx";
 import classes from "./ledger.module.css";
-import { tellSearch } from "./tell-search.ts";
 
-/** Was this search charged? */
-export function LookUp({ requestId }: { requestId: string | undefined }) {
+export function SearchLookup({ requestId }: { requestId: string | undefined }) {
   const { id } = useWallet();
   const navigate = useNavigate();
-  const [typed, setTyped] = useState(requestId ?? "");
-  const show = (wanted: string | undefined): Promise<void> =>
-    navigate({ to: "/w/$walletId/ledger", params: { walletId: id }, search: wanted ? { request_id: wanted } : {} });
+  const [text, setText] = useState(requestId ?? "");
+  const navigateTo = (newId: string | undefined): Promise<void> =>
+    navigate({ to: "/w/$walletId/ledger", params: { walletId: id }, search: newId ? { request_id: newId } : {} });
   const submit = (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    return show(typed.trim() || undefined);
+    return navigateTo(text.trim() || undefined);
   };
   return (
     <>
-      <form className={classes.lookUp} onSubmit={submit} role="search">
+      <form className={classes.lookup} onSubmit={submit} role="search">
         <TextInput
           label="Was a search charged?"
-          placeholder="Its Request-Id, such as 0197c3f2-…"
-          value={typed}
+          placeholder="Request ID, such as 0197c3f2-…"
+          value={text}
           spellCheck={false}
-          onChange={(event) => setTyped(event.currentTarget.value)}
+          onChange={(event) => setText(event.currentTarget.value)}
         />
         <Button type="submit" variant="default">
           Look up
         </Button>
       </form>
       {requestId !== undefined && (
-        <Found
+        <LookupResult
           key={requestId}
           requestId={requestId}
           onClose={async () => {
-            setTyped("");
-            await show(undefined);
+            setText("");
+            await navigateTo(undefined);
           }}
         />
       )}
@@ -50,20 +49,20 @@ export function LookUp({ requestId }: { requestId: string | undefined }) {
   );
 }
 
-function Found({ requestId, onClose }: { requestId: string; onClose: () => Promise<void> }) {
+function LookupResult({ requestId, onClose }: { requestId: string; onClose: () => Promise<void> }) {
   const { id } = useWallet();
-  const found = useQuery(searchQuery(id, requestId));
-  const isUnknown = found.error instanceof ApiProblem && found.error.status === 404;
-  if (found.isError && !isUnknown) {
-    return <Failure error={found.error} what="The search could not be looked up." retry={() => found.refetch()} />;
+  const search = useQuery(searchQuery(id, requestId));
+  const isNotFound = search.error instanceof ApiProblem && search.error.status === 404;
+  if (search.isError && !isNotFound) {
+    return <ErrorState error={search.error} title="Couldn't look up the search." onRetry={() => search.refetch()} />;
   }
   return (
-    <section className={classes.found} aria-label="The search" aria-live="polite">
+    <section className={classes.result} aria-label="Search details" aria-live="polite">
       <Group justify="space-between" align="flex-start" wrap="nowrap" mb="xs">
         <div>
-          {found.isPending && <RowsSkeleton rows={2} />}
-          {isUnknown && <Unknown />}
-          {found.data && <Verdict search={found.data} />}
+          {search.isPending && <RowsSkeleton rows={2} />}
+          {isNotFound && <SearchNotFound />}
+          {search.data && <ChargeSummary search={search.data} />}
           <Text size="xs" c="dimmed" className={`mono ${classes.id ?? ""}`}>
             {requestId}
           </Text>
@@ -72,32 +71,32 @@ function Found({ requestId, onClose }: { requestId: string; onClose: () => Promi
           Close
         </Anchor>
       </Group>
-      {found.data && found.data.entries.length > 0 && (
-        <EntryTable label="Entries of the search" entries={found.data.entries} hasBalance={false} />
+      {search.data && search.data.entries.length > 0 && (
+        <EntryTable label="Entries of this search" entries={search.data.entries} hasBalance={false} />
       )}
     </section>
   );
 }
 
-function Unknown() {
+function SearchNotFound() {
   return (
     <>
       <Text fw={600}>Not charged.</Text>
       <Text size="sm">
-        No search of this wallet has this id. A request that was refused before its price was set aside never becomes a
-        search. Look whether the id is whole and of this wallet.
+        No search in this wallet has this ID. Requests that were rejected before a hold are not recorded. Check that the
+        ID is complete and belongs to this wallet.
       </Text>
     </>
   );
 }
 
-function Verdict({ search }: { search: Parameters<typeof tellSearch>[0] }) {
-  const { verdict, why } = tellSearch(search);
+function ChargeSummary({ search }: { search: Parameters<typeof describeSearch>[0] }) {
+  const { charge, details } = describeSearch(search);
   return (
     <>
-      <Text fw={600}>{verdict}</Text>
+      <Text fw={600}>{charge}</Text>
       <Text size="sm">
-        {why} Sent <Moment at={search.at} />.
+        {details} Sent <RelativeTime at={search.at} />.
       </Text>
     </>
   );

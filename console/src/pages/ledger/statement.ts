@@ -1,18 +1,18 @@
 import type { Entry } from "../../api/ledger.ts";
-import { subtract } from "../../words/amounts.ts";
-import { addMoney } from "../../words/format-money.ts";
+import { subtract } from "../../format/amounts.ts";
+import { addMoney } from "../../format/format-money.ts";
 
 export interface Totals {
   in: string;
   out: string;
   sum: string;
-  /** Before the oldest line and after the newest; undefined where lines are left out between them. */
+  /** Balance before the oldest and after the newest entry; undefined in filtered lists. */
   opening: string | undefined;
   closing: string | undefined;
 }
 
-/** What the lines that are shown, newest first, come to. */
-export function addUp(entries: readonly Pick<Entry, "amount" | "balance">[]): Totals {
+/** Totals of the loaded entries, newest first. */
+export function computeTotals(entries: readonly Pick<Entry, "amount" | "balance">[]): Totals {
   const amounts = entries.map(({ amount }) => amount);
   const [newest, oldest] = [entries[0], entries.at(-1)];
   return {
@@ -24,7 +24,7 @@ export function addUp(entries: readonly Pick<Entry, "amount" | "balance">[]): To
   };
 }
 
-/** Whether the opening balance and the lines make the closing one. */
+/** Whether the opening balance plus the entries equals the closing balance. */
 export function isBalanced({ opening, sum, closing }: Totals): boolean {
   return opening === undefined || closing === undefined || addMoney([opening, sum]) === addMoney([closing]);
 }

@@ -3,21 +3,20 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { keysQuery } from "../../api/keys.ts";
 import { lastSearchQuery } from "../../api/searches.ts";
-import { useMode } from "../../frame/mode.tsx";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Page } from "../../parts/page.tsx";
+import { Page } from "../../components/page.tsx";
+import { useMode } from "../../layout/mode.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { Quickstart } from "../welcome/quickstart.tsx";
-import { Failures } from "./failures.tsx";
-import { Figures, NoFigures } from "./figures.tsx";
+import { MetricsSkeleton, OverviewMetrics } from "./metrics.tsx";
+import { RecentFailures } from "./recent-failures.tsx";
 import { Spend } from "./spend.tsx";
 import { Warnings } from "./warnings.tsx";
 
-/** How the wallet is: what is left, what was searched, what went wrong. */
 export function Overview() {
-  const { id, mayChange } = useWallet();
+  const { id, canEdit } = useWallet();
   const { mode, setMode } = useMode();
   const { isPending, hasNone } = useFirstSearch(id);
-  // Whoever watched their first search arrive goes on when they want to, not under their eyes.
+  // After the first search arrives, the quickstart stays open until the user continues.
   const [isNew, setIsNew] = useState(false);
   useEffect(() => {
     if (hasNone) setIsNew(true);
@@ -26,19 +25,19 @@ export function Overview() {
   if (isPending) {
     return (
       <Page title="Overview">
-        <NoFigures />
+        <MetricsSkeleton />
         <Skeleton height={280} mt="xl" aria-label="Loading" role="status" />
       </Page>
     );
   }
   if (isNew || hasNone) {
     return (
-      <Page title="Overview" about="No search yet. Two steps to the first one; neither costs anything.">
-        <Warnings walletId={id} isQuietAboutBalance />
+      <Page title="Overview" description="No searches yet. Make your first one in two steps. It's free in test mode.">
+        <Warnings walletId={id} hideBalance />
         <Quickstart
           walletId={id}
-          mayMakeKeys={mayChange}
-          go={(arrived) => {
+          canCreateKeys={canEdit}
+          onContinue={(arrived) => {
             setMode(arrived);
             setIsNew(false);
           }}
@@ -48,15 +47,15 @@ export function Overview() {
   }
   return (
     <Page title="Overview">
-      <Warnings walletId={id} isQuietAboutBalance={mode === "test"} />
-      <Figures walletId={id} mode={mode} />
+      <Warnings walletId={id} hideBalance={mode === "test"} />
+      <OverviewMetrics walletId={id} mode={mode} />
       <Spend walletId={id} mode={mode} />
-      <Failures walletId={id} mode={mode} />
+      <RecentFailures walletId={id} mode={mode} />
     </Page>
   );
 }
 
-/** Old searches are not listed any more; their keys still remember that they were used. */
+/** Old searches are pruned, so also check whether any key was used. */
 function useFirstSearch(walletId: string): { isPending: boolean; hasNone: boolean } {
   const last = useQuery(lastSearchQuery(walletId));
   const keys = useQuery(keysQuery(walletId));

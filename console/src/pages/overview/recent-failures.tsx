@@ -1,34 +1,33 @@
 import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { SearchFact } from "../../api/ledger.ts";
+import type { SearchRecord } from "../../api/ledger.ts";
 import { lastFailuresQuery } from "../../api/searches.ts";
 import type { Mode } from "../../api/wallet.ts";
-import { Section } from "../../parts/page.tsx";
-import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
-import { useNow } from "../../parts/use-now.ts";
-import { describeOutcome } from "../../words/describe-outcome.ts";
-import { formatClock } from "../../words/format-clock.ts";
-import { formatMoney, toNumber } from "../../words/format-money.ts";
-import { formatExact } from "../../words/format-time.ts";
+import { Section } from "../../components/page.tsx";
+import { EmptyState, QueryState } from "../../components/states.tsx";
+import { useNow } from "../../components/use-now.ts";
+import { describeOutcome } from "../../format/describe-outcome.ts";
+import { formatClock } from "../../format/format-clock.ts";
+import { formatMoney, toNumber } from "../../format/format-money.ts";
+import { formatExact } from "../../format/format-time.ts";
 import classes from "./overview.module.css";
 
-/** What went wrong last, as sentences. */
-export function Failures({ walletId, mode }: { walletId: string; mode: Mode }) {
-  const { data, error, isPending, refetch } = useQuery(lastFailuresQuery(walletId, mode));
+export function RecentFailures({ walletId, mode }: { walletId: string; mode: Mode }) {
+  const failures = useQuery(lastFailuresQuery(walletId, mode));
+  const { data } = failures;
   return (
-    <Section title="Last failures" about="A search that fails costs nothing.">
-      {isPending && <RowsSkeleton rows={3} />}
-      {error && !data && <Failure error={error} what="The last failures could not be read." retry={refetch} />}
+    <Section title="Recent failures" description="Failed searches are not charged.">
+      <QueryState query={failures} title="Couldn't load recent failures." rows={3} />
       {data?.length === 0 && (
-        <Empty title={mode === "live" ? "Nothing failed" : "No test search failed"}>
-          Should a search fail, what happened stands here in a sentence, with its request id.
-        </Empty>
+        <EmptyState title={mode === "live" ? "No failures" : "No failed test searches"}>
+          If a search fails, it is listed here with the reason and its request ID.
+        </EmptyState>
       )}
       {data && data.length > 0 && (
         <ul className={classes.failures}>
           {data.map((search) => (
-            <Line key={search.request_id} walletId={walletId} search={search} />
+            <FailureRow key={search.request_id} walletId={walletId} search={search} />
           ))}
         </ul>
       )}
@@ -36,14 +35,14 @@ export function Failures({ walletId, mode }: { walletId: string; mode: Mode }) {
   );
 }
 
-function Line({ walletId, search }: { walletId: string; search: SearchFact }) {
+function FailureRow({ walletId, search }: { walletId: string; search: SearchRecord }) {
   const now = useNow(60_000);
   const at = new Date(search.at);
-  const charged = toNumber(search.charged) > 0 ? `${formatMoney(search.charged)} charged` : "nothing charged";
-  const sentence = [describeOutcome(search.outcome).happened, charged, ...(search.key_name ? [search.key_name] : [])];
+  const charged = toNumber(search.charged) > 0 ? `${formatMoney(search.charged)} charged` : "not charged";
+  const sentence = [describeOutcome(search.outcome).summary, charged, ...(search.key_name ? [search.key_name] : [])];
   return (
     <li>
-      <time dateTime={search.at} title={formatExact(at)} className={classes.when}>
+      <time dateTime={search.at} title={formatExact(at)} className={classes.time}>
         {formatClock(at, now)}
       </time>
       <span>

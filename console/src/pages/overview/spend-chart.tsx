@@ -1,7 +1,7 @@
 import "@mantine/charts/styles.css";
 import { AreaChart } from "@mantine/charts";
 import { Text } from "@mantine/core";
-import { formatDay } from "../../words/format-clock.ts";
+import { formatDay } from "../../format/format-clock.ts";
 import classes from "./overview.module.css";
 import type { Layer, Stack } from "./stack-days.ts";
 
@@ -47,7 +47,7 @@ export function SpendChart(props: {
           allowDecimals: total.includes("."),
         }}
         tooltipProps={{
-          content: ({ label }) => <Day day={String(label)} stack={stack} format={format} />,
+          content: ({ label }) => <DayTooltip day={String(label)} stack={stack} format={format} />,
           isAnimationActive: false,
         }}
         areaProps={{ isAnimationActive: false }}
@@ -56,8 +56,7 @@ export function SpendChart(props: {
   );
 }
 
-/** What the pointer, or an arrow key, is on: every cent of the day. */
-function Day({ day, stack, format }: { day: string; stack: Stack; format: (amount: string) => string }) {
+function DayTooltip({ day, stack, format }: { day: string; stack: Stack; format: (amount: string) => string }) {
   const found = stack.days.find((each) => each.day === day);
   if (!found) return undefined;
   const spent = stack.layers
@@ -68,21 +67,21 @@ function Day({ day, stack, format }: { day: string; stack: Stack; format: (amoun
       <Text size="sm" fw={600}>
         {formatDay(day)}: {format(found.total)}
       </Text>
-      {spent.length > 1 && <Lines lines={spent} amounts={found.exact} format={format} />}
+      {spent.length > 1 && <TooltipRows rows={spent} amounts={found.exact} format={format} />}
     </div>
   );
 }
 
-function Lines(props: {
-  lines: (Layer & { index: number })[];
+function TooltipRows(props: {
+  rows: (Layer & { index: number })[];
   amounts: Record<string, string>;
   format: (amount: string) => string;
 }) {
-  return props.lines.map(({ id, name, index }) => (
-    <div key={id} className={classes.tooltipLine}>
+  return props.rows.map(({ id, name, index }) => (
+    <div key={id} className={classes.tooltipRow}>
       <Swatch index={index} />
       <span>{name}</span>
-      <span className="figures">{props.format(props.amounts[id] ?? "0.00")}</span>
+      <span className="numeric">{props.format(props.amounts[id] ?? "0.00")}</span>
     </div>
   ));
 }

@@ -5,70 +5,69 @@ import { lazy, Suspense, useMemo } from "react";
 import { keysQuery } from "../../api/keys.ts";
 import { type Usage, usageQuery } from "../../api/usage.ts";
 import type { Mode } from "../../api/wallet.ts";
-import { Moment } from "../../parts/moment.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Empty, Failure } from "../../parts/states.tsx";
-import { formatMoney } from "../../words/format-money.ts";
-import { formatCount } from "../../words/format-time.ts";
+import { Section } from "../../components/page.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { EmptyState, ErrorState } from "../../components/states.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { formatCount } from "../../format/format-time.ts";
 import { stackDays } from "./stack-days.ts";
 
-// The library that draws is larger than all of the rest together, and only this chart needs it.
+// The chart library is larger than the rest of the console, so it is loaded separately.
 const SpendChart = lazy(() =>
   import("./spend-chart.tsx").then(
     (loaded) => ({ default: loaded.SpendChart }),
-    () => ({ default: NoChart }),
+    () => ({ default: ChartLoadError }),
   ),
 );
 
 const days = 30;
 
 export function Spend({ walletId, mode }: { walletId: string; mode: Mode }) {
-  const use = useQuery(usageQuery(walletId, { from: firstDay(), by: "day", group: "key" }));
+  const usage = useQuery(usageQuery(walletId, { from: firstDay(), by: "day", group: "key" }));
   return (
     <Section
-      title={mode === "live" ? "Spend by day" : "Test searches by day"}
-      about={use.data && <About use={use.data} />}
+      title={mode === "live" ? "Spend per day" : "Test searches per day"}
+      description={usage.data && <SpendDescription usage={usage.data} />}
       actions={
         <Anchor component={Link} to="/w/$walletId/usage" params={{ walletId } as never} size="sm">
-          All usage
+          View usage
         </Anchor>
       }
     >
-      {use.isPending && <ChartSkeleton />}
-      {use.isError && !use.data && (
-        <Failure error={use.error} what="Usage could not be read." retry={() => use.refetch()} />
+      {usage.isPending && <ChartSkeleton />}
+      {usage.isError && !usage.data && (
+        <ErrorState error={usage.error} title="Couldn't load usage." onRetry={() => usage.refetch()} />
       )}
-      {use.data && <Chart walletId={walletId} mode={mode} use={use.data} />}
+      {usage.data && <Chart walletId={walletId} mode={mode} usage={usage.data} />}
     </Section>
   );
 }
 
-function About({ use }: { use: Usage }) {
+function SpendDescription({ usage }: { usage: Usage }) {
   return (
     <>
-      The last {days} days, UTC, by key. Counted up to <Moment at={use.as_of} />.
+      Last {days} days (UTC), by key. Includes searches up to <RelativeTime at={usage.as_of} />.
     </>
   );
 }
 
-function Chart({ walletId, mode, use }: { walletId: string; mode: Mode; use: Usage }) {
+function Chart({ walletId, mode, usage }: { walletId: string; mode: Mode; usage: Usage }) {
   const keys = useQuery(keysQuery(walletId)).data;
   const stack = useMemo(() => {
     const names = new Map(keys?.map(({ id, name }) => [id, name]));
-    return stackDays({ use: use.lines, names, mode, days, now: new Date() });
-  }, [keys, use, mode]);
+    return stackDays({ usage: usage.lines, names, mode, days, now: new Date() });
+  }, [keys, usage, mode]);
   if (stack.layers.length === 0) {
     return (
-      <Empty title={mode === "live" ? "Nothing was spent in 30 days" : "No test search in 30 days"}>
+      <EmptyState title={mode === "live" ? "No spend in the last 30 days" : "No test searches in the last 30 days"}>
         {mode === "live"
-          ? "A search that answers costs $0.01 and shows up here a few minutes later, under the key that sent it."
-          : "Test searches cost nothing. They show up here a few minutes later, under the key that sent them."}
-      </Empty>
+          ? "A successful search costs $0.01 and appears here within a few minutes, under the key that sent it."
+          : "Test searches are free and appear here within a few minutes, under the key that sent them."}
+      </EmptyState>
     );
   }
   const format = (amount: string): string =>
     mode === "live" ? formatMoney(amount) : formatCount(Number(amount), "search", "searches");
-  // On the axis a count needs no unit, which the heading says; money has its sign anywhere.
   const formatTick = (value: number): string => (mode === "live" ? formatMoney(value.toFixed(2)) : String(value));
   return (
     <Suspense fallback={<ChartSkeleton />}>
@@ -77,12 +76,11 @@ function Chart({ walletId, mode, use }: { walletId: string; mode: Mode; use: Usa
   );
 }
 
-/** A drawing that cannot be fetched takes nothing else with it. */
-function NoChart() {
+function ChartLoadError() {
   return (
-    <Empty title="The chart could not be loaded">
-      Load the page again, or look at the same numbers as a table under Usage.
-    </Empty>
+    <EmptyState title="Couldn't load the chart">
+      Reload the page, or see the same numbers in the table under Usage.
+    </EmptyState>
   );
 }
 

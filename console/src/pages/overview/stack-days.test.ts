@@ -12,11 +12,11 @@ const line = (day: string, key: string, charged: string, mode: "live" | "test" =
 });
 const names = new Map([["k1", "crawler"]]);
 
-test("each day has its exact sum, and days without a search are there with nothing", () => {
-  const use = [line("2030-01-30", "k1", "0.10"), line("2030-01-30", "k2", "0.20"), line("2030-01-31", "k1", "0.01")];
-  const { layers, days, total } = stackDays({ use, names, mode: "live", days: 3, now });
+test("each day has its exact total, including days without searches", () => {
+  const usage = [line("2030-01-30", "k1", "0.10"), line("2030-01-30", "k2", "0.20"), line("2030-01-31", "k1", "0.01")];
+  const { layers, days, total } = stackDays({ usage, names, mode: "live", days: 3, now });
   assert.deepEqual(
-    days.map(({ day, total: ofDay }) => [day, ofDay]),
+    days.map(({ day, total: dayTotal }) => [day, dayTotal]),
     [
       ["2030-01-29", "0.00"],
       ["2030-01-30", "0.30"],
@@ -25,15 +25,15 @@ test("each day has its exact sum, and days without a search are there with nothi
   );
   assert.equal(total, "0.31");
   assert.deepEqual(layers, [
-    { id: "k2", name: "a key" },
+    { id: "k2", name: "unknown key" },
     { id: "k1", name: "crawler" },
   ]);
   assert.deepEqual(days[1]?.exact, { k1: "0.10", k2: "0.20" });
 });
 
-test("of many keys the largest stand alone and the others together, and no cent is lost", () => {
-  const use = Array.from({ length: 8 }, (_, index) => line("2030-01-31", `k${index}`, `0.0${index + 1}`));
-  const { layers, days, total } = stackDays({ use, names, mode: "live", days: 1, now });
+test("groups the smaller keys into one layer without losing a cent", () => {
+  const usage = Array.from({ length: 8 }, (_, index) => line("2030-01-31", `k${index}`, `0.0${index + 1}`));
+  const { layers, days, total } = stackDays({ usage, names, mode: "live", days: 1, now });
   assert.deepEqual(
     layers.map(({ id }) => id),
     ["k7", "k6", "k5", "k4", "rest"],
@@ -43,8 +43,8 @@ test("of many keys the largest stand alone and the others together, and no cent 
   assert.equal(total, "0.36");
 });
 
-test("test mode counts test searches, and live mode does not see them", () => {
-  const use = [line("2030-01-31", "k1", "0.00", "test"), line("2030-01-31", "k2", "0.03")];
-  assert.equal(stackDays({ use, names, mode: "test", days: 1, now }).total, "3");
-  assert.equal(stackDays({ use, names, mode: "live", days: 1, now }).total, "0.03");
+test("test mode counts test searches, and live mode ignores them", () => {
+  const usage = [line("2030-01-31", "k1", "0.00", "test"), line("2030-01-31", "k2", "0.03")];
+  assert.equal(stackDays({ usage, names, mode: "test", days: 1, now }).total, "3");
+  assert.equal(stackDays({ usage, names, mode: "live", days: 1, now }).total, "0.03");
 });

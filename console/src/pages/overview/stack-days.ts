@@ -1,19 +1,19 @@
-import type { UsageLine } from "../../api/usage.ts";
+import type { UsageLine } from "@pennyblack/sdk";
 import type { Mode } from "../../api/wallet.ts";
-import { addMoney, toNumber } from "../../words/format-money.ts";
+import { addMoney, toNumber } from "../../format/format-money.ts";
 
 export interface Layer {
-  /** Of the key, or of the rest. */
+  /** Key id, or `rest`. */
   id: string;
   name: string;
 }
 
 export interface StackedDay {
-  /** As in 2026-11-15. */
+  /** Such as 2026-11-15. */
   day: string;
-  /** For drawing, by layer. */
+  /** By layer, for drawing. */
   heights: Record<string, number>;
-  /** For reading: exact, by layer; money in live mode, searches in test mode. */
+  /** By layer, exact: money in live mode, searches in test mode. */
   exact: Record<string, string>;
   total: string;
 }
@@ -25,34 +25,34 @@ export interface Stack {
 }
 
 const rest = "rest";
-const mostLayers = 5;
+const maxLayers = 5;
 
 /**
- * The last days of a wallet, each split by key. The keys that did most have a layer of their own, the others share one.
- * In test mode nothing costs anything, so searches are counted instead.
+ * Daily usage stacked by key. The largest keys have their own layer, the others share one. Test searches are free, so
+ * test mode counts searches instead of money.
  */
 export function stackDays(input: {
-  use: readonly UsageLine[];
+  usage: readonly UsageLine[];
   names: ReadonlyMap<string, string>;
   mode: Mode;
   days: number;
   now: Date;
 }): Stack {
-  const { use, names, mode, days, now } = input;
-  const lines = use.filter((line) => line.mode === mode && (mode === "test" || toNumber(line.charged) > 0));
+  const { usage, names, mode, days, now } = input;
+  const lines = usage.filter((line) => line.mode === mode && (mode === "test" || toNumber(line.charged) > 0));
   const amount = (line: UsageLine): string => (mode === "live" ? line.charged : String(line.searches));
 
   const layers = chooseLayers(lines, amount, names);
-  const own = new Set(layers.map(({ id }) => id));
-  const layerOf = (line: UsageLine): string => (own.has(keyOf(line)) ? keyOf(line) : rest);
+  const topKeys = new Set(layers.map(({ id }) => id));
+  const layerOf = (line: UsageLine): string => (topKeys.has(keyOf(line)) ? keyOf(line) : rest);
 
   const stacked = lastDays(days, now).map((day) => {
-    const ofDay = lines.filter((line) => line.start.startsWith(day));
+    const dayLines = lines.filter((line) => line.start.startsWith(day));
     const exact = Object.fromEntries(
-      layers.map(({ id }) => [id, sum(ofDay.filter((line) => layerOf(line) === id).map(amount), mode)]),
+      layers.map(({ id }) => [id, sum(dayLines.filter((line) => layerOf(line) === id).map(amount), mode)]),
     );
     const heights = Object.fromEntries(Object.entries(exact).map(([id, text]) => [id, toNumber(text)]));
-    return { day, heights, exact, total: sum(ofDay.map(amount), mode) };
+    return { day, heights, exact, total: sum(dayLines.map(amount), mode) };
   });
   return {
     layers,
@@ -69,12 +69,14 @@ function chooseLayers(
   amount: (line: UsageLine) => string,
   names: ReadonlyMap<string, string>,
 ): Layer[] {
-  const weights = new Map<string, number>();
-  for (const line of lines) weights.set(keyOf(line), (weights.get(keyOf(line)) ?? 0) + toNumber(amount(line)));
-  const ids = [...weights].sort(([, one], [, other]) => other - one).map(([id]) => id);
-  const own = ids.length > mostLayers ? ids.slice(0, mostLayers - 1) : ids;
-  const layers = own.map((id) => ({ id, name: names.get(id) ?? "a key" }));
-  return ids.length > own.length ? [...layers, { id: rest, name: `${ids.length - own.length} other keys` }] : layers;
+  const totals = new Map<string, number>();
+  for (const line of lines) totals.set(keyOf(line), (totals.get(keyOf(line)) ?? 0) + toNumber(amount(line)));
+  const ids = [...totals].sort(([, first], [, second]) => second - first).map(([id]) => id);
+  const topKeys = ids.length > maxLayers ? ids.slice(0, maxLayers - 1) : ids;
+  const layers = topKeys.map((id) => ({ id, name: names.get(id) ?? "unknown key" }));
+  return ids.length > topKeys.length
+    ? [...layers, { id: rest, name: `${ids.length - topKeys.length} other keys` }]
+    : layers;
 }
 
 function keyOf(line: UsageLine): string {

@@ -2,25 +2,25 @@ import { Button, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { summaryQuery, walletQuery } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Notice } from "../../parts/notice.tsx";
-import { warn } from "./warn.ts";
+import { Notice } from "../../components/notice.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { getWarnings } from "./get-warnings.ts";
 
-export function Warnings({ walletId, isQuietAboutBalance }: { walletId: string; isQuietAboutBalance: boolean }) {
-  const { mayChange } = useWallet();
+export function Warnings({ walletId, hideBalance }: { walletId: string; hideBalance: boolean }) {
+  const { canEdit } = useWallet();
   const wallet = useQuery(walletQuery(walletId)).data;
   const summary = useQuery(summaryQuery(walletId, "live")).data;
   if (!wallet || !summary) return undefined;
-  const warnings = warn({ summary, price: wallet.price, isSuspended: wallet.suspended }).filter(
-    ({ mayTopUp }) => !(isQuietAboutBalance && mayTopUp),
+  const warnings = getWarnings({ summary, price: wallet.price, isSuspended: wallet.suspended }).filter(
+    ({ canTopUp }) => !(hideBalance && canTopUp),
   );
   if (warnings.length === 0) return undefined;
   return (
     <>
-      {warnings.map(({ tone, title, text, mayTopUp }) => (
+      {warnings.map(({ tone, title, text, canTopUp }) => (
         <Notice key={title} tone={tone} title={title}>
           <Text size="sm">{text}</Text>
-          {mayTopUp && mayChange && (
+          {canTopUp && canEdit && (
             <Button component={Link} to="/w/$walletId/top-up" params={{ walletId } as never} size="xs">
               Top up
             </Button>

@@ -1,33 +1,33 @@
 import { Button, Group } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Mode } from "../../api/wallet.ts";
-import { useMode } from "../../frame/mode.tsx";
-import { Empty } from "../../parts/states.tsx";
+import { EmptyState } from "../../components/states.tsx";
+import { useMode } from "../../layout/mode.tsx";
 
-export function NoKey({ mode, walletId, isRefused }: { mode: Mode; walletId: string; isRefused: boolean }) {
+export function NoKey({ mode, walletId, isViewer }: { mode: Mode; walletId: string; isViewer: boolean }) {
   const { setMode } = useMode();
   const other = mode === "live" ? "test" : "live";
   return (
-    <Empty
-      title={isRefused ? "Viewers spend no money" : `This wallet has no ${mode} key that works`}
+    <EmptyState
+      title={isViewer ? "Viewers cannot run live searches" : `No active ${mode} keys`}
       action={
         <Group gap="sm" mt="xs">
-          {!isRefused && (
+          {!isViewer && (
             <Button component={Link} to="/w/$walletId/keys" params={{ walletId } as never}>
-              Make a key
+              Create key
             </Button>
           )}
           {mode === "live" && (
             <Button variant="default" onClick={() => setMode(other)}>
-              Search in test mode
+              Switch to test mode
             </Button>
           )}
         </Group>
       }
     >
-      {isRefused
-        ? "Your role lets you search with test keys, which cost nothing."
-        : "A search is sent with a key, so that you see afterwards which key spent what."}
-    </Empty>
+      {isViewer
+        ? "You can search with test keys, which are free."
+        : "Each search uses a key, so that you can see what each key spends."}
+    </EmptyState>
   );
 }

@@ -1,45 +1,47 @@
+import type { Category } from "@pennyblack/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Key } from "../../api/keys.ts";
 import { keysQuery } from "../../api/keys.ts";
-import { type Category, type Question, searchOnce } from "../../api/playground.ts";
+import { runSearch, type SearchInput } from "../../api/playground.ts";
 import type { Mode } from "../../api/wallet.ts";
-import { useMode } from "../../frame/mode.tsx";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Page } from "../../parts/page.tsx";
-import { Failure, Refusal, RowsSkeleton } from "../../parts/states.tsx";
-import { AskForm } from "./ask-form.tsx";
-import { FailureChips } from "./failure-chips.tsx";
+import { Page } from "../../components/page.tsx";
+import { InlineError, QueryState } from "../../components/states.tsx";
+import { useMode } from "../../layout/mode.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { NoKey } from "./no-key.tsx";
-import { Panel } from "./panel.tsx";
 import classes from "./playground.module.css";
+import { ResponsePanel } from "./response-panel.tsx";
 import { Results } from "./results.tsx";
+import { SearchForm } from "./search-form.tsx";
+import { TestQueries } from "./test-queries.tsx";
 
-/** A search by hand, with everything that the API tells about it. Queries are kept nowhere. */
+/** Runs one search and shows the complete response. Queries are not stored. */
 export function Playground() {
-  const { id, mayChange } = useWallet();
+  const { id, canEdit } = useWallet();
   const { mode } = useMode();
   const keys = useQuery(keysQuery(id));
   const usable = keys.data
     ?.filter((key) => key.mode === mode && key.state === "active")
-    .toSorted((one, other) => (other.last_used_at ?? "").localeCompare(one.last_used_at ?? ""));
-  const isRefused = mode === "live" && !mayChange;
+    .toSorted((first, second) => (second.last_used_at ?? "").localeCompare(first.last_used_at ?? ""));
+  const isViewer = mode === "live" && !canEdit;
   return (
     <Page
       title="Playground"
-      about={mode === "live" ? "A real search, paid from this wallet." : "A search with made-up results. Free."}
+      description={
+        mode === "live" ? "Run a live search, paid from this wallet." : "Run a free search with simulated results."
+      }
     >
-      {keys.isPending && <RowsSkeleton rows={3} />}
-      {keys.error && !keys.data && (
-        <Failure error={keys.error} what="The keys of this wallet could not be read." retry={() => keys.refetch()} />
+      <QueryState query={keys} title="Couldn't load keys." rows={3} />
+      {usable && (isViewer || usable.length === 0) && <NoKey mode={mode} walletId={id} isViewer={isViewer} />}
+      {usable && !isViewer && usable.length > 0 && (
+        <PlaygroundForm key={mode} mode={mode} walletId={id} keys={usable} />
       )}
-      {usable && (isRefused || usable.length === 0) && <NoKey mode={mode} walletId={id} isRefused={isRefused} />}
-      {usable && !isRefused && usable.length > 0 && <Bench key={mode} mode={mode} walletId={id} keys={usable} />}
     </Page>
   );
 }
 
-function Bench({ mode, walletId, keys }: { mode: Mode; walletId: string; keys: Key[] }) {
+function PlaygroundForm({ mode, walletId, keys }: { mode: Mode; walletId: string; keys: Key[] }) {
   const queries = useQueryClient();
   const [query, setQuery] = useState("");
   const [category, setCategory] = useState<Category>();
@@ -48,39 +50,39 @@ function Bench({ mode, walletId, keys }: { mode: Mode; walletId: string; keys: K
   const keyId = keys.some(({ id }) => id === chosenId) ? chosenId : (keys[0]?.id ?? "");
 
   const search = useMutation({
-    mutationFn: (question: Question) => searchOnce(walletId, question),
+    mutationFn: (input: SearchInput) => runSearch(walletId, input),
     onSettled: () => queries.invalidateQueries({ queryKey: ["wallet", walletId] }),
   });
-  const ask = (words: string): void => search.mutate({ keyId, query: words, n, category });
+  const submit = (text: string): void => search.mutate({ keyId, query: text, n, category });
 
   return (
     <>
-      <AskForm
+      <SearchForm
         mode={mode}
         walletId={walletId}
         keys={keys}
-        question={{ query, category, n, keyId }}
-        change={{ query: setQuery, category: setCategory, n: setN, keyId: setChosenId }}
+        input={{ query, category, n, keyId }}
+        onChange={{ query: setQuery, category: setCategory, n: setN, keyId: setChosenId }}
         isBusy={search.isPending}
-        ask={() => ask(query.trim())}
+        onSearch={() => submit(query.trim())}
       />
       {mode === "test" && (
-        <FailureChips
-          run={(words) => {
+        <TestQueries
+          run={(text) => {
             if (search.isPending) return;
-            setQuery(words);
-            ask(words);
+            setQuery(text);
+            submit(text);
           }}
         />
       )}
-      <Refusal error={search.error} />
+      <InlineError error={search.error} />
       <div className={classes.columns}>
-        <Results walletId={walletId} mode={mode} outcome={search.data} isBusy={search.isPending} />
-        <Panel
+        <Results walletId={walletId} mode={mode} response={search.data} isBusy={search.isPending} />
+        <ResponsePanel
           walletId={walletId}
-          outcome={search.data}
+          response={search.data}
           isBusy={search.isPending}
-          question={search.variables ?? { query, n, category, keyId }}
+          input={search.variables ?? { query, n, category, keyId }}
         />
       </div>
     </>

@@ -1,29 +1,28 @@
 import { Anchor, Button, Group, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ApiProblem } from "../../api/client.ts";
-import { capitalize, describeOutcome } from "../../words/describe-outcome.ts";
+import { capitalize, describeOutcome } from "../../format/describe-outcome.ts";
 import classes from "./playground.module.css";
 
-/** A refusal as a person should read it: what happened, whether money moved, what to do. */
 export function ProblemCard({ problem, walletId }: { problem: ApiProblem; walletId: string }) {
   const isKnown = problem.status > 0 && problem.code !== "unknown";
-  const { happened, todo } = isKnown
+  const { summary, action } = isKnown
     ? describeOutcome(problem.code)
-    : { happened: problem.message, todo: problem.detail };
+    : { summary: problem.message, action: problem.detail };
   const page = problem.members["type"];
   return (
     <div className={classes.problem} role="alert">
       <Title order={2} c="var(--pb-danger)">
-        {capitalize(happened)}
+        {capitalize(summary)}
       </Title>
       <dl className={classes.facts}>
-        <dt>Money</dt>
+        <dt>Charge</dt>
         <dd>{describeMoney(problem)}</dd>
         <dt>What to do</dt>
-        <dd>{todo}</dd>
+        <dd>{action}</dd>
         {isKnown && (
           <>
-            <dt>The API says</dt>
+            <dt>API response</dt>
             <dd>
               {problem.status} <span className="mono">{problem.code}</span>. {problem.detail}
             </dd>
@@ -44,7 +43,7 @@ export function ProblemCard({ problem, walletId }: { problem: ApiProblem; wallet
         )}
         {typeof page === "string" && page.startsWith("http") && (
           <Anchor href={page} target="_blank" rel="noreferrer" size="sm">
-            All about {problem.code.replaceAll("_", " ")}
+            Learn more
           </Anchor>
         )}
       </Group>
@@ -53,8 +52,6 @@ export function ProblemCard({ problem, walletId }: { problem: ApiProblem; wallet
 }
 
 function describeMoney({ members, status }: ApiProblem): string {
-  if (members["charged"] === false) return "None moved. Nothing was charged.";
-  return status === 0
-    ? "Unknown. If the search was answered, it is in the ledger."
-    : "The answer does not say. Look in the ledger.";
+  if (members["charged"] === false) return "You were not charged.";
+  return status === 0 ? "Unknown. If the search succeeded, it is in the ledger." : "Unknown. Check the ledger.";
 }

@@ -1,68 +1,75 @@
 import { Anchor, Skeleton, Stack, Text } from "@mantine/core";
-import type { Hit, Outcome, SearchAnswer } from "../../api/playground.ts";
+import type { SearchResult } from "@pennyblack/sdk";
+import type { PlaygroundResponse, SearchAnswer } from "../../api/playground.ts";
 import type { Mode } from "../../api/wallet.ts";
-import { Empty } from "../../parts/states.tsx";
-import { formatCount, formatMs } from "../../words/format-time.ts";
+import { EmptyState } from "../../components/states.tsx";
+import { formatCount, formatMs } from "../../format/format-time.ts";
+import { parseExplanation, type RankExplanation } from "./parse-explanation.ts";
 import classes from "./playground.module.css";
 import { ProblemCard } from "./problem-card.tsx";
-import { type Reason, readExplanation } from "./read-explanation.ts";
-import { describeCharge } from "./receipt.tsx";
+import { describeCharge } from "./response-summary.tsx";
 import { TierBadge } from "./tier-badge.tsx";
 
-/** Left: what a person reads. */
-export function Results(props: { walletId: string; mode: Mode; outcome: Outcome | undefined; isBusy: boolean }) {
-  const { walletId, mode, outcome, isBusy } = props;
+export function Results(props: {
+  walletId: string;
+  mode: Mode;
+  response: PlaygroundResponse | undefined;
+  isBusy: boolean;
+}) {
+  const { walletId, mode, response, isBusy } = props;
   return (
     <section aria-label="Results" aria-busy={isBusy}>
       {isBusy && <Searching />}
-      {!isBusy && !outcome && (
-        <Empty title="No search yet">
+      {!isBusy && !response && (
+        <EmptyState title="No results yet">
           {mode === "live"
-            ? "Results stand here as a person reads them; beside them what the API said. A search that fails costs nothing."
-            : "Made-up results stand here, the same every time. Or run one of the failures above."}
-        </Empty>
+            ? "Results appear here, with the API response beside them. Failed searches are not charged."
+            : "Simulated results appear here, the same every time. You can also simulate a failure above."}
+        </EmptyState>
       )}
-      {!isBusy && outcome?.problem && <ProblemCard problem={outcome.problem} walletId={walletId} />}
-      {!isBusy && outcome?.answer && <Answer outcome={outcome} answer={outcome.answer} />}
+      {!isBusy && response?.problem && <ProblemCard problem={response.problem} walletId={walletId} />}
+      {!isBusy && response?.answer && <Answer response={response} answer={response.answer} />}
     </section>
   );
 }
 
-function Answer({ outcome, answer }: { outcome: Outcome; answer: SearchAnswer }) {
-  const reasons = new Map(readExplanation(outcome.headers.get("rank-explain")).map((reason) => [reason.place, reason]));
+function Answer({ response, answer }: { response: PlaygroundResponse; answer: SearchAnswer }) {
+  const reasons = new Map(
+    parseExplanation(response.headers.get("rank-explain")).map((reason) => [reason.rank, reason]),
+  );
   return (
     <>
       <Text size="sm" c="dimmed" role="status" mb="sm">
-        {formatCount(answer.n, "result")}, {describeCharge(outcome.headers)}, {formatMs(outcome.ms)}
+        {formatCount(answer.n, "result")}, {describeCharge(response.headers)}, {formatMs(response.ms)}
       </Text>
       {answer.results.length === 0 && (
-        <Empty title="Nothing was found">
-          The upstream answered, and its answer is that there is nothing. That is an answer, and a live one is charged
-          like any other; a failure never looks like this.
-        </Empty>
+        <EmptyState title="No results">
+          The upstream found nothing for this query. That is a successful search, so a live one is charged. Failed
+          searches show an error instead.
+        </EmptyState>
       )}
       <ol className={classes.results}>
-        {answer.results.map((hit, index) => (
-          <Result key={`${index} ${hit.url}`} hit={hit} reason={reasons.get(index + 1)} />
+        {answer.results.map((result, index) => (
+          <Result key={`${index} ${result.url}`} result={result} reason={reasons.get(index + 1)} />
         ))}
       </ol>
     </>
   );
 }
 
-function Result({ hit, reason }: { hit: Hit; reason: Reason | undefined }) {
-  const isWeb = /^https?:\/\//.test(hit.url);
+function Result({ result, reason }: { result: SearchResult; reason: RankExplanation | undefined }) {
+  const isWeb = /^https?:\/\//.test(result.url);
   return (
     <li className={classes.result}>
       <div className={classes.source}>
-        <span>{hit.source}</span>
+        <span>{result.source}</span>
         {reason && <TierBadge reason={reason} />}
       </div>
-      <Anchor href={isWeb ? hit.url : undefined} target="_blank" rel="noopener noreferrer" fz={17}>
-        {hit.title || hit.url}
+      <Anchor href={isWeb ? result.url : undefined} target="_blank" rel="noopener noreferrer" fz={17}>
+        {result.title || result.url}
       </Anchor>
       <Text size="sm" className={classes.snippet}>
-        {hit.snippet}
+        {result.snippet}
       </Text>
     </li>
   );

@@ -1,13 +1,14 @@
 import { Button, Chip, Group, NativeSelect, NumberInput, TextInput } from "@mantine/core";
+import type { Category } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import type { SubmitEvent } from "react";
 import type { Key } from "../../api/keys.ts";
-import type { Category, Question } from "../../api/playground.ts";
+import type { SearchInput } from "../../api/playground.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
-import { formatMoney } from "../../words/format-money.ts";
+import { formatMoney } from "../../format/format-money.ts";
 import classes from "./playground.module.css";
 
-const kinds: [Category | "any", string][] = [
+const categories: [Category | "any", string][] = [
   ["any", "Any"],
   ["programming", "Programming"],
   ["research", "Research"],
@@ -15,30 +16,30 @@ const kinds: [Category | "any", string][] = [
   ["business", "Business"],
 ];
 
-export function AskForm(props: {
+export function SearchForm(props: {
   mode: Mode;
   walletId: string;
   keys: Key[];
-  question: Question;
-  change: {
+  input: SearchInput;
+  onChange: {
     query: (query: string) => void;
     category: (category: Category | undefined) => void;
     n: (n: number) => void;
     keyId: (id: string) => void;
   };
   isBusy: boolean;
-  ask: () => void;
+  onSearch: () => void;
 }) {
-  const { mode, walletId, keys, question, change, isBusy, ask } = props;
+  const { mode, walletId, keys, input, onChange, isBusy, onSearch } = props;
   const price = useQuery(walletQuery(walletId)).data?.price ?? "0.01";
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (question.query.trim() !== "" && !isBusy) ask();
+    if (input.query.trim() !== "" && !isBusy) onSearch();
   };
   return (
     <form onSubmit={submit} className={classes.form}>
-      <div className={classes.ask}>
-        {/* The browser is not to remember queries either. */}
+      <div className={classes.searchRow}>
+        {/* Queries must not be saved in the browser's autocomplete. */}
         <TextInput
           aria-label="Query"
           placeholder="What do you want to find?"
@@ -48,22 +49,22 @@ export function AskForm(props: {
           required
           maxLength={2_048}
           className={classes.query}
-          value={question.query}
-          onChange={(event) => change.query(event.currentTarget.value)}
+          value={input.query}
+          onChange={(event) => onChange.query(event.currentTarget.value)}
         />
         <Button type="submit" size="xl" loading={isBusy}>
-          {mode === "live" ? `Search for ${formatMoney(price)}` : "Search, free"}
+          {mode === "live" ? `Search for ${formatMoney(price)}` : "Search (free)"}
         </Button>
       </div>
       <div className={classes.options}>
-        <fieldset className={classes.kinds}>
-          <legend>Kind of source</legend>
+        <fieldset className={classes.categories}>
+          <legend>Category</legend>
           <Chip.Group
-            value={question.category ?? "any"}
-            onChange={(value) => change.category(value === "any" ? undefined : value)}
+            value={input.category ?? "any"}
+            onChange={(value) => onChange.category(value === "any" ? undefined : value)}
           >
             <Group gap={8}>
-              {kinds.map(([value, label]) => (
+              {categories.map(([value, label]) => (
                 <Chip key={value} value={value} size="sm" variant="outline">
                   {label}
                 </Chip>
@@ -79,15 +80,15 @@ export function AskForm(props: {
           max={20}
           clampBehavior="strict"
           allowDecimal={false}
-          value={question.n}
-          onChange={(value) => change.n(Number(value) || 1)}
+          value={input.n}
+          onChange={(value) => onChange.n(Number(value) || 1)}
         />
         <NativeSelect
           label="Key"
           size="sm"
           className={classes.key}
-          value={question.keyId}
-          onChange={(event) => change.keyId(event.currentTarget.value)}
+          value={input.keyId}
+          onChange={(event) => onChange.keyId(event.currentTarget.value)}
           data={keys.map(({ id, name, start }) => ({ value: id, label: `${name} (${start}…)` }))}
         />
       </div>

@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 
-// The wishes of test mode: docs/test-mode.md.
-const wishes: [string, string][] = [
+// See docs/test-mode.md.
+const testQueries: [string, string][] = [
   ["test:insufficient_balance", "insufficient balance"],
   ["test:upstream_503", "upstream 503"],
   ["test:upstream_timeout", "upstream timeout"],
@@ -11,14 +11,14 @@ const wishes: [string, string][] = [
   ["test:empty", "no results"],
 ];
 
-/** Failures on demand: what a program should be ready for, before it happens. */
-export function FailureChips({ run }: { run: (query: string) => void }) {
+/** Queries that simulate failures in test mode. */
+export function TestQueries({ run }: { run: (query: string) => void }) {
   return (
     <Group gap={8} mb="md">
       <Text size="sm" c="dimmed" id="failures">
-        See it fail:
+        Simulate:
       </Text>
-      {wishes.map(([query, label]) => (
+      {testQueries.map(([query, label]) => (
         <Button
           key={query}
           size="compact-sm"

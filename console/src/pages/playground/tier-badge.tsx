@@ -1,13 +1,12 @@
+import { type RankExplanation, tierDescriptions } from "./parse-explanation.ts";
 import classes from "./playground.module.css";
-import { type Reason, tierWords } from "./read-explanation.ts";
 
 const tones = { A: "good", B: "good", C: "plain", N: "plain", D: "weak", E: "weak" } as const;
 
-/** How much standing the source has, and by which rule. */
-export function TierBadge({ reason }: { reason: Reason }) {
-  const { tier, why } = reason;
+export function TierBadge({ reason }: { reason: RankExplanation }) {
+  const { tier, reason: why } = reason;
   return (
-    <span className={classes.tier} data-tone={tones[tier]} title={tierWords[tier]}>
+    <span className={classes.tier} data-tone={tones[tier]} title={tierDescriptions[tier]}>
       <strong>{tier}</strong> {why}
     </span>
   );

@@ -1,36 +1,36 @@
 import { Text } from "@mantine/core";
-import type { Outcome } from "../../api/playground.ts";
-import { formatMs } from "../../words/format-time.ts";
+import type { PlaygroundResponse } from "../../api/playground.ts";
+import { formatMs } from "../../format/format-time.ts";
+import { parseServerTiming } from "./parse-server-timing.ts";
 import classes from "./playground.module.css";
-import { readTiming } from "./read-timing.ts";
 
-const words: Record<string, string> = {
-  auth: "key checked",
-  hold: "cent set aside",
-  upstream: "provider asked",
-  rank: "results ordered",
-  capture: "cent charged",
-  network: "to here and back",
+const stepLabels: Record<string, string> = {
+  auth: "check the key",
+  hold: "hold the price",
+  upstream: "query the provider",
+  rank: "rank the results",
+  capture: "charge",
+  network: "to and from the browser",
 };
 
-/** The way of a search through the server, to scale. */
-export function Timing({ outcome }: { outcome: Outcome }) {
-  const steps = readTiming(outcome.headers.get("server-timing"));
+/** Waterfall of the Server-Timing header. */
+export function Timing({ response }: { response: PlaygroundResponse }) {
+  const steps = parseServerTiming(response.headers.get("server-timing"));
   const serverMs = steps.reduce((sum, { ms }) => sum + ms, 0);
-  const totalMs = Math.max(outcome.ms, serverMs, 0.1);
+  const totalMs = Math.max(response.ms, serverMs, 0.1);
   if (steps.length === 0)
-    return <Text c="dimmed">The answer has no Server-Timing: it was refused before any work.</Text>;
+    return <Text c="dimmed">No Server-Timing header: the request was rejected before processing.</Text>;
   const rows = [...steps, { name: "network", startMs: serverMs, ms: Math.max(0, totalMs - serverMs) }];
   return (
     <>
       <table className={classes.timing}>
-        <caption className="hidden-from-eyes">How long each step took</caption>
+        <caption className="visually-hidden">Duration of each step</caption>
         <tbody>
           {rows.map(({ name, startMs, ms }) => (
             <tr key={name}>
               <th scope="row">
                 {name}
-                {words[name] !== undefined && <span className={classes.stepWords}> {words[name]}</span>}
+                {stepLabels[name] !== undefined && <span className={classes.stepLabel}> {stepLabels[name]}</span>}
               </th>
               <td className={classes.track} aria-hidden="true">
                 <span
@@ -39,13 +39,13 @@ export function Timing({ outcome }: { outcome: Outcome }) {
                   style={{ left: percent(startMs / totalMs), width: percent(ms / totalMs) }}
                 />
               </td>
-              <td className="figures mono">{formatStep(ms)}</td>
+              <td className="numeric mono">{formatStep(ms)}</td>
             </tr>
           ))}
         </tbody>
       </table>
       <Text size="sm" c="dimmed" mt="sm">
-        {formatStep(serverMs)} in the server&rsquo;s steps, {formatMs(totalMs)} until this browser had the answer.
+        {formatStep(serverMs)} in the server, {formatMs(totalMs)} until the browser received the response.
       </Text>
     </>
   );
@@ -55,6 +55,6 @@ function formatStep(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : formatMs(ms);
 }
 
-function percent(share: number): string {
-  return `${(Math.min(1, share) * 100).toFixed(2)}%`;
+function percent(ratio: number): string {
+  return `${(Math.min(1, ratio) * 100).toFixed(2)}%`;
 }

@@ -1,6 +1,8 @@
-import { Sheet } from "../../frame/sheet.tsx";
+import { CenteredPage } from "../../layout/centered-page.tsx";
 
-/** Where a second sign-in ends: the page that asked for it is in another tab, and has gone on. */
+/** Shown after reauthentication. The original page is open in another tab. */
 export function Confirmed() {
-  return <Sheet title="Confirmed" about="You can close this tab. The page that asked goes on by itself." />;
+  return (
+    <CenteredPage title="Confirmed" description="You can close this tab. The other page continues automatically." />
+  );
 }

@@ -4,38 +4,37 @@ import { Link } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
 import { ApiProblem, api } from "../../api/client.ts";
 import { type Session, useSession } from "../../api/session.ts";
-import { Sheet } from "../../frame/sheet.tsx";
-import { Refusal } from "../../parts/states.tsx";
-import { useEnter } from "./use-enter.ts";
+import { InlineError } from "../../components/states.tsx";
+import { CenteredPage } from "../../layout/centered-page.tsx";
 import { useLink } from "./use-link.ts";
+import { useStartSession } from "./use-start-session.ts";
 
-/** Someone was invited to an account, and followed the link of the mail. */
 export function Invitation() {
   const link = useLink();
-  return link ? <Accept token={link.token} /> : <Over />;
+  return link ? <AcceptInvitation token={link.token} /> : <InvalidInvitation />;
 }
 
-function Accept({ token }: { token: string }) {
+function AcceptInvitation({ token }: { token: string }) {
   const { person } = useSession();
-  const enter = useEnter();
+  const startSession = useStartSession();
   const [name, setName] = useState(person?.name ?? "");
   const accept = useMutation({
     mutationFn: () =>
       api<Session>("/console/api/invitations/accept", { method: "POST", body: { token, name: name.trim() } }),
-    onSuccess: (session) => enter(session, undefined),
+    onSuccess: (session) => startSession(session, undefined),
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     accept.mutate();
   };
-  if (accept.error instanceof ApiProblem && accept.error.code === "link_not_valid") return <Over />;
+  if (accept.error instanceof ApiProblem && accept.error.code === "link_not_valid") return <InvalidInvitation />;
   return (
-    <Sheet title="You are invited" about="Someone wants you to see and use their account with them.">
+    <CenteredPage title="Join an account" description="You've been invited to join an account.">
       <form onSubmit={submit}>
         <Stack>
           <TextInput
             label="Your name"
-            description="The others in the account see it."
+            description="Visible to other members of the account."
             autoComplete="name"
             size="md"
             required
@@ -45,29 +44,29 @@ function Accept({ token }: { token: string }) {
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <Button type="submit" size="md" loading={accept.isPending}>
-            Join the account
+            Join account
           </Button>
           {person && (
             <Text size="sm" c="dimmed">
-              You are signed in as {person.email}. The invitation counts for the address that it was sent to.
+              You're signed in as {person.email}. The invitation is for the address it was sent to.
             </Text>
           )}
-          <Refusal error={accept.error} />
+          <InlineError error={accept.error} />
         </Stack>
       </form>
-    </Sheet>
+    </CenteredPage>
   );
 }
 
-function Over() {
+function InvalidInvitation() {
   return (
-    <Sheet
-      title="This invitation no longer works"
-      about="An invitation works once, for 7 days, and can be taken back. Ask for a new one."
+    <CenteredPage
+      title="Invitation not valid"
+      description="This invitation has expired, was revoked or was already used. Ask for a new one."
     >
       <Anchor component={Link} to="/">
-        Go to the console
+        Go to console
       </Anchor>
-    </Sheet>
+    </CenteredPage>
   );
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readReturnTo } from "./return-to.ts";
+import { safeReturnTo } from "./return-to.ts";
 
-test("after signing in a person goes on to the page that they wanted", () => {
-  assert.equal(readReturnTo("/console/w/1/ledger?kind=search"), "/console/w/1/ledger?kind=search");
-  assert.equal(readReturnTo("/console/confirmed"), "/console/confirmed");
-  assert.equal(readReturnTo(undefined), "/console/");
+test("returns to the requested page after sign-in", () => {
+  assert.equal(safeReturnTo("/console/w/1/ledger?kind=search"), "/console/w/1/ledger?kind=search");
+  assert.equal(safeReturnTo("/console/confirmed"), "/console/confirmed");
+  assert.equal(safeReturnTo(undefined), "/console/");
 });
 
-test("no address leads out of the console", () => {
+test("rejects URLs outside the console", () => {
   const traps = [
     "https://evil.example/console/w/1",
     "//evil.example/console/w/1",
@@ -23,15 +23,15 @@ test("no address leads out of the console", () => {
     "/docs/",
     "",
   ];
-  for (const trap of traps) assert.equal(readReturnTo(trap), "/console/", trap);
+  for (const trap of traps) assert.equal(safeReturnTo(trap), "/console/", trap);
 });
 
-test("what the server would not carry in a link is left out", () => {
-  assert.equal(readReturnTo("/console/w/1#content"), "/console/w/1");
-  assert.equal(readReturnTo(`/console/w/1?q=${"x".repeat(512)}`), "/console/");
+test("drops the fragment and paths that are too long for the server", () => {
+  assert.equal(safeReturnTo("/console/w/1#content"), "/console/w/1");
+  assert.equal(safeReturnTo(`/console/w/1?q=${"x".repeat(512)}`), "/console/");
 });
 
-test("it leads neither back to the door nor to the API", () => {
-  assert.equal(readReturnTo("/console/sign-in?return_to=/console/sign-in"), "/console/");
-  assert.equal(readReturnTo("/console/api/session"), "/console/");
+test("rejects the sign-in page and the API", () => {
+  assert.equal(safeReturnTo("/console/sign-in?return_to=/console/sign-in"), "/console/");
+  assert.equal(safeReturnTo("/console/api/session"), "/console/");
 });

@@ -4,28 +4,27 @@ import { useSearch } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef, useState } from "react";
 import { ApiProblem, api } from "../../api/client.ts";
 import { type Session, sessionQuery, useSession } from "../../api/session.ts";
-import { Sheet } from "../../frame/sheet.tsx";
-import { Code } from "../../parts/code.tsx";
-import { Refusal, RowsSkeleton } from "../../parts/states.tsx";
-import { readReturnTo } from "./return-to.ts";
-import { useEnter } from "./use-enter.ts";
+import { CodeBlock } from "../../components/code-block.tsx";
+import { InlineError, RowsSkeleton } from "../../components/states.tsx";
+import { CenteredPage } from "../../layout/centered-page.tsx";
+import { safeReturnTo } from "./return-to.ts";
 import { useLink } from "./use-link.ts";
+import { useStartSession } from "./use-start-session.ts";
 
 export function SignIn() {
   const link = useLink();
-  return link ? <ByLink key={link.token} token={link.token} returnTo={link.returnTo} /> : <ByHand />;
+  return link ? <SignInWithLink key={link.token} token={link.token} returnTo={link.returnTo} /> : <SignInForm />;
 }
 
-/** Someone followed the link of a mail. */
-function ByLink({ token, returnTo }: { token: string; returnTo: string | undefined }) {
-  const enter = useEnter();
+function SignInWithLink({ token, returnTo }: { token: string; returnTo: string | undefined }) {
+  const startSession = useStartSession();
   const isSent = useRef(false);
   const { mutate, error } = useMutation({
     mutationFn: () => api<Session>("/console/api/sign-in/token", { method: "POST", body: { token } }),
-    onSuccess: (session) => enter(session, returnTo),
+    onSuccess: (session) => startSession(session, returnTo),
   });
   useEffect(() => {
-    // A link works once: it must not be sent twice, even where effects run twice.
+    // A link works once, so it must be sent once even when effects run twice (StrictMode).
     if (isSent.current) return;
     isSent.current = true;
     mutate();
@@ -33,61 +32,56 @@ function ByLink({ token, returnTo }: { token: string; returnTo: string | undefin
 
   if (!error) {
     return (
-      <Sheet title="Signing you in">
+      <CenteredPage title="Signing in">
         <RowsSkeleton rows={2} />
-      </Sheet>
+      </CenteredPage>
     );
   }
-  const isOver = error instanceof ApiProblem && error.code === "link_not_valid";
+  const isExpired = error instanceof ApiProblem && error.code === "link_not_valid";
   return (
-    <Sheet
-      title={isOver ? "This link no longer works" : "That did not work"}
-      about={
-        isOver
-          ? "A link to sign in works once, for 15 minutes. This one was used or is too old. Ask for a new one."
-          : undefined
-      }
+    <CenteredPage
+      title={isExpired ? "Link not valid" : "Sign-in failed"}
+      description={isExpired ? "This sign-in link has expired or was already used. Request a new one." : undefined}
     >
-      {!isOver && <Refusal error={error} />}
-      {!isOver && (
+      {!isExpired && <InlineError error={error} />}
+      {!isExpired && (
         <Button variant="default" onClick={() => mutate()}>
           Try again
         </Button>
       )}
-      <Ways returnTo={returnTo} />
-    </Sheet>
+      <SignInMethods returnTo={returnTo} />
+    </CenteredPage>
   );
 }
 
-function ByHand() {
+function SignInForm() {
   const session = useSession();
-  const enter = useEnter();
+  const startSession = useStartSession();
   const { return_to: returnTo } = useSearch({ from: "/sign-in" });
   const isSignedIn = session.person !== null;
   useEffect(() => {
-    if (isSignedIn) enter(session, returnTo);
-  }, [isSignedIn, session, enter, returnTo]);
+    if (isSignedIn) startSession(session, returnTo);
+  }, [isSignedIn, session, startSession, returnTo]);
   return (
-    <Sheet title="Sign in" about="One cent a search, charged only when it works.">
-      <Ways returnTo={returnTo} />
-    </Sheet>
+    <CenteredPage title="Sign in" description="One cent a search, charged only when it works.">
+      <SignInMethods returnTo={returnTo} />
+    </CenteredPage>
   );
 }
 
-/** How a person can sign in here. */
-function Ways({ returnTo }: { returnTo: string | undefined }) {
+function SignInMethods({ returnTo }: { returnTo: string | undefined }) {
   const { email, oidc } = useSession().sign_in;
-  if (!email && !oidc) return <AskOperator />;
+  if (!email && !oidc) return <OperatorInstructions />;
   return (
     <Stack gap="lg">
-      {email && <MailForm returnTo={returnTo} />}
+      {email && <EmailForm returnTo={returnTo} />}
       {email && oidc && <Divider label="or" />}
       {oidc && (
         <Button
           component="a"
           variant={email ? "default" : "filled"}
           size="md"
-          href={`/console/api/sign-in/oidc?return_to=${encodeURIComponent(readReturnTo(returnTo))}`}
+          href={`/console/api/sign-in/oidc?return_to=${encodeURIComponent(safeReturnTo(returnTo))}`}
         >
           Sign in with {oidc.name}
         </Button>
@@ -96,36 +90,38 @@ function Ways({ returnTo }: { returnTo: string | undefined }) {
   );
 }
 
-/** Neither mail nor a provider is set up. */
-function AskOperator() {
+/** For servers without email or an OpenID Connect provider. */
+function OperatorInstructions() {
   return (
     <Stack gap="sm">
-      <Text>This installation sends no mail and knows no sign-in provider, so its operator makes the link:</Text>
-      <Code text="npm run admin -- console sign-in-link --email you@example.org" label="the command" isWrapped />
+      <Text>
+        Email and single sign-on are not configured on this server. Ask the operator to create a sign-in link:
+      </Text>
+      <CodeBlock text="npm run admin -- console sign-in-link --email you@example.org" label="command" isWrapped />
     </Stack>
   );
 }
 
-function MailForm({ returnTo }: { returnTo: string | undefined }) {
-  const { sign_up: mayJoin } = useSession().sign_in;
+function EmailForm({ returnTo }: { returnTo: string | undefined }) {
+  const { sign_up: isSignUpOpen } = useSession().sign_in;
   const [email, setEmail] = useState("");
-  const ask = useMutation({
+  const sendLink = useMutation({
     mutationFn: (address: string) =>
       api("/console/api/sign-in/email", {
         method: "POST",
-        body: { email: address, return_to: readReturnTo(returnTo) },
+        body: { email: address, return_to: safeReturnTo(returnTo) },
       }),
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    ask.mutate(email.trim());
+    sendLink.mutate(email.trim());
   };
-  if (ask.isSuccess) return <Sent email={ask.variables} again={() => ask.reset()} />;
+  if (sendLink.isSuccess) return <LinkSent email={sendLink.variables} onRestart={() => sendLink.reset()} />;
   return (
     <form onSubmit={submit}>
       <Stack>
         <TextInput
-          label="E-mail"
+          label="Email"
           type="email"
           name="email"
           autoComplete="email"
@@ -136,35 +132,35 @@ function MailForm({ returnTo }: { returnTo: string | undefined }) {
           value={email}
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
-        <Button type="submit" size="md" loading={ask.isPending}>
-          Send me a link
+        <Button type="submit" size="md" loading={sendLink.isPending}>
+          Email me a link
         </Button>
         <Text size="sm" c="dimmed">
-          {mayJoin
-            ? "No password. If you are new here, the same link opens your account."
-            : "No password. Accounts are opened by the operator, or by an invitation."}
+          {isSignUpOpen
+            ? "No password needed. If you're new, the link creates your account."
+            : "No password needed. To get an account, ask for an invitation or contact the operator."}
         </Text>
-        <Refusal error={ask.error} />
+        <InlineError error={sendLink.error} />
       </Stack>
     </form>
   );
 }
 
-/** The same words for every address: who may sign in is nobody else's business. */
-function Sent({ email, again }: { email: string; again: () => void }) {
-  // The link opens in another tab; this one notices, and goes on.
+/** The same for every address, so that it does not reveal who has an account. */
+function LinkSent({ email, onRestart }: { email: string; onRestart: () => void }) {
+  // The link opens in another tab. Poll until the session exists.
   useQuery({ ...sessionQuery, refetchInterval: 3_000 });
   return (
     <Stack role="status" gap="xs">
       <Text>
-        If <strong>{email}</strong> may sign in, a link is on its way.
+        If <strong>{email}</strong> can sign in, a link is on its way.
       </Text>
       <Text c="dimmed">
-        It works once, for 15 minutes. Open it in this browser; this page goes on by itself. Nothing there? Look in the
-        spam folder.
+        The link works once and expires in 15 minutes. Open it in this browser, and this page continues automatically.
+        If you don't see it, check your spam folder.
       </Text>
-      <Anchor component="button" type="button" size="sm" onClick={again} ta="left">
-        Use another address
+      <Anchor component="button" type="button" size="sm" onClick={onRestart} ta="left">
+        Use a different address
       </Anchor>
     </Stack>
   );

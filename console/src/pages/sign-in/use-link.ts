@@ -1,20 +1,20 @@
 import { useLocation, useRouter } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { type Link, readLink } from "./read-link.ts";
+import { type Link, parseLink } from "./parse-link.ts";
 
 /**
- * The link that led here. Its token leaves the address bar at once, so that it is in no screenshot and no history. A
- * link that is pasted into an open page changes the fragment alone and loads nothing; that is noticed too.
+ * The sign-in link in the URL. Its token is removed from the address bar and the history immediately. Also handles a
+ * link pasted into an open page, which changes only the fragment.
  */
 export function useLink(): Link | undefined {
   const { hash, pathname, searchStr } = useLocation();
   const { history } = useRouter();
-  const found = useMemo(() => readLink(hash), [hash]);
-  const [kept, setKept] = useState<Link>();
+  const current = useMemo(() => parseLink(hash), [hash]);
+  const [saved, setSaved] = useState<Link>();
   useEffect(() => {
-    if (!found) return;
-    setKept(found);
+    if (!current) return;
+    setSaved(current);
     history.replace(`/console${pathname.replace(/^\/console/, "")}${searchStr}`);
-  }, [found, history, pathname, searchStr]);
-  return found ?? kept;
+  }, [current, history, pathname, searchStr]);
+  return current ?? saved;
 }

@@ -2,18 +2,17 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { type Session, sessionQuery } from "../../api/session.ts";
-import { readReturnTo } from "./return-to.ts";
+import { safeReturnTo } from "./return-to.ts";
 
-/** Goes on as the person of this session. */
-export function useEnter(): (session: Session, returnTo: string | undefined) => void {
+export function useStartSession(): (session: Session, returnTo: string | undefined) => void {
   const queries = useQueryClient();
   const { history } = useRouter();
   return useCallback(
     (session, returnTo) => {
-      // What was read before may belong to someone else.
+      // The cached data may belong to another user.
       queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
       queries.setQueryData(sessionQuery.queryKey, session);
-      history.replace(readReturnTo(returnTo));
+      history.replace(safeReturnTo(returnTo));
     },
     [queries, history],
   );

@@ -3,19 +3,24 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { type Invitation, teamQuery } from "../../api/team.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Moment } from "../../parts/moment.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Refusal } from "../../parts/states.tsx";
-import { ActCell, Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
-import { roleWords } from "./role-words.ts";
+import { Section } from "../../components/page.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { InlineError } from "../../components/states.tsx";
+import { ActionsCell, Cell, type Column, Row, RowHeader, Table } from "../../components/table.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { roleLabels } from "./role-labels.ts";
 import classes from "./team.module.css";
 
-const columns: Column[] = [{ name: "Address" }, { name: "Role" }, { name: "Ends" }, { name: "Change", isQuiet: true }];
+const columns: Column[] = [
+  { name: "Email" },
+  { name: "Role" },
+  { name: "Expires" },
+  { name: "Actions", isHeaderHidden: true },
+];
 
 export function Invitations({ invitations }: { invitations: readonly Invitation[] }) {
   return (
-    <Section title="Invitations" about="Sent, and not yet accepted.">
+    <Section title="Invitations" description="Not accepted yet.">
       <Table label="Invitations" columns={columns}>
         {invitations.map((invitation) => (
           <InvitationRow key={invitation.id} invitation={invitation} />
@@ -26,35 +31,35 @@ export function Invitations({ invitations }: { invitations: readonly Invitation[
 }
 
 function InvitationRow({ invitation }: { invitation: Invitation }) {
-  const { id, mayLead } = useWallet();
+  const { id, isOwner } = useWallet();
   const queries = useQueryClient();
-  const takeBack = useMutation({
+  const revoke = useMutation({
     mutationFn: () => api(walletPath(id, `invitations/${invitation.id}`), { method: "DELETE" }),
     onSuccess: () => queries.invalidateQueries(teamQuery(id)),
   });
   return (
     <Row>
-      <HeadCell>
-        <span className={classes.mail}>{invitation.email}</span>
-      </HeadCell>
-      <Cell label="Role">{roleWords[invitation.role].name}</Cell>
-      <Cell label="Ends">
-        <Moment at={invitation.expires_at} />
+      <RowHeader>
+        <span className={classes.email}>{invitation.email}</span>
+      </RowHeader>
+      <Cell label="Role">{roleLabels[invitation.role].name}</Cell>
+      <Cell label="Expires">
+        <RelativeTime at={invitation.expires_at} />
       </Cell>
-      <ActCell>
-        {mayLead && (
+      <ActionsCell>
+        {isOwner && (
           <Button
             variant="subtle"
             color="ink"
             size="compact-sm"
-            loading={takeBack.isPending}
-            onClick={() => takeBack.mutate()}
+            loading={revoke.isPending}
+            onClick={() => revoke.mutate()}
           >
-            Take back
+            Revoke
           </Button>
         )}
-        <Refusal error={takeBack.error} />
-      </ActCell>
+        <InlineError error={revoke.error} />
+      </ActionsCell>
     </Row>
   );
 }

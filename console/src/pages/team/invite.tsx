@@ -5,9 +5,9 @@ import { api } from "../../api/client.ts";
 import { type Role, useSession } from "../../api/session.ts";
 import { type Invitation, teamQuery } from "../../api/team.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-import { roles, roleWords } from "./role-words.ts";
+import { Dialog } from "../../components/dialog.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { roleLabels, roles } from "./role-labels.ts";
 
 export function Invite({ onClose }: { onClose: () => void }) {
   const { id } = useWallet();
@@ -25,7 +25,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
   });
   return (
     <Dialog
-      title="Invite somebody"
+      title="Invite member"
       action="Send invitation"
       isReady={features.mail && /^\S+@\S+$/.test(email.trim())}
       onClose={onClose}
@@ -35,13 +35,13 @@ export function Invite({ onClose }: { onClose: () => void }) {
     >
       {!features.mail && (
         <Text size="sm" c="var(--pb-danger)">
-          This installation sends no mail, so nobody can be invited from here. Ask whoever runs it.
+          Email is not configured on this server, so invitations cannot be sent. Contact the operator.
         </Text>
       )}
       <TextInput
         type="email"
-        label="Their address"
-        description="They get a link that works for a week, once, and only for this address."
+        label="Email"
+        description="The invitation link is for this address only, works once and expires in 7 days."
         placeholder="ada@example.org"
         data-autofocus
         value={email}
@@ -50,7 +50,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
       <Radio.Group label="Role" value={role} onChange={setRole}>
         <Stack gap="xs" mt={6}>
           {roles.map((name) => (
-            <Radio key={name} value={name} label={roleWords[name].name} description={roleWords[name].may} />
+            <Radio key={name} value={name} label={roleLabels[name].name} description={roleLabels[name].description} />
           ))}
         </Stack>
       </Radio.Group>

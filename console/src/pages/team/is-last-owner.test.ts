@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isLastOwner } from "./may-leave.ts";
+import { isLastOwner } from "./is-last-owner.ts";
 
 const ada = { person_id: "a", role: "owner" as const };
 const bob = { person_id: "b", role: "developer" as const };
 
-test("the last owner stays, and others may go", () => {
+test("only the last owner cannot leave", () => {
   assert.equal(isLastOwner(ada, [ada, bob]), true);
   assert.equal(isLastOwner(bob, [ada, bob]), false);
   assert.equal(isLastOwner(ada, [ada, { ...bob, role: "owner" }]), false);

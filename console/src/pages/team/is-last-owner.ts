@@ -1,6 +1,6 @@
 import type { Member } from "../../api/team.ts";
 
-/** An account without an owner could never be led again, so the last one stays. */
+/** The last owner cannot leave, because only owners can manage the team. */
 export function isLastOwner(
   member: Pick<Member, "person_id" | "role">,
   members: readonly Pick<Member, "role">[],

@@ -5,20 +5,25 @@ import { api } from "../../api/client.ts";
 import { type Role, sessionQuery } from "../../api/session.ts";
 import { type Member, teamQuery } from "../../api/team.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Moment } from "../../parts/moment.tsx";
-import { Refusal } from "../../parts/states.tsx";
-import { ActCell, Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
-import { isLastOwner } from "./may-leave.ts";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { InlineError } from "../../components/states.tsx";
+import { ActionsCell, Cell, type Column, Row, RowHeader, Table } from "../../components/table.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { isLastOwner } from "./is-last-owner.ts";
 import { RemoveMember } from "./remove-member.tsx";
-import { roles, roleWords } from "./role-words.ts";
+import { roleLabels, roles } from "./role-labels.ts";
 import classes from "./team.module.css";
 
-const columns: Column[] = [{ name: "Person" }, { name: "Role" }, { name: "Joined" }, { name: "Change", isQuiet: true }];
+const columns: Column[] = [
+  { name: "Member" },
+  { name: "Role" },
+  { name: "Joined" },
+  { name: "Actions", isHeaderHidden: true },
+];
 
 export function Members({ members }: { members: readonly Member[] }) {
-  const { mayLead } = useWallet();
-  const [leaving, setLeaving] = useState<Member>();
+  const { isOwner } = useWallet();
+  const [removing, setRemoving] = useState<Member>();
   return (
     <>
       <Table label="Members" columns={columns}>
@@ -26,56 +31,57 @@ export function Members({ members }: { members: readonly Member[] }) {
           <MemberRow
             key={member.person_id}
             member={member}
-            isLast={isLastOwner(member, members)}
-            onRemove={() => setLeaving(member)}
+            isOnlyOwner={isLastOwner(member, members)}
+            onRemove={() => setRemoving(member)}
           />
         ))}
       </Table>
-      {!mayLead && (
+      {!isOwner && (
         <Text size="sm" c="dimmed" mt="sm">
-          Owners change the team. To leave it, ask one of them to remove you.
+          Only owners can manage the team. To leave, ask an owner to remove you.
         </Text>
       )}
-      {leaving && <RemoveMember member={leaving} onClose={() => setLeaving(undefined)} />}
+      {removing && <RemoveMember member={removing} onClose={() => setRemoving(undefined)} />}
     </>
   );
 }
 
-function MemberRow({ member, isLast, onRemove }: { member: Member; isLast: boolean; onRemove: () => void }) {
-  const { mayLead } = useWallet();
+function MemberRow({ member, isOnlyOwner, onRemove }: { member: Member; isOnlyOwner: boolean; onRemove: () => void }) {
+  const { isOwner } = useWallet();
   return (
     <Row>
-      <HeadCell>
+      <RowHeader>
         {member.name || member.email}
         {member.you && (
           <Text span inherit c="dimmed" fw={400}>
-            , you
+            {" "}
+            (you)
           </Text>
         )}
         {member.name !== "" && (
-          <Text size="sm" c="dimmed" fw={400} className={classes.mail}>
+          <Text size="sm" c="dimmed" fw={400} className={classes.email}>
             {member.email}
           </Text>
         )}
-      </HeadCell>
+      </RowHeader>
       <Cell label="Role">
-        {mayLead && !isLast ? <RolePicker member={member} /> : roleWords[member.role].name}
-        {isLast && (
+        {isOwner && !isOnlyOwner ? <RolePicker member={member} /> : roleLabels[member.role].name}
+        {isOnlyOwner && (
           <Text size="xs" c="dimmed">
-            the last owner stays
+            An account needs an owner
           </Text>
         )}
       </Cell>
       <Cell label="Joined">
-        <Moment at={member.joined_at} />
+        <RelativeTime at={member.joined_at} />
       </Cell>
-      <ActCell>
-        {!isLast && mayLead && (
+      <ActionsCell>
+        {!isOnlyOwner && isOwner && (
           <Button variant="subtle" color="ink" size="compact-sm" onClick={onRemove}>
             {member.you ? "Leave" : "Remove"}
           </Button>
         )}
-      </ActCell>
+      </ActionsCell>
     </Row>
   );
 }
@@ -98,10 +104,10 @@ function RolePicker({ member }: { member: Member }) {
         aria-label={`Role of ${member.name || member.email}`}
         value={change.isPending ? change.variables : member.role}
         disabled={change.isPending}
-        data={roles.map((role) => ({ value: role, label: roleWords[role].name }))}
+        data={roles.map((role) => ({ value: role, label: roleLabels[role].name }))}
         onChange={(event) => change.mutate(event.currentTarget.value as Role)}
       />
-      <Refusal error={change.error} />
+      <InlineError error={change.error} />
     </>
   );
 }

@@ -5,8 +5,8 @@ import { api } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { type Member, teamQuery } from "../../api/team.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Dialog } from "../../parts/dialog.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 
 export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
   const { id, account_name: account } = useWallet();
@@ -20,16 +20,16 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
         onClose();
         return;
       }
-      // What was read of this wallet is no longer theirs to see.
+      // The user no longer has access to this wallet's data.
       queries.removeQueries({ queryKey: ["wallet", id] });
       await queries.query({ ...sessionQuery, staleTime: 0 });
       await navigate({ to: "/" });
     },
   });
-  const who = member.name || member.email;
+  const displayName = member.name || member.email;
   return (
     <Dialog
-      title={member.you ? `Leave ${account}` : `Remove ${who}`}
+      title={member.you ? `Leave ${account}` : `Remove ${displayName}`}
       action={member.you ? "Leave" : "Remove"}
       isDangerous
       onClose={onClose}
@@ -39,9 +39,9 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
     >
       <Text size="sm">
         {member.you
-          ? "You no longer see this account. An owner can invite you again."
-          : `${who} no longer sees this account.`}{" "}
-        Keys keep working: rotate those that {member.you ? "you" : "they"} know.
+          ? "You will lose access to this account. An owner can invite you back."
+          : `${displayName} will lose access to this account.`}{" "}
+        API keys keep working. Rotate any that {member.you ? "you have" : "they have"}.
       </Text>
     </Dialog>
   );

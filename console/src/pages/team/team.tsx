@@ -2,29 +2,26 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { teamQuery } from "../../api/team.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Page, Section } from "../../parts/page.tsx";
-import { Failure, RowsSkeleton } from "../../parts/states.tsx";
+import { Page, Section } from "../../components/page.tsx";
+import { QueryState } from "../../components/states.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { Invitations } from "./invitations.tsx";
 import { Invite } from "./invite.tsx";
 import { Members } from "./members.tsx";
-import { roles, roleWords } from "./role-words.ts";
+import { roleLabels, roles } from "./role-labels.ts";
 import classes from "./team.module.css";
 
 export function Team() {
-  const { id, mayLead, account_name: account } = useWallet();
+  const { id, isOwner, account_name: account } = useWallet();
   const team = useQuery(teamQuery(id));
   const [isInviting, setIsInviting] = useState(false);
   return (
     <Page
       title="Team"
-      about={`Who belongs to ${account}, and what each may do.`}
-      actions={mayLead && <Button onClick={() => setIsInviting(true)}>Invite somebody</Button>}
+      description={`Members of ${account} and their roles.`}
+      actions={isOwner && <Button onClick={() => setIsInviting(true)}>Invite member</Button>}
     >
-      {team.isPending && <RowsSkeleton rows={3} />}
-      {team.isError && !team.data && (
-        <Failure error={team.error} what="The team could not be read." retry={() => team.refetch()} />
-      )}
+      <QueryState query={team} title="Couldn't load the team." rows={3} />
       {team.data && (
         <>
           <Members members={team.data.members} />
@@ -35,8 +32,8 @@ export function Team() {
         <dl className={classes.roles}>
           {roles.map((role) => (
             <div key={role}>
-              <dt>{roleWords[role].name}</dt>
-              <dd>{roleWords[role].may}</dd>
+              <dt>{roleLabels[role].name}</dt>
+              <dd>{roleLabels[role].description}</dd>
             </div>
           ))}
         </dl>

@@ -1,28 +1,27 @@
-import { isLess, readAmount } from "../../words/amounts.ts";
-import { formatMoney } from "../../words/format-money.ts";
+import { isLessThan, parseAmount } from "../../format/amounts.ts";
+import { formatMoney } from "../../format/format-money.ts";
 
 interface Limits {
   minimum: string;
   maximum: string;
 }
 
-/** The usual amounts that may be paid here. */
+/** Preset amounts within the limits. */
 export function listAmounts({ minimum, maximum }: Limits): string[] {
   return ["5.00", "10.00", "20.00", "50.00", "100.00", "250.00"]
-    .filter((amount) => !isLess(amount, minimum) && !isLess(maximum, amount))
+    .filter((amount) => !isLessThan(amount, minimum) && !isLessThan(maximum, amount))
     .slice(0, 5);
 }
 
-/** What a person typed, if it may be paid, else what is wrong with it. */
 export function checkAmount(text: string, { minimum, maximum }: Limits): { amount?: string; error?: string } {
-  const amount = readAmount(text);
-  if (amount === undefined) return { error: "An amount in dollars such as 20 or 12.50." };
-  if (isLess(amount, minimum)) return { error: `At least ${formatMoney(minimum)}.` };
-  if (isLess(maximum, amount)) return { error: `At most ${formatMoney(maximum)} at a time.` };
+  const amount = parseAmount(text);
+  if (amount === undefined) return { error: "Enter an amount in dollars such as 20 or 12.50." };
+  if (isLessThan(amount, minimum)) return { error: `The minimum is ${formatMoney(minimum)}.` };
+  if (isLessThan(maximum, amount)) return { error: `The maximum is ${formatMoney(maximum)} per payment.` };
   return { amount };
 }
 
-/** How many searches an amount is good for, whole ones. */
+/** Whole number of searches that an amount pays for. */
 export function countSearches(amount: string, price: string): number {
   return Number(price) > 0 ? Math.floor(Math.round((Number(amount) / Number(price)) * 1e6) / 1e6) : 0;
 }

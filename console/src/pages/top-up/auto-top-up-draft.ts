@@ -1,15 +1,15 @@
 import type { AutoTopUp } from "../../api/top-ups.ts";
-import { isLess, readAmount } from "../../words/amounts.ts";
+import { isLessThan, parseAmount } from "../../format/amounts.ts";
 import { checkAmount } from "./amounts.ts";
 
-export interface AutoDraft {
+export interface AutoTopUpDraft {
   threshold: string;
   amount: string;
   monthly: string;
 }
 
-export function toAutoDraft(auto: AutoTopUp): AutoDraft {
-  const plain = (amount: string | null, usual: string): string => (amount ?? usual).replace(/\.00$/, "");
+export function toAutoTopUpDraft(auto: AutoTopUp): AutoTopUpDraft {
+  const plain = (amount: string | null, fallback: string): string => (amount ?? fallback).replace(/\.00$/, "");
   return {
     threshold: plain(auto.threshold, "2.00"),
     amount: plain(auto.amount, "20.00"),
@@ -17,19 +17,20 @@ export function toAutoDraft(auto: AutoTopUp): AutoDraft {
   };
 }
 
-/** The order, if it can be given, else what is wrong beside its field. */
-export function readAutoDraft(
-  draft: AutoDraft,
+/** The request body, or validation errors by field. */
+export function parseAutoTopUpDraft(
+  draft: AutoTopUpDraft,
   limits: { minimum: string; maximum: string },
-): { body?: { threshold: string; amount: string; monthly_cap: string }; errors: Partial<AutoDraft> } {
-  const errors: Partial<AutoDraft> = {};
-  const threshold = readAmount(draft.threshold);
-  const monthly = readAmount(draft.monthly);
+): { body?: { threshold: string; amount: string; monthly_cap: string }; errors: Partial<AutoTopUpDraft> } {
+  const errors: Partial<AutoTopUpDraft> = {};
+  const threshold = parseAmount(draft.threshold);
+  const monthly = parseAmount(draft.monthly);
   const { amount, error } = checkAmount(draft.amount, limits);
-  if (threshold === undefined || isLess(threshold, "0.01")) errors.threshold = "A balance such as 2 or 0.50.";
+  if (threshold === undefined || isLessThan(threshold, "0.01")) errors.threshold = "Enter a balance such as 2 or 0.50.";
   if (error !== undefined) errors.amount = error;
-  if (monthly === undefined) errors.monthly = "An amount such as 100.";
-  else if (amount !== undefined && isLess(monthly, amount)) errors.monthly = "At least as much as is added each time.";
+  if (monthly === undefined) errors.monthly = "Enter an amount such as 100.";
+  else if (amount !== undefined && isLessThan(monthly, amount))
+    errors.monthly = "Must be at least the amount added each time.";
   if (threshold === undefined || amount === undefined || monthly === undefined || Object.keys(errors).length > 0) {
     return { errors };
   }

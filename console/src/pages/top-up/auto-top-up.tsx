@@ -5,16 +5,16 @@ import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.ts";
 import { type AutoTopUp, autoTopUpQuery } from "../../api/top-ups.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { AmountInput } from "../../parts/amount-input.tsx";
-import { Meter } from "../../parts/meter.tsx";
-import { Moment } from "../../parts/moment.tsx";
-import { Section } from "../../parts/page.tsx";
-import { StateWord, type Tone } from "../../parts/state-word.tsx";
-import { Failure, Refusal, RowsSkeleton } from "../../parts/states.tsx";
-import { isLess } from "../../words/amounts.ts";
-import { formatMoney } from "../../words/format-money.ts";
-import { type AutoDraft, readAutoDraft, toAutoDraft } from "./auto-draft.ts";
+import { AmountInput } from "../../components/amount-input.tsx";
+import { Meter } from "../../components/meter.tsx";
+import { Section } from "../../components/page.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { InlineError, QueryState } from "../../components/states.tsx";
+import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
+import { isLessThan } from "../../format/amounts.ts";
+import { formatMoney } from "../../format/format-money.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { type AutoTopUpDraft, parseAutoTopUpDraft, toAutoTopUpDraft } from "./auto-top-up-draft.ts";
 import classes from "./top-up.module.css";
 
 export function AutomaticTopUp() {
@@ -23,98 +23,95 @@ export function AutomaticTopUp() {
   return (
     <Section
       title="Automatic top-up"
-      about="Charges a saved card when the balance is low, never more in a month than you say."
+      description="Charges a saved card when the balance is low, up to your monthly limit."
     >
-      {auto.isPending && <RowsSkeleton rows={2} />}
-      {auto.isError && !auto.data && (
-        <Failure error={auto.error} what="The automatic top-up could not be read." retry={() => auto.refetch()} />
-      )}
-      {auto.data && <Order auto={auto.data} />}
+      <QueryState query={auto} title="Couldn't load automatic top-up." rows={2} />
+      {auto.data && <AutoTopUpSettings auto={auto.data} />}
     </Section>
   );
 }
 
 const states: Record<Exclude<AutoTopUp["state"], "none">, [Tone, string]> = {
-  active: ["success", "On: the saved card is charged"],
-  waiting_for_card: ["warning", "Waiting for a card: the next top-up that you pay here saves it"],
-  backing_off: ["warning", "The card was declined; it is tried again"],
-  off: ["danger", "Off: the card was declined four times. Save it again to start anew"],
+  active: ["success", "On"],
+  waiting_for_card: ["warning", "Waiting for a card. Your next top-up on this page saves it"],
+  backing_off: ["warning", "Card declined. Retrying"],
+  off: ["danger", "Off. The card was declined four times. Edit and save to turn it on again"],
 };
 
-function Order({ auto }: { auto: AutoTopUp }) {
-  const { mayChange } = useWallet();
+function AutoTopUpSettings({ auto }: { auto: AutoTopUp }) {
+  const { canEdit } = useWallet();
   const [isEditing, setIsEditing] = useState(false);
-  if (isEditing) return <OrderForm auto={auto} onDone={() => setIsEditing(false)} />;
+  if (isEditing) return <AutoTopUpForm auto={auto} onDone={() => setIsEditing(false)} />;
   if (auto.state === "none") {
     return (
       <Group>
-        <Text size="sm">It is off. When the balance is spent, searches are refused until somebody tops up.</Text>
-        {mayChange && (
+        <Text size="sm">Off. When the balance runs out, searches are rejected until someone tops up.</Text>
+        {canEdit && (
           <Button variant="default" onClick={() => setIsEditing(true)}>
-            Set it up
+            Set up
           </Button>
         )}
       </Group>
     );
   }
-  return <Running auto={auto} state={auto.state} onEdit={() => setIsEditing(true)} />;
+  return <AutoTopUpSummary auto={auto} state={auto.state} onEdit={() => setIsEditing(true)} />;
 }
 
-function Running(props: { auto: AutoTopUp; state: keyof typeof states; onEdit: () => void }) {
+function AutoTopUpSummary(props: { auto: AutoTopUp; state: keyof typeof states; onEdit: () => void }) {
   const { auto, state, onEdit } = props;
-  const { id, mayChange } = useWallet();
+  const { id, canEdit } = useWallet();
   const queries = useQueryClient();
-  const end = useMutation({
+  const disable = useMutation({
     mutationFn: () => api<AutoTopUp>(walletPath(id, "wallet/auto-top-up"), { method: "DELETE" }),
     onSuccess: () => queries.invalidateQueries(autoTopUpQuery(id)),
   });
-  const [tone, words] = states[state];
+  const [tone, label] = states[state];
   const { threshold, amount, monthly_cap: cap, added_this_month: added, next_attempt_at: next } = auto;
   return (
     <Stack gap="sm" maw={560}>
       <div>
-        <StateWord tone={tone}>
-          {words}
+        <StatusBadge tone={tone}>
+          {label}
           {next !== null && state === "backing_off" && (
             <>
               {" "}
-              <Moment at={next} />
+              <RelativeTime at={next} />
             </>
           )}
-        </StateWord>
+        </StatusBadge>
       </div>
       <Text>
-        Below {formatMoney(threshold ?? "0")}, {formatMoney(amount ?? "0")} is added.
+        When the balance is below {formatMoney(threshold ?? "0")}, {formatMoney(amount ?? "0")} is added.
       </Text>
       {cap !== null && added !== null && (
         <div>
           <Text size="sm">
             {formatMoney(added)} of {formatMoney(cap)} added this month
           </Text>
-          <Meter spent={added} limit={cap} isFull={!isLess(added, cap)} label="Added this month" />
+          <Meter spent={added} limit={cap} isFull={!isLessThan(added, cap)} label="Added this month" />
         </div>
       )}
-      {mayChange && (
+      {canEdit && (
         <Group gap="xs">
           <Button variant="default" onClick={onEdit}>
-            Change
+            Edit
           </Button>
-          <Button variant="default" loading={end.isPending} onClick={() => end.mutate()}>
-            Turn off and forget the card
+          <Button variant="default" loading={disable.isPending} onClick={() => disable.mutate()}>
+            Turn off and remove card
           </Button>
         </Group>
       )}
-      <Refusal error={end.error} />
+      <InlineError error={disable.error} />
     </Stack>
   );
 }
 
-function OrderForm({ auto, onDone }: { auto: AutoTopUp; onDone: () => void }) {
+function AutoTopUpForm({ auto, onDone }: { auto: AutoTopUp; onDone: () => void }) {
   const { id } = useWallet();
   const { top_up: limits } = useSession();
   const queries = useQueryClient();
-  const [draft, setDraft] = useState(() => toAutoDraft(auto));
-  const [errors, setErrors] = useState<Partial<AutoDraft>>({});
+  const [draft, setDraft] = useState(() => toAutoTopUpDraft(auto));
+  const [errors, setErrors] = useState<Partial<AutoTopUpDraft>>({});
   const save = useMutation({
     mutationFn: (body: object) => api<AutoTopUp>(walletPath(id, "wallet/auto-top-up"), { method: "PUT", body }),
     onSuccess: async () => {
@@ -124,11 +121,11 @@ function OrderForm({ auto, onDone }: { auto: AutoTopUp; onDone: () => void }) {
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const { body, errors: found } = readAutoDraft(draft, limits);
+    const { body, errors: found } = parseAutoTopUpDraft(draft, limits);
     setErrors(found);
     if (body) save.mutate(body);
   };
-  const field = (name: keyof AutoDraft, label: string) => (
+  const field = (name: keyof AutoTopUpDraft, label: string) => (
     <AmountInput
       label={label}
       value={draft[name]}
@@ -140,13 +137,13 @@ function OrderForm({ auto, onDone }: { auto: AutoTopUp; onDone: () => void }) {
     <form onSubmit={submit} noValidate>
       <div className={classes.fields}>
         {field("threshold", "When the balance is below")}
-        {field("amount", "Add each time")}
-        {field("monthly", "At most in a month (UTC)")}
+        {field("amount", "Amount to add")}
+        {field("monthly", "Monthly limit (UTC)")}
       </div>
       <Text size="sm" c="dimmed" my="sm">
-        The card is the one of the next top-up that you pay on this page, kept by the payment processor.
+        The card you use for your next top-up on this page is saved by the payment processor.
       </Text>
-      <Refusal error={save.error} />
+      <InlineError error={save.error} />
       <Group gap="xs">
         <Button type="submit" variant="default" loading={save.isPending}>
           Save

@@ -3,66 +3,72 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { type TopUp, topUpQuery } from "../../api/top-ups.ts";
 import { summaryQuery, walletQuery } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Notice } from "../../parts/notice.tsx";
-import { Failure } from "../../parts/states.tsx";
-import { formatMoney } from "../../words/format-money.ts";
+import { Notice } from "../../components/notice.tsx";
+import { ErrorState } from "../../components/states.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 
-/** After the processor's page: waits for the money, and says when it arrived. */
-export function Returned({ topUpId, hasLeft, onDone }: { topUpId: string; hasLeft: boolean; onDone: () => void }) {
+/** Shown after checkout while waiting for the payment. */
+export function CheckoutResult({
+  topUpId,
+  isCanceled,
+  onDone,
+}: {
+  topUpId: string;
+  isCanceled: boolean;
+  onDone: () => void;
+}) {
   const { id } = useWallet();
   const queries = useQueryClient();
   const topUp = useQuery(topUpQuery(id, topUpId));
   const status = topUp.data?.status;
   useEffect(() => {
-    // The balance above, the list below and the ledger have changed with it.
+    // The balance, the payments and the ledger have changed.
     if (status === "succeeded") queries.invalidateQueries({ queryKey: ["wallet", id] }).catch(() => undefined);
   }, [status, id, queries]);
   if (topUp.isError && !topUp.data) {
-    return <Failure error={topUp.error} what="Your top-up could not be looked up." retry={() => topUp.refetch()} />;
+    return <ErrorState error={topUp.error} title="Couldn't load your top-up." onRetry={() => topUp.refetch()} />;
   }
-  if (!topUp.data) return <Waiting text="Looking for your payment." />;
-  if (status === "pending") return <Pending topUp={topUp.data} hasLeft={hasLeft} onDone={onDone} />;
-  if (status === "succeeded") return <Arrived topUp={topUp.data} onDone={onDone} />;
+  if (!topUp.data) return <Waiting text="Checking your payment." />;
+  if (status === "pending") return <Pending topUp={topUp.data} isCanceled={isCanceled} onDone={onDone} />;
+  if (status === "succeeded") return <PaymentReceived topUp={topUp.data} onDone={onDone} />;
   return (
-    <Notice title={`The top-up of ${formatMoney(topUp.data.amount)} did not go through`} tone="warning">
+    <Notice title={`The top-up of ${formatMoney(topUp.data.amount)} failed`} tone="warning">
       <Text size="sm">
-        {status === "expired" ? "The checkout ended before it was paid." : "The payment processor refused it."} Nothing
-        was added to your wallet.
+        {status === "expired" ? "The checkout expired before it was paid." : "The payment was declined."} Nothing was
+        added to your wallet.
       </Text>
       <Close onDone={onDone} />
     </Notice>
   );
 }
 
-function Pending({ topUp, hasLeft, onDone }: { topUp: TopUp; hasLeft: boolean; onDone: () => void }) {
-  if (!hasLeft) {
+function Pending({ topUp, isCanceled, onDone }: { topUp: TopUp; isCanceled: boolean; onDone: () => void }) {
+  if (!isCanceled) {
     return (
-      <Notice title={`Waiting for ${formatMoney(topUp.amount)}`}>
+      <Notice title={`Waiting for your payment of ${formatMoney(topUp.amount)}`}>
         <Group gap="xs" wrap="nowrap">
           <Loader size="xs" aria-hidden="true" />
-          <Text size="sm">
-            The payment processor tells us when it has the money, mostly within seconds. You may leave this page.
-          </Text>
+          <Text size="sm">Payments are usually confirmed within seconds. You can leave this page.</Text>
         </Group>
-        <GoOn topUp={topUp} onDone={onDone} />
+        <PendingActions topUp={topUp} onDone={onDone} />
       </Notice>
     );
   }
   return (
-    <Notice title="You left the checkout" tone="warning">
-      <Text size="sm">{formatMoney(topUp.amount)} was not paid. Nothing was charged.</Text>
-      <GoOn topUp={topUp} onDone={onDone} />
+    <Notice title="Checkout canceled" tone="warning">
+      <Text size="sm">The payment of {formatMoney(topUp.amount)} was not completed. You were not charged.</Text>
+      <PendingActions topUp={topUp} onDone={onDone} />
     </Notice>
   );
 }
 
-function GoOn({ topUp, onDone }: { topUp: TopUp; onDone: () => void }) {
+function PendingActions({ topUp, onDone }: { topUp: TopUp; onDone: () => void }) {
   return (
     <Group gap="md">
       {topUp.checkout_url !== null && (
         <Anchor size="sm" href={topUp.checkout_url}>
-          Back to the checkout
+          Return to checkout
         </Anchor>
       )}
       <Close onDone={onDone} />
@@ -70,15 +76,15 @@ function GoOn({ topUp, onDone }: { topUp: TopUp; onDone: () => void }) {
   );
 }
 
-function Arrived({ topUp, onDone }: { topUp: TopUp; onDone: () => void }) {
+function PaymentReceived({ topUp, onDone }: { topUp: TopUp; onDone: () => void }) {
   const { id } = useWallet();
   const wallet = useQuery(walletQuery(id));
   const summary = useQuery(summaryQuery(id, "live"));
   const balance = wallet.data?.balance ?? summary.data?.balance;
   return (
-    <Notice title={`${formatMoney(topUp.amount)} arrived`} tone="success">
+    <Notice title={`${formatMoney(topUp.amount)} received`} tone="success">
       <Text size="sm">
-        {balance !== undefined && `Your balance is ${formatMoney(balance)}. `}Searches go on by themselves.
+        {balance !== undefined && `Your balance is ${formatMoney(balance)}. `}You can search right away.
       </Text>
       <Close onDone={onDone} />
     </Notice>

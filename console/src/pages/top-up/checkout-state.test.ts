@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { returnPages } from "./open-checkout.ts";
+import { checkoutReturnUrls } from "./checkout-state.ts";
 
-test("whoever paid comes back to the wallet they paid for", () => {
-  assert.deepEqual(returnPages("https://search.example/", "w1"), {
+test("checkout returns to the wallet that was topped up", () => {
+  assert.deepEqual(checkoutReturnUrls("https://search.example/", "w1"), {
     success_url: "https://search.example/console/w/w1/top-up?checkout=paid",
     cancel_url: "https://search.example/console/w/w1/top-up?checkout=left",
   });
-  assert.deepEqual(returnPages("http://localhost:8080", "w1"), {});
+  assert.deepEqual(checkoutReturnUrls("http://localhost:8080", "w1"), {});
 });

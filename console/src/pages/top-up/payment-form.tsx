@@ -5,87 +5,86 @@ import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.ts";
 import type { TopUp } from "../../api/top-ups.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { AmountInput } from "../../parts/amount-input.tsx";
-import { Refusal } from "../../parts/states.tsx";
-import { formatMoney } from "../../words/format-money.ts";
-import { formatCount } from "../../words/format-time.ts";
+import { AmountInput } from "../../components/amount-input.tsx";
+import { InlineError } from "../../components/states.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { formatCount } from "../../format/format-time.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { checkAmount, countSearches, listAmounts } from "./amounts.ts";
-import { rememberTopUp, returnPages } from "./open-checkout.ts";
+import { checkoutReturnUrls, saveCheckout } from "./checkout-state.ts";
 import classes from "./top-up.module.css";
 
-/** Choose an amount, then go and pay it at the processor's page. */
-export function Pay({ price }: { price: string }) {
+export function PaymentForm({ price }: { price: string }) {
   const { top_up: limits } = useSession();
-  const offers = listAmounts(limits);
-  const [chosen, setChosen] = useState(offers[2] ?? offers[0] ?? limits.minimum);
-  const [own, setOwn] = useState("");
+  const presets = listAmounts(limits);
+  const [selected, setSelected] = useState(presets[2] ?? presets[0] ?? limits.minimum);
+  const [custom, setCustom] = useState("");
   const [error, setError] = useState<string>();
-  const pay = usePay();
-  const wanted = own.trim() === "" ? { amount: chosen } : checkAmount(own, limits);
+  const pay = usePayment();
+  const checked = custom.trim() === "" ? { amount: selected } : checkAmount(custom, limits);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    setError(wanted.error);
-    if (wanted.amount !== undefined) pay.mutate(wanted.amount);
+    setError(checked.error);
+    if (checked.amount !== undefined) pay.mutate(checked.amount);
   };
   return (
     <form onSubmit={submit} noValidate>
       <div className={classes.amounts} role="group" aria-label="Amount">
-        {offers.map((amount) => (
+        {presets.map((amount) => (
           <UnstyledButton
             key={amount}
             className={classes.amount}
-            aria-pressed={own.trim() === "" && chosen === amount}
+            aria-pressed={custom.trim() === "" && selected === amount}
             onClick={() => {
-              setChosen(amount);
-              setOwn("");
+              setSelected(amount);
+              setCustom("");
               setError(undefined);
             }}
           >
-            <span className={classes.sum}>{formatMoney(amount)}</span>
-            <span className={classes.good}>{formatCount(countSearches(amount, price), "search", "searches")}</span>
+            <span className={classes.amountValue}>{formatMoney(amount)}</span>
+            <span className={classes.searches}>{formatCount(countSearches(amount, price), "search", "searches")}</span>
           </UnstyledButton>
         ))}
       </div>
       <AmountInput
         mt="md"
         maw={280}
-        label="Or an amount of your own"
+        label="Custom amount"
         description={`From ${formatMoney(limits.minimum)} to ${formatMoney(limits.maximum)}`}
-        value={own}
+        value={custom}
         error={error}
         onChange={(text) => {
-          setOwn(text);
+          setCustom(text);
           setError(undefined);
         }}
       />
       <Group mt="lg" gap="md">
         <Button type="submit" loading={pay.isPending || pay.isSuccess}>
-          {wanted.amount === undefined ? "Pay" : `Pay ${formatMoney(wanted.amount)}`}
+          {checked.amount === undefined ? "Pay" : `Pay ${formatMoney(checked.amount)}`}
         </Button>
         <Text size="sm" c="dimmed">
-          You pay on the page of our payment processor. We never see your card.
+          You pay on our payment processor's page. We never see your card details.
         </Text>
       </Group>
-      <Refusal error={pay.error} />
+      <InlineError error={pay.error} />
     </form>
   );
 }
 
-function usePay() {
+function usePayment() {
   const { id } = useWallet();
   const { public_url: publicUrl } = useSession();
-  // A second press for the same amount opens the same checkout, not another.
-  const attempt = useRef({ amount: "", name: "" });
+  // A second click for the same amount opens the same checkout.
+  const attempt = useRef({ amount: "", idempotencyKey: "" });
   return useMutation({
     mutationFn: async (amount: string) => {
-      if (attempt.current.amount !== amount) attempt.current = { amount, name: newName() };
+      if (attempt.current.amount !== amount) attempt.current = { amount, idempotencyKey: newIdempotencyKey() };
       const topUp = await api<TopUp>(walletPath(id, "wallet/top-ups"), {
         method: "POST",
-        headers: { "idempotency-key": attempt.current.name },
-        body: { amount, ...returnPages(publicUrl, id) },
+        headers: { "idempotency-key": attempt.current.idempotencyKey },
+        body: { amount, ...checkoutReturnUrls(publicUrl, id) },
       });
-      rememberTopUp(id, topUp.id);
+      saveCheckout(id, topUp.id);
       if (topUp.checkout_url !== null && /^https?:/.test(topUp.checkout_url)) {
         globalThis.location.assign(topUp.checkout_url);
       }
@@ -94,7 +93,7 @@ function usePay() {
   });
 }
 
-function newName(): string {
+function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -1,21 +1,21 @@
-import { Anchor, Button, Text } from "@mantine/core";
+import { Anchor, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { type TopUp, topUpsQuery } from "../../api/top-ups.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Moment } from "../../parts/moment.tsx";
-import { Money } from "../../parts/money.tsx";
-import { Section } from "../../parts/page.tsx";
-import { StateWord, type Tone } from "../../parts/state-word.tsx";
-import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
-import { Cell, type Column, HeadCell, Row, Table } from "../../parts/table.tsx";
-import { formatMoney } from "../../words/format-money.ts";
+import { Money } from "../../components/money.tsx";
+import { Section } from "../../components/page.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { EmptyState, LoadMore, QueryState } from "../../components/states.tsx";
+import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
+import { Cell, type Column, Row, RowHeader, Table } from "../../components/table.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 
 const columns: Column[] = [
-  { name: "When" },
-  { name: "How" },
-  { name: "State" },
-  { name: "Amount", isFigures: true },
-  { name: "Receipt", isFigures: true },
+  { name: "Created" },
+  { name: "Method" },
+  { name: "Status" },
+  { name: "Amount", isNumeric: true },
+  { name: "Receipt", isNumeric: true },
 ];
 
 export function Receipts() {
@@ -23,13 +23,10 @@ export function Receipts() {
   const list = useInfiniteQuery(topUpsQuery(id));
   const topUps = list.data?.pages.flatMap((page) => page.top_ups) ?? [];
   return (
-    <Section title="Receipts">
-      {list.isPending && <RowsSkeleton rows={3} />}
-      {list.isError && !list.data && (
-        <Failure error={list.error} what="The top-ups could not be read." retry={() => list.refetch()} />
-      )}
+    <Section title="Payments">
+      <QueryState query={list} title="Couldn't load payments." rows={3} />
       {list.data && topUps.length === 0 && (
-        <Empty title="Nothing was paid here yet">Each top-up will be listed with the processor's receipt.</Empty>
+        <EmptyState title="No payments yet">Top-ups are listed here with their receipts.</EmptyState>
       )}
       {topUps.length > 0 && (
         <Table label="Top-ups" columns={columns}>
@@ -38,36 +35,32 @@ export function Receipts() {
           ))}
         </Table>
       )}
-      {list.hasNextPage && (
-        <Button variant="default" mt="md" loading={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
-          Older
-        </Button>
-      )}
+      <LoadMore query={list} />
     </Section>
   );
 }
 
 const states: Record<TopUp["status"], [Tone, string]> = {
-  pending: ["warning", "Not paid yet"],
+  pending: ["warning", "Pending"],
   succeeded: ["success", "Paid"],
   failed: ["danger", "Failed"],
-  expired: ["quiet", "Ended unpaid"],
-  refunded: ["quiet", "Refunded"],
+  expired: ["neutral", "Expired"],
+  refunded: ["neutral", "Refunded"],
   disputed: ["danger", "Disputed"],
 };
 
 function TopUpRow({ topUp }: { topUp: TopUp }) {
-  const [tone, word] = states[topUp.status];
+  const [tone, label] = states[topUp.status];
   return (
     <Row>
-      <HeadCell>
+      <RowHeader>
         <Text span inherit fw={400}>
-          <Moment at={topUp.created_at} />
+          <RelativeTime at={topUp.created_at} />
         </Text>
-      </HeadCell>
-      <Cell label="How">{topUp.kind === "automatic" ? "Automatic" : "Checkout"}</Cell>
-      <Cell label="State">
-        <StateWord tone={tone}>{word}</StateWord>
+      </RowHeader>
+      <Cell label="Method">{topUp.kind === "automatic" ? "Automatic" : "Checkout"}</Cell>
+      <Cell label="Status">
+        <StatusBadge tone={tone}>{label}</StatusBadge>
         {topUp.failure !== null && (
           <Text size="xs" c="dimmed">
             {topUp.failure.replaceAll("_", " ")}
@@ -75,22 +68,22 @@ function TopUpRow({ topUp }: { topUp: TopUp }) {
         )}
         {Number(topUp.refunded) > 0 && (
           <Text size="xs" c="dimmed">
-            {formatMoney(topUp.refunded)} given back
+            {formatMoney(topUp.refunded)} refunded
           </Text>
         )}
       </Cell>
-      <Cell label="Amount" isFigures>
+      <Cell label="Amount" isNumeric>
         <Money amount={topUp.amount} />
       </Cell>
-      <Cell label="Receipt" isFigures>
-        <Paper topUp={topUp} />
+      <Cell label="Receipt" isNumeric>
+        <ReceiptLink topUp={topUp} />
       </Cell>
     </Row>
   );
 }
 
-function Paper({ topUp }: { topUp: TopUp }) {
-  const { mayChange } = useWallet();
+function ReceiptLink({ topUp }: { topUp: TopUp }) {
+  const { canEdit } = useWallet();
   if (topUp.receipt_url !== null) {
     return (
       <Anchor size="sm" href={topUp.receipt_url} target="_blank" rel="noreferrer">
@@ -98,10 +91,10 @@ function Paper({ topUp }: { topUp: TopUp }) {
       </Anchor>
     );
   }
-  if (mayChange && topUp.status === "pending" && topUp.checkout_url !== null) {
+  if (canEdit && topUp.status === "pending" && topUp.checkout_url !== null) {
     return (
       <Anchor size="sm" href={topUp.checkout_url}>
-        Pay it
+        Pay now
       </Anchor>
     );
   }

@@ -1,105 +1,103 @@
 import { Text } from "@mantine/core";
+import type { Wallet } from "@pennyblack/sdk";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSession } from "../../api/session.ts";
 import { topUpsQuery } from "../../api/top-ups.ts";
-import { type Wallet, walletQuery } from "../../api/wallet.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Code } from "../../parts/code.tsx";
-import { Notice } from "../../parts/notice.tsx";
-import { Page } from "../../parts/page.tsx";
-import { isLess } from "../../words/amounts.ts";
-import { formatMoney } from "../../words/format-money.ts";
+import { walletQuery } from "../../api/wallet.ts";
+import { CodeBlock } from "../../components/code-block.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Page } from "../../components/page.tsx";
+import { isLessThan } from "../../format/amounts.ts";
+import { formatMoney } from "../../format/format-money.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { AutomaticTopUp } from "./auto-top-up.tsx";
-import { forgetTopUp, recallTopUp } from "./open-checkout.ts";
-import { Pay } from "./pay.tsx";
+import { CheckoutResult } from "./checkout-result.tsx";
+import { clearCheckout, readCheckout } from "./checkout-state.ts";
+import { PaymentForm } from "./payment-form.tsx";
 import { Receipts } from "./receipts.tsx";
-import { Returned } from "./returned.tsx";
 import classes from "./top-up.module.css";
 
 const route = getRouteApi("/signed-in/w/$walletId/top-up");
 
-/** Where a refusal for lack of money leads. */
 export function TopUp() {
-  const { id, mayChange } = useWallet();
+  const { id, canEdit } = useWallet();
   const { features } = useSession();
   const wallet = useQuery(walletQuery(id));
   return (
-    <Page title="Top up" about="Paid in advance: searches spend what is here, and nothing else.">
-      {features.payments && <AfterCheckout key={id} />}
-      {wallet.data && <Shortage wallet={wallet.data} />}
+    <Page title="Top up" description="Add prepaid credit. Searches are paid from this balance only.">
+      {features.payments && <CheckoutNotice key={id} />}
+      {wallet.data && <LowBalanceNotice wallet={wallet.data} />}
       {features.payments ? (
         <>
-          {mayChange ? (
-            <Pay price={wallet.data?.price ?? "0.01"} />
+          {canEdit ? (
+            <PaymentForm price={wallet.data?.price ?? "0.01"} />
           ) : (
-            <Text c="dimmed">You see this page as a viewer. An owner or developer can top up.</Text>
+            <Text c="dimmed">You have view-only access. An owner or developer can top up.</Text>
           )}
           <AutomaticTopUp />
           <Receipts />
         </>
       ) : (
-        <ByHand walletId={id} />
+        <ManualCredit walletId={id} />
       )}
     </Page>
   );
 }
 
-function AfterCheckout() {
+function CheckoutNotice() {
   const { id } = useWallet();
   const { checkout } = route.useSearch();
   const navigate = route.useNavigate();
-  const [remembered, setRemembered] = useState(() => recallTopUp(id));
-  // Somebody who paid in another window: the newest that is not settled must be it.
-  const list = useInfiniteQuery({ ...topUpsQuery(id), enabled: checkout !== undefined && remembered === undefined });
+  const [savedId, setSavedId] = useState(() => readCheckout(id));
+  // If the user paid in another window, assume the newest pending top-up.
+  const list = useInfiniteQuery({ ...topUpsQuery(id), enabled: checkout !== undefined && savedId === undefined });
   const pending = list.data?.pages[0]?.top_ups.find(({ status }) => status === "pending");
-  const topUpId = remembered ?? (checkout === undefined ? undefined : pending?.id);
+  const topUpId = savedId ?? (checkout === undefined ? undefined : pending?.id);
   if (topUpId === undefined) return undefined;
   return (
-    <Returned
+    <CheckoutResult
       topUpId={topUpId}
-      hasLeft={checkout === "left"}
+      isCanceled={checkout === "left"}
       onDone={() => {
-        forgetTopUp();
-        setRemembered(undefined);
+        clearCheckout();
+        setSavedId(undefined);
         navigate({ search: {}, replace: true }).catch(() => undefined);
       }}
     />
   );
 }
 
-/** Why somebody may have come here. */
-function Shortage({ wallet }: { wallet: Wallet }) {
+function LowBalanceNotice({ wallet }: { wallet: Wallet }) {
   const { available, price, owed, held } = wallet;
   if (Number(owed) > 0) {
     return (
-      <Notice title={`${formatMoney(owed)} is owed`} tone="danger">
-        <Text size="sm">A payment was given back or disputed. The next top-up settles this first.</Text>
+      <Notice title={`You owe ${formatMoney(owed)}`} tone="danger">
+        <Text size="sm">A payment was refunded or disputed. Your next top-up pays this off first.</Text>
       </Notice>
     );
   }
-  if (!isLess(available, price)) return undefined;
+  if (!isLessThan(available, price)) return undefined;
   return (
-    <Notice title={`${formatMoney(available)} is left: too little for a search`} tone="danger">
+    <Notice title={`Your balance of ${formatMoney(available)} is too low for a search`} tone="danger">
       <Text size="sm">
-        Searches are refused, and nothing is charged, until you top up.
-        {Number(held) > 0 && ` ${formatMoney(held)} is set aside for searches in flight.`}
+        Searches are rejected until you top up. You are not charged for them.
+        {Number(held) > 0 && ` ${formatMoney(held)} is on hold for searches in progress.`}
       </Text>
     </Notice>
   );
 }
 
-function ByHand({ walletId }: { walletId: string }) {
+function ManualCredit({ walletId }: { walletId: string }) {
   return (
-    <Notice title="This installation takes no payments by itself">
+    <Notice title="Online payments are not configured">
       <Text size="sm">
-        Whoever runs it adds money by hand. Tell them the amount and the id of this wallet; the ledger shows it as a
-        credit at once. They run:
+        Ask the operator to add credit to this wallet. It appears in the ledger immediately. The operator runs:
       </Text>
       <div className={classes.command}>
-        <Code
-          label="the operator's command"
+        <CodeBlock
+          label="operator command"
           text={`npm run admin -- credit --wallet ${walletId} --amount 20.00 --kind invoice --reason "paid by invoice" --reference INV-17`}
         />
       </div>

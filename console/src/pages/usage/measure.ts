@@ -1,12 +1,10 @@
-import { formatMoney } from "../../words/format-money.ts";
-import { formatCount } from "../../words/format-time.ts";
+import { formatMoney } from "../../format/format-money.ts";
+import { formatCount } from "../../format/format-time.ts";
 import type { Count } from "./pivot.ts";
 
-/** What the bars and the table count. */
 export interface Measure {
   name: "searches" | "charged";
   format: (count: Count) => string;
-  /** For an axis, where a number was made of it. */
   formatTick: (value: number) => string;
 }
 

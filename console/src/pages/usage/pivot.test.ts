@@ -9,16 +9,16 @@ const line = (day: number, key: string, searches: number) => ({
   searches,
   charged: (searches / 100).toFixed(2),
 });
-const wanted = {
+const options = {
   from: "2030-01-01T00:00:00.000Z",
   to: "2030-01-04T00:00:00.000Z",
   by: "day" as const,
   group: "key" as const,
-  nameOf: ({ key_id: id }: { key_id?: string }) => id ?? "",
+  labelOf: ({ key_id: id }: { key_id?: string }) => id ?? "",
 };
 
-test("every day is there, and rows and columns come to the same", () => {
-  const { series, buckets } = pivot([line(1, "a", 3), line(3, "a", 1), line(3, "b", 10)], wanted);
+test("includes every day, and rows and columns have the same total", () => {
+  const { series, buckets } = pivot([line(1, "a", 3), line(3, "a", 1), line(3, "b", 10)], options);
   assert.deepEqual(
     series.map(({ name }) => name),
     ["b", "a"],
@@ -40,17 +40,17 @@ test("every day is there, and rows and columns come to the same", () => {
   assert.equal(total.charged, "0.14");
 });
 
-test("many small ones stand together, and nothing is lost", () => {
+test("combines small series without losing any", () => {
   const lines = Array.from({ length: 12 }, (_, index) => line(2, `key ${index}`, index + 1));
-  const { series, buckets } = pivot(lines, wanted);
+  const { series, buckets } = pivot(lines, options);
   assert.equal(series.length, 7);
   assert.equal(series.at(-1)?.name, "6 others");
   assert.equal(buckets[1]?.cells.at(-1)?.searches, 1 + 2 + 3 + 4 + 5 + 6);
   assert.equal(totalOf(buckets, series.length).searches, 78);
 });
 
-test("hours are hours of UTC, the first one whole", () => {
-  const { buckets } = pivot([], { ...wanted, by: "hour", from: "2030-01-01T10:30:00Z", to: "2030-01-01T12:10:00Z" });
+test("hour buckets are whole UTC hours", () => {
+  const { buckets } = pivot([], { ...options, by: "hour", from: "2030-01-01T10:30:00Z", to: "2030-01-01T12:10:00Z" });
   assert.deepEqual(
     buckets.map(({ start }) => start),
     ["2030-01-01T10:00:00.000Z", "2030-01-01T11:00:00.000Z", "2030-01-01T12:00:00.000Z"],

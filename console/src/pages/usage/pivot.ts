@@ -1,5 +1,6 @@
-import type { UsageGroup, UsageLine } from "../../api/usage.ts";
-import { addMoney } from "../../words/format-money.ts";
+import type { UsageLine } from "@pennyblack/sdk";
+import type { UsageGroup } from "../../api/usage.ts";
+import { addMoney } from "../../format/format-money.ts";
 
 export interface Count {
   searches: number;
@@ -7,15 +8,15 @@ export interface Count {
 }
 
 export interface Bucket extends Count {
-  /** When the hour or day begins, UTC. */
+  /** Start of the hour or day, in UTC. */
   start: string;
-  /** In the order of the series. */
+  /** One per series, in the same order. */
   cells: Count[];
 }
 
 export interface Series {
   name: string;
-  /** Several small ones that share a colour. */
+  /** Combines several small series. */
   isRest: boolean;
 }
 
@@ -24,45 +25,45 @@ export interface Pivot {
   buckets: Bucket[];
 }
 
-interface Wanted {
+interface PivotOptions {
   from: string;
   to: string;
   by: "hour" | "day";
   group: UsageGroup | undefined;
-  nameOf: (line: UsageLine) => string;
+  labelOf: (line: UsageLine) => string;
 }
 
-const mostSeries = 7;
+const maxSeries = 7;
 const none: Count = { searches: 0, charged: "0.00" };
 
-/** Lines into hours or days by series; the largest first, the smallest together. Hours without a search are there too. */
-export function pivot(lines: readonly UsageLine[], { from, to, by, nameOf }: Wanted): Pivot {
+/** Groups lines by hour or day and series, largest series first. Empty buckets are included, small series combined. */
+export function pivot(lines: readonly UsageLine[], { from, to, by, labelOf }: PivotOptions): Pivot {
   const byName = new Map<string, number>();
-  for (const line of lines) byName.set(nameOf(line), (byName.get(nameOf(line)) ?? 0) + line.searches);
-  const names = [...byName].toSorted(([, one], [, other]) => other - one).map(([name]) => name);
-  const shown = names.length > mostSeries ? names.slice(0, mostSeries - 1) : names;
+  for (const line of lines) byName.set(labelOf(line), (byName.get(labelOf(line)) ?? 0) + line.searches);
+  const names = [...byName].toSorted(([, first], [, second]) => second - first).map(([name]) => name);
+  const shown = names.length > maxSeries ? names.slice(0, maxSeries - 1) : names;
   const series = shown.map((name) => ({ name, isRest: false }));
   if (shown.length < names.length) series.push({ name: `${names.length - shown.length} others`, isRest: true });
   const byStart = Map.groupBy(lines, ({ start }) => Date.parse(start));
   const buckets = listStarts(from, to, by).map((start) => {
-    const here = byStart.get(Date.parse(start)) ?? [];
+    const bucketLines = byStart.get(Date.parse(start)) ?? [];
     const cells = series.map(({ name, isRest }) =>
-      addUp(here.filter((line) => (isRest ? !shown.includes(nameOf(line)) : nameOf(line) === name))),
+      sumCounts(bucketLines.filter((line) => (isRest ? !shown.includes(labelOf(line)) : labelOf(line) === name))),
     );
-    return { start, cells, ...addUp(here) };
+    return { start, cells, ...sumCounts(bucketLines) };
   });
   return { series, buckets };
 }
 
-/** What buckets come to, in all and by series. */
+/** Totals of the buckets, overall and by series. */
 export function totalOf(buckets: readonly Bucket[], seriesCount: number): Count & { cells: Count[] } {
   const cells = Array.from({ length: seriesCount }, (_, index) =>
-    addUp(buckets.map((bucket) => bucket.cells[index] ?? none)),
+    sumCounts(buckets.map((bucket) => bucket.cells[index] ?? none)),
   );
-  return { ...addUp(buckets), cells };
+  return { ...sumCounts(buckets), cells };
 }
 
-function addUp(counts: readonly Count[]): Count {
+function sumCounts(counts: readonly Count[]): Count {
   if (counts.length === 0) return none;
   return {
     searches: counts.reduce((sum, { searches }) => sum + searches, 0),

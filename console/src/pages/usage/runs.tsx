@@ -1,85 +1,80 @@
-import { Button, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { type Run, runsQuery } from "../../api/usage.ts";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Meter } from "../../parts/meter.tsx";
-import { Moment } from "../../parts/moment.tsx";
-import { StateWord } from "../../parts/state-word.tsx";
-import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
-import { Cell, HeadCell, Row, Table } from "../../parts/table.tsx";
-import { useNow } from "../../parts/use-now.ts";
-import { isLess } from "../../words/amounts.ts";
-import { formatMoney } from "../../words/format-money.ts";
-import { formatCount } from "../../words/format-time.ts";
+import { Meter } from "../../components/meter.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { EmptyState, ErrorState, LoadMore, RowsSkeleton } from "../../components/states.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { Cell, Row, RowHeader, Table } from "../../components/table.tsx";
+import { useNow } from "../../components/use-now.ts";
+import { isLessThan } from "../../format/amounts.ts";
+import { formatMoney } from "../../format/format-money.ts";
+import { formatCount } from "../../format/format-time.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
 import classes from "./usage.module.css";
 
-/** What each run of an agent spent, of what it may. */
 export function Runs() {
   const { id } = useWallet();
   const list = useInfiniteQuery(runsQuery(id));
   if (list.isPending) return <RowsSkeleton />;
   if (list.isError && !list.data) {
-    return <Failure error={list.error} what="The runs could not be read." retry={() => list.refetch()} />;
+    return <ErrorState error={list.error} title="Couldn't load runs." onRetry={() => list.refetch()} />;
   }
   const runs = list.data.pages.flatMap((page) => page.runs);
   return (
     <>
       <Text size="sm" c="dimmed" mb="md">
-        Runs that are open or ended in the last hour; their searches stay in the ledger.
+        Open runs and runs that ended in the last hour. Their searches stay in the ledger.
       </Text>
       {runs.length === 0 ? (
-        <Empty title="No run is open">
-          Send the header <span className="mono">Search-Run</span> with an id and a maximum, and all searches of that
-          run together cannot spend more. Handy for agents that loop.
-        </Empty>
+        <EmptyState title="No open runs">
+          Send the <span className="mono">Search-Run</span> header with an ID and a maximum to limit the total cost of a
+          run, for example of an agent.
+        </EmptyState>
       ) : (
-        <Table label="Runs" columns={[{ name: "Run" }, { name: "Spent" }, { name: "Began" }, { name: "State" }]}>
+        <Table label="Runs" columns={[{ name: "Run" }, { name: "Spent" }, { name: "Started" }, { name: "Status" }]}>
           {runs.map((run) => (
             <RunRow key={`${run.run} ${run.first_at}`} run={run} />
           ))}
         </Table>
       )}
-      {list.hasNextPage && (
-        <Button variant="default" mt="md" loading={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
-          Older
-        </Button>
-      )}
+      <LoadMore query={list} />
     </>
   );
 }
 
 function RunRow({ run }: { run: Run }) {
-  const isSpent = !isLess(run.spent, run.limit);
+  const isSpent = !isLessThan(run.spent, run.limit);
   return (
     <Row>
-      <HeadCell>
+      <RowHeader>
         <span className={`mono ${classes.run ?? ""}`}>{run.run}</span>
         <Text size="xs" c="dimmed" fw={400}>
           {formatCount(run.searches, "search", "searches")}
         </Text>
-      </HeadCell>
+      </RowHeader>
       <Cell label="Spent">
         {formatMoney(run.spent)} of {formatMoney(run.limit)}
         <Meter spent={run.spent} limit={run.limit} isFull={isSpent} label={`Spent by ${run.run}`} />
       </Cell>
-      <Cell label="Began">
-        <Moment at={run.first_at} />
+      <Cell label="Started">
+        <RelativeTime at={run.first_at} />
       </Cell>
-      <Cell label="State">
-        <RunState run={run} isSpent={isSpent} />
+      <Cell label="Status">
+        <RunStatus run={run} isSpent={isSpent} />
       </Cell>
     </Row>
   );
 }
 
-function RunState({ run, isSpent }: { run: Run; isSpent: boolean }) {
+function RunStatus({ run, isSpent }: { run: Run; isSpent: boolean }) {
   const now = useNow(15_000);
-  if (Date.parse(run.expires_at) <= now.getTime()) return <StateWord tone="quiet">Ended</StateWord>;
+  if (Date.parse(run.expires_at) <= now.getTime()) return <StatusBadge tone="neutral">Ended</StatusBadge>;
   return (
     <>
-      {isSpent ? <StateWord tone="danger">Refuses searches</StateWord> : <StateWord tone="success">Open</StateWord>}
+      {isSpent ? <StatusBadge tone="danger">Budget spent</StatusBadge> : <StatusBadge tone="success">Open</StatusBadge>}
       <Text size="xs" c="dimmed">
-        ends <Moment at={run.expires_at} />
+        ends <RelativeTime at={run.expires_at} />
       </Text>
     </>
   );

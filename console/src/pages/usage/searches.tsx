@@ -1,32 +1,33 @@
 import { Button, Skeleton, Text } from "@mantine/core";
+import type { UsageLine } from "@pennyblack/sdk";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import { keysQuery } from "../../api/keys.ts";
-import { type Usage, type UsageGroup, type UsageLine, usageQuery } from "../../api/usage.ts";
-import { useMode } from "../../frame/mode.tsx";
-import { useWallet } from "../../frame/use-wallet.ts";
-import { Chips } from "../../parts/chips.tsx";
-import { Figure } from "../../parts/figure.tsx";
-import { Moment } from "../../parts/moment.tsx";
-import { Empty, Failure, RowsSkeleton } from "../../parts/states.tsx";
-import { formatMoney } from "../../words/format-money.ts";
-import { formatCount } from "../../words/format-time.ts";
-import { colorOf } from "./color-of.ts";
-import { formatStep } from "./format-step.ts";
+import { type Usage, type UsageGroup, usageQuery } from "../../api/usage.ts";
+import { Chips } from "../../components/chips.tsx";
+import { Metric } from "../../components/metric.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { EmptyState, QueryState } from "../../components/states.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { formatCount } from "../../format/format-time.ts";
+import { useMode } from "../../layout/mode.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { formatBucket } from "./format-bucket.ts";
 import { type Measure, measures } from "./measure.ts";
-import { nameLine } from "./name-line.ts";
 import { type Bucket, type Pivot, pivot, totalOf } from "./pivot.ts";
-import { beginOf, readSpan, spans } from "./span.ts";
+import { seriesColor } from "./series-color.ts";
+import { seriesLabel } from "./series-label.ts";
+import { parseTimeRange, startOf, timeRanges } from "./time-range.ts";
 import classes from "./usage.module.css";
 import { download, toUsageCsv } from "./usage-csv.ts";
 import { UsageTable } from "./usage-table.tsx";
 
-// The library that draws is larger than all the rest of the page: it comes after the numbers.
+// The chart library is large, so it is loaded after the numbers.
 const UsageChart = lazy(() =>
   import("./usage-chart.tsx").then(
     (loaded) => ({ default: loaded.UsageChart }),
-    () => ({ default: NoChart }),
+    () => ({ default: ChartLoadError }),
   ),
 );
 
@@ -43,23 +44,20 @@ export function Searches() {
   const { id } = useWallet();
   const { mode } = useMode();
   const search = route.useSearch();
-  const { days, by } = readSpan(search.span, search.by);
-  const group = readGroup(search.group);
-  const from = beginOf({ days, by }, new Date());
+  const { days, by } = parseTimeRange(search.span, search.by);
+  const group = parseGroup(search.group);
+  const from = startOf({ days, by }, new Date());
   const usage = useQuery({ ...usageQuery(id, { from, by, group }), placeholderData: keepPreviousData });
-  // What a key is called; without it its id is shown, which is no reason to show nothing.
+  // Only for key names. Until they load, ids are shown.
   const keys = useQuery(keysQuery(id));
   const keyNames = useMemo(() => new Map(keys.data?.map((key) => [key.id, key.name])), [keys.data]);
   const measure = measures[search.measure === "charged" && mode === "live" ? "charged" : "searches"];
   return (
     <>
       <Controls />
-      {usage.isPending && <RowsSkeleton rows={10} />}
-      {usage.isError && !usage.data && (
-        <Failure error={usage.error} what="The usage could not be read." retry={() => usage.refetch()} />
-      )}
+      <QueryState query={usage} title="Couldn't load usage." rows={10} />
       {usage.data && (
-        <Counted
+        <UsageReport
           key={`${from} ${by} ${group ?? ""} ${mode}`}
           usage={usage.data}
           lines={usage.data.lines.filter((line) => line.mode === mode)}
@@ -73,7 +71,7 @@ export function Searches() {
 
 const groups = ["key", "category", "outcome"] as const;
 
-function readGroup(text: string | undefined): UsageGroup | undefined {
+function parseGroup(text: string | undefined): UsageGroup | undefined {
   return groups.find((group) => group === text);
 }
 
@@ -81,39 +79,39 @@ function Controls() {
   const { mode } = useMode();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { span, days, by } = readSpan(search.span, search.by);
-  const set = (change: Partial<typeof search>): Promise<void> =>
+  const { range: span, days, by } = parseTimeRange(search.span, search.by);
+  const setSearch = (change: Partial<typeof search>): Promise<void> =>
     navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   return (
     <div className={classes.controls}>
-      <Chips label="How far back" value={span} options={spans} onChange={(value) => set({ span: value })} />
+      <Chips label="Period" value={span} options={timeRanges} onChange={(value) => setSearch({ span: value })} />
       {days > 1 && days <= 30 && (
-        <Chips label="Steps" value={by} options={steps} onChange={(value) => set({ by: value })} />
+        <Chips label="Interval" value={by} options={bucketOptions} onChange={(value) => setSearch({ by: value })} />
       )}
       <Chips
-        label="Apart by"
-        value={readGroup(search.group) ?? "all"}
-        options={apart}
-        onChange={(value) => set({ group: value === "all" ? undefined : value })}
+        label="Group by"
+        value={parseGroup(search.group) ?? "all"}
+        options={groupOptions}
+        onChange={(value) => setSearch({ group: value === "all" ? undefined : value })}
       />
       {mode === "live" && (
         <Chips
-          label="Count"
+          label="Metric"
           value={search.measure === "charged" ? "charged" : "searches"}
           options={counts}
-          onChange={(value) => set({ measure: value })}
+          onChange={(value) => setSearch({ measure: value })}
         />
       )}
     </div>
   );
 }
 
-const steps = [
-  { value: "day", label: "By day" },
-  { value: "hour", label: "By hour" },
+const bucketOptions = [
+  { value: "day", label: "Per day" },
+  { value: "hour", label: "Per hour" },
 ] as const;
-const apart = [
-  { value: "all", label: "Together" },
+const groupOptions = [
+  { value: "all", label: "Total" },
   { value: "key", label: "By key" },
   { value: "category", label: "By category" },
   { value: "outcome", label: "By outcome" },
@@ -130,13 +128,19 @@ interface CountedProps {
   view: View;
 }
 
-function Counted({ usage, lines, keyNames, view }: CountedProps) {
+function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
   const { by, group } = view;
   const [zoom, setZoom] = useState<{ first: number; last: number }>();
   const [drawing, setDrawing] = useState(0);
   const table = useMemo(
     () =>
-      pivot(lines, { from: usage.from, to: usage.to, by, group, nameOf: (line) => nameLine(line, group, keyNames) }),
+      pivot(lines, {
+        from: usage.from,
+        to: usage.to,
+        by,
+        group,
+        labelOf: (line) => seriesLabel(line, group, keyNames),
+      }),
     [lines, usage, by, group, keyNames],
   );
   const onZoom = useCallback((first: number, last: number) => setZoom({ first, last }), []);
@@ -146,7 +150,7 @@ function Counted({ usage, lines, keyNames, view }: CountedProps) {
   const save = (): void => {
     const starts = new Set(buckets.map(({ start }) => Date.parse(start)));
     const shown = lines.filter(({ start }) => starts.has(Date.parse(start)));
-    download(nameFile(buckets), toUsageCsv(shown, { by, group, keyNames }));
+    download(fileName(buckets), toUsageCsv(shown, { by, group, keyNames }));
   };
   const reset = (): void => {
     setZoom(undefined);
@@ -154,21 +158,21 @@ function Counted({ usage, lines, keyNames, view }: CountedProps) {
   };
   return (
     <>
-      <Figures buckets={buckets} by={by} />
+      <UsageMetrics buckets={buckets} by={by} />
       <div className={classes.chart}>
         {table.series.length > 1 && <Legend table={table} group={group} />}
         <Suspense fallback={<Skeleton height={320} />}>
           <UsageChart key={drawing} pivot={table} {...view} onZoom={onZoom} />
         </Suspense>
       </div>
-      <div className={classes.under}>
+      <div className={classes.footer}>
         <span>
-          Every search accepted until <Moment at={usage.as_of} /> is counted. Days and hours are UTC.
+          Includes searches up to <RelativeTime at={usage.as_of} />. Times are in UTC.
         </span>
         <span>
           {isZoomed && (
             <Button variant="subtle" size="compact-xs" onClick={reset}>
-              Show all again
+              Reset zoom
             </Button>
           )}
           <Button variant="default" size="xs" onClick={save}>
@@ -181,37 +185,37 @@ function Counted({ usage, lines, keyNames, view }: CountedProps) {
   );
 }
 
-function NoChart() {
+function ChartLoadError() {
   return (
     <Text c="dimmed" py="xl">
-      The chart could not be fetched. The numbers are below; load the page again to draw them.
+      Couldn't load the chart. Reload the page to try again. The numbers are below.
     </Text>
   );
 }
 
-function nameFile(buckets: readonly Bucket[]): string {
+function fileName(buckets: readonly Bucket[]): string {
   const day = (bucket: Bucket | undefined): string => bucket?.start.slice(0, 10) ?? "";
   return `usage-${day(buckets[0])}-to-${day(buckets.at(-1))}.csv`;
 }
 
-const plain = new Intl.NumberFormat("en");
+const number = new Intl.NumberFormat("en");
 
-function Figures({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
+function UsageMetrics({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
   const { mode } = useMode();
   const { searches, charged } = totalOf(buckets, 0);
   const busiest = buckets.reduce<Bucket | undefined>(
-    (most, bucket) => (most === undefined || bucket.searches > most.searches ? bucket : most),
+    (max, bucket) => (max === undefined || bucket.searches > max.searches ? bucket : max),
     undefined,
   );
   return (
-    <div className={classes.figures}>
-      <Figure label="Searches" value={plain.format(searches)} />
-      <Figure label="Charged" value={mode === "test" ? "free" : formatMoney(charged)} />
+    <div className={classes.metrics}>
+      <Metric label="Searches" value={number.format(searches)} />
+      <Metric label="Charged" value={mode === "test" ? "Free" : formatMoney(charged)} />
       {busiest && (
-        <Figure
+        <Metric
           label={by === "day" ? "Busiest day" : "Busiest hour"}
-          value={formatStep(busiest.start, by)}
-          note={formatCount(busiest.searches, "search", "searches")}
+          value={formatBucket(busiest.start, by)}
+          description={formatCount(busiest.searches, "search", "searches")}
         />
       )}
     </div>
@@ -220,10 +224,10 @@ function Figures({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
 
 function Legend({ table, group }: { table: Pivot; group: UsageGroup | undefined }) {
   return (
-    <ul className={classes.legend} aria-label="Colours">
+    <ul className={classes.legend} aria-label="Legend">
       {table.series.map(({ name }, index) => (
         <li key={name}>
-          <span className={classes.swatch} style={{ background: colorOf(index, group) }} />
+          <span className={classes.swatch} style={{ background: seriesColor(index, group) }} />
           {name}
         </li>
       ))}
@@ -235,19 +239,19 @@ function NoSearches({ asOf }: { asOf: string }) {
   const { id } = useWallet();
   const { mode } = useMode();
   return (
-    <Empty
-      title={mode === "test" ? "No test search in this time" : "No search in this time"}
+    <EmptyState
+      title={mode === "test" ? "No test searches in this period" : "No searches in this period"}
       action={
         <Button variant="default" component={Link} to="/w/$walletId/playground" params={{ walletId: id } as never}>
-          Try one in the playground
+          Open playground
         </Button>
       }
     >
-      Searches appear here a few minutes after they were sent. Counted until <Moment at={asOf} />.
+      Searches appear here within a few minutes. Includes searches up to <RelativeTime at={asOf} />.
       <Text span inherit>
         {" "}
-        {mode === "test" ? "Live searches are under Live, above." : "Test searches are under Test, above."}
+        {mode === "test" ? "Switch to live mode to see live searches." : "Switch to test mode to see test searches."}
       </Text>
-    </Empty>
+    </EmptyState>
   );
 }

@@ -1,13 +1,13 @@
-import type { UsageGroup, UsageLine } from "../../api/usage.ts";
+import type { UsageLine } from "@pennyblack/sdk";
+import type { UsageGroup } from "../../api/usage.ts";
 
 const outcomes: Record<string, string> = {
-  ok: "answered",
-  replayed: "answered again",
-  caller_left: "caller left",
+  ok: "completed",
+  replayed: "replayed",
+  caller_left: "client disconnected",
 };
 
-/** What the line belongs to, in words. */
-export function nameLine(
+export function seriesLabel(
   line: UsageLine,
   group: UsageGroup | undefined,
   keyNames: ReadonlyMap<string, string>,

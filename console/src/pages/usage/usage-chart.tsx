@@ -2,11 +2,11 @@ import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
 import { useMemo } from "react";
 import type { UsageGroup } from "../../api/usage.ts";
-import { toNumber } from "../../words/format-money.ts";
-import { colorOf } from "./color-of.ts";
-import { formatStep, formatTick } from "./format-step.ts";
+import { toNumber } from "../../format/format-money.ts";
+import { formatBucket, formatTick } from "./format-bucket.ts";
 import type { Measure } from "./measure.ts";
 import type { Bucket, Count, Pivot } from "./pivot.ts";
+import { seriesColor } from "./series-color.ts";
 import classes from "./usage.module.css";
 
 interface Props {
@@ -15,11 +15,11 @@ interface Props {
   days: number;
   measure: Measure;
   group: UsageGroup | undefined;
-  /** Called with the first and last bucket in view. */
+  /** Called with the first and last visible bucket. */
   onZoom: (first: number, last: number) => void;
 }
 
-/** Stacked bars. The strip below them zooms: drag its handles, or reach them with Tab and move them with the arrows. */
+/** Stacked bars. The brush below zooms by dragging its handles or with the arrow keys. */
 export function UsageChart({ pivot, by, days, measure, group, onZoom }: Props) {
   const data = useMemo(
     () =>
@@ -39,7 +39,7 @@ export function UsageChart({ pivot, by, days, measure, group, onZoom }: Props) {
       series={pivot.series.map(({ name }, index) => ({
         name: `s${index}`,
         label: name,
-        color: colorOf(index, group),
+        color: seriesColor(index, group),
       }))}
       maxBarWidth={40}
       tickLine="none"
@@ -61,7 +61,7 @@ export function UsageChart({ pivot, by, days, measure, group, onZoom }: Props) {
         height: 28,
         travellerWidth: 10,
         tickFormatter: () => "",
-        ariaLabel: "Part that is shown: move its ends with the arrow keys",
+        ariaLabel: "Visible range. Use arrow keys to adjust.",
         onChange: ({ startIndex, endIndex }) => onZoom(startIndex ?? 0, endIndex ?? data.length - 1),
       }}
     />
@@ -76,7 +76,7 @@ function Tooltip({ bucket, pivot, by, measure, group }: Omit<Props, "days" | "on
   const rows = pivot.series.map(({ name }, index) => ({ name, index, cell: bucket.cells[index] }));
   return (
     <div className={classes.tooltip}>
-      <strong>{formatStep(bucket.start, by)} UTC</strong>
+      <strong>{formatBucket(bucket.start, by)} UTC</strong>
       <dl>
         {pivot.series.length > 1 &&
           rows.map(
@@ -85,14 +85,14 @@ function Tooltip({ bucket, pivot, by, measure, group }: Omit<Props, "days" | "on
               cell.searches > 0 && (
                 <div key={name} style={{ display: "contents" }}>
                   <dt>
-                    <span className={classes.swatch} style={{ background: colorOf(index, group) }} />
+                    <span className={classes.swatch} style={{ background: seriesColor(index, group) }} />
                     {name}
                   </dt>
                   <dd>{measure.format(cell)}</dd>
                 </div>
               ),
           )}
-        <dt>Together</dt>
+        <dt>Total</dt>
         <dd>{measure.format(bucket)}</dd>
       </dl>
     </div>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toUsageCsv } from "./usage-csv.ts";
 
-test("the file says what the page shows, in UTC and USD", () => {
+test("exports the visible lines in UTC and USD", () => {
   const lines = [
     { start: "2030-01-01T00:00:00Z", mode: "live" as const, key_id: "k1", searches: 3, charged: "0.03" },
     { start: "2030-01-02T00:00:00Z", mode: "live" as const, key_id: "gone", searches: 1, charged: "0.00" },

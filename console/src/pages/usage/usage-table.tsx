@@ -1,22 +1,21 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { Cell, HeadCell, Row, Table } from "../../parts/table.tsx";
-import { formatMoney } from "../../words/format-money.ts";
-import { formatStep } from "./format-step.ts";
+import { Cell, Row, RowHeader, Table } from "../../components/table.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { formatBucket } from "./format-bucket.ts";
 import type { Measure } from "./measure.ts";
 import { type Bucket, type Count, type Pivot, totalOf } from "./pivot.ts";
 import classes from "./usage.module.css";
 
-const plain = new Intl.NumberFormat("en");
-const mostRows = 31;
+const number = new Intl.NumberFormat("en");
+const maxRows = 31;
 
-/** The same numbers as the bars. Rows and columns come to the same total. */
 export function UsageTable(props: { pivot: Pivot; buckets: Bucket[]; by: "hour" | "day"; measure: Measure }) {
   const { pivot, buckets, by, measure } = props;
-  const [isWhole, setIsWhole] = useState(false);
+  const [isExpanded, setIsExpanded] = useState(false);
   const isGrouped = pivot.series.length > 1;
-  const filled = buckets.filter(({ searches }) => searches > 0).toReversed();
-  const shown = isWhole ? filled : filled.slice(0, mostRows);
+  const nonEmpty = buckets.filter(({ searches }) => searches > 0).toReversed();
+  const shown = isExpanded ? nonEmpty : nonEmpty.slice(0, maxRows);
   const total = totalOf(buckets, pivot.series.length);
   const columns = isGrouped
     ? [...pivot.series.map(({ name }) => name), measure.name === "charged" ? "Charged" : "Searches"]
@@ -24,38 +23,38 @@ export function UsageTable(props: { pivot: Pivot; buckets: Bucket[]; by: "hour" 
   const cellsOf = (count: Count & { cells: Count[] }): string[] =>
     isGrouped
       ? [...count.cells, count].map((cell) => formatCell(cell, measure))
-      : [plain.format(count.searches), formatMoney(count.charged)];
+      : [number.format(count.searches), formatMoney(count.charged)];
   return (
     <>
       <Table
-        label="Usage as numbers"
+        label="Usage"
         scrolls
         className={classes.pivot ?? ""}
         columns={[
-          { name: by === "day" ? "Day, UTC" : "Hour, UTC" },
+          { name: by === "day" ? "Day (UTC)" : "Hour (UTC)" },
           ...columns.map((name) => ({ name, isFigures: true })),
         ]}
-        foot={<Line name="Together" cells={cellsOf(total)} />}
+        footer={<UsageRow name="Total" cells={cellsOf(total)} />}
       >
         {shown.map((bucket) => (
-          <Line key={bucket.start} name={formatStep(bucket.start, by)} cells={cellsOf(bucket)} />
+          <UsageRow key={bucket.start} name={formatBucket(bucket.start, by)} cells={cellsOf(bucket)} />
         ))}
       </Table>
-      {shown.length < filled.length && (
-        <Button variant="default" mt="md" onClick={() => setIsWhole(true)}>
-          Show all {filled.length} {by === "day" ? "days" : "hours"}
+      {shown.length < nonEmpty.length && (
+        <Button variant="default" mt="md" onClick={() => setIsExpanded(true)}>
+          Show all {nonEmpty.length} {by === "day" ? "days" : "hours"}
         </Button>
       )}
     </>
   );
 }
 
-function Line({ name, cells }: { name: string; cells: readonly string[] }) {
+function UsageRow({ name, cells }: { name: string; cells: readonly string[] }) {
   return (
     <Row>
-      <HeadCell>{name}</HeadCell>
+      <RowHeader>{name}</RowHeader>
       {cells.map((cell, index) => (
-        <Cell key={index} isFigures>
+        <Cell key={index} isNumeric>
           <span className="mono">{cell}</span>
         </Cell>
       ))}
@@ -64,5 +63,5 @@ function Line({ name, cells }: { name: string; cells: readonly string[] }) {
 }
 
 function formatCell(count: Count, measure: Measure): string {
-  return measure.name === "charged" ? formatMoney(count.charged) : plain.format(count.searches);
+  return measure.name === "charged" ? formatMoney(count.charged) : number.format(count.searches);
 }

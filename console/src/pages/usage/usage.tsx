@@ -1,7 +1,7 @@
 import { Tabs } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { useMode } from "../../frame/mode.tsx";
-import { Page } from "../../parts/page.tsx";
+import { Page } from "../../components/page.tsx";
+import { useMode } from "../../layout/mode.tsx";
 import { Runs } from "./runs.tsx";
 import { Searches } from "./searches.tsx";
 import classes from "./usage.module.css";
@@ -15,7 +15,9 @@ export function Usage() {
   return (
     <Page
       title="Usage"
-      about={mode === "test" ? "Your test searches, by day, key and outcome." : "What was searched, and what it cost."}
+      description={
+        mode === "test" ? "Your test searches by day, key and outcome." : "Your searches and what they cost."
+      }
     >
       <Tabs
         value={tab === "runs" ? "runs" : "searches"}

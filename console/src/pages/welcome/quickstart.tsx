@@ -6,84 +6,83 @@ import { keysQuery, type NewKey } from "../../api/keys.ts";
 import { lastSearchQuery } from "../../api/searches.ts";
 import { useSession } from "../../api/session.ts";
 import { type Mode, walletPath } from "../../api/wallet.ts";
-import { Code } from "../../parts/code.tsx";
-import { Refusal, RowsSkeleton } from "../../parts/states.tsx";
-import { writeCode } from "../../words/write-code.ts";
-import { Arrival } from "./arrival.tsx";
+import { CodeBlock } from "../../components/code-block.tsx";
+import { InlineError, RowsSkeleton } from "../../components/states.tsx";
+import { formatCodeSample } from "../../format/format-code-sample.ts";
+import { FirstSearchStatus } from "./first-search-status.tsx";
 import { Step } from "./step.tsx";
 import classes from "./welcome.module.css";
 
-/** From nothing to the first search: a test key, one command, and a line that turns green when it arrived. */
+/** Guides the user to the first search: a test key, one command, and a status that polls for the search. */
 export function Quickstart(props: {
   walletId: string;
-  mayMakeKeys: boolean;
-  /** What stands before it, as in the first run. */
-  before?: ReactNode;
-  /** On to the overview, in the mode of the search that arrived. */
-  go: (mode: Mode) => unknown;
+  canCreateKeys: boolean;
+  /** An earlier step, used during sign-up. */
+  previousStep?: ReactNode;
+  /** Called with the mode of the first search. */
+  onContinue: (mode: Mode) => unknown;
 }) {
-  const { walletId, mayMakeKeys, before, go } = props;
+  const { walletId, canCreateKeys, previousStep, onContinue } = props;
   const [key, setKey] = useState<string>();
-  const first = useQuery({
+  const firstSearch = useQuery({
     ...lastSearchQuery(walletId),
     refetchInterval: ({ state }) => (state.data ? false : 2_000),
     refetchIntervalInBackground: true,
   });
-  const start = before === undefined ? 1 : 2;
+  const firstStep = previousStep === undefined ? 1 : 2;
   return (
     <ol className={classes.steps}>
-      {before}
-      <Step number={start} title="Make a test key" isDone={key !== undefined}>
+      {previousStep}
+      <Step number={firstStep} title="Create a test key" isDone={key !== undefined}>
         {key === undefined ? (
-          <KeyMaker walletId={walletId} mayMakeKeys={mayMakeKeys} onMade={setKey} />
+          <CreateTestKey walletId={walletId} canCreateKeys={canCreateKeys} onCreated={setKey} />
         ) : (
           <>
             <Text size="sm" c="dimmed" mb="xs">
-              It is shown this once. Keep it where your program reads its secrets, not in its source.
+              This key is shown only once. Store it with your program's secrets, not in its source code.
             </Text>
-            <Code text={key} label="the test key" />
+            <CodeBlock text={key} label="test key" />
           </>
         )}
       </Step>
-      <Step number={start + 1} title="Send your first search" isDone={Boolean(first.data)}>
+      <Step number={firstStep + 1} title="Send your first search" isDone={Boolean(firstSearch.data)}>
         <FirstSearch apiKey={key} />
-        <Arrival search={first.data} error={first.error} go={go} />
+        <FirstSearchStatus search={firstSearch.data} error={firstSearch.error} onContinue={onContinue} />
       </Step>
     </ol>
   );
 }
 
-function KeyMaker(props: { walletId: string; mayMakeKeys: boolean; onMade: (key: string) => void }) {
-  const { walletId, mayMakeKeys, onMade } = props;
+function CreateTestKey(props: { walletId: string; canCreateKeys: boolean; onCreated: (key: string) => void }) {
+  const { walletId, canCreateKeys, onCreated } = props;
   const queries = useQueryClient();
   const keys = useQuery(keysQuery(walletId));
-  const make = useMutation({
+  const create = useMutation({
     mutationFn: () =>
       api<NewKey>(walletPath(walletId, "keys"), {
         method: "POST",
         body: { mode: "test", name: "First test key" },
       }),
     onSuccess: async ({ key }) => {
-      onMade(key);
+      onCreated(key);
       await queries.invalidateQueries({ queryKey: ["wallet", walletId, "keys"] });
     },
   });
-  if (!mayMakeKeys)
-    return <Text size="sm">Viewers make no keys. Ask an owner or a developer of the account for one.</Text>;
+  if (!canCreateKeys) return <Text size="sm">Viewers cannot create keys. Ask an owner or developer for one.</Text>;
   if (keys.isPending) return <RowsSkeleton rows={1} />;
   const existing = keys.data?.find(({ mode, state }) => mode === "test" && state === "active");
   return (
     <>
       <Text size="sm" c="dimmed" mb="sm">
         {existing
-          ? `The wallet has a test key already, “${existing.name}” (${existing.start}…). Whoever made it has seen it once; make another if you do not have it.`
-          : "Test keys run the whole service with made-up results, and cost nothing."}
+          ? `This wallet already has a test key, “${existing.name}” (${existing.start}…). It was shown only when it was created. Create another one if you don't have it.`
+          : "Test keys are free and return simulated results."}
       </Text>
       <Group gap="md">
-        <Button onClick={() => make.mutate()} loading={make.isPending} variant={existing ? "default" : "filled"}>
-          {existing ? "Make another test key" : "Make a test key"}
+        <Button onClick={() => create.mutate()} loading={create.isPending} variant={existing ? "default" : "filled"}>
+          {existing ? "Create another test key" : "Create test key"}
         </Button>
-        <Refusal error={make.error ?? keys.error} />
+        <InlineError error={create.error ?? keys.error} />
       </Group>
     </>
   );
@@ -97,9 +96,7 @@ function FirstSearch({ apiKey }: { apiKey: string | undefined }) {
   return (
     <>
       <Text size="sm" c="dimmed" mb="xs">
-        {apiKey === undefined
-          ? "Put your key into PENNYBLACK_API_KEY first."
-          : "Your key is filled in. Paste it into a terminal."}
+        {apiKey === undefined ? "Set PENNYBLACK_API_KEY to your key first." : "Your key is already filled in."}
       </Text>
       <Tabs defaultValue="curl" keepMounted={false}>
         <Tabs.List mb="sm">
@@ -111,7 +108,7 @@ function FirstSearch({ apiKey }: { apiKey: string | undefined }) {
         </Tabs.List>
         {languages.map((language) => (
           <Tabs.Panel key={language} value={language}>
-            <Code text={writeCode(language, search)} label={`the search in ${language}`} />
+            <CodeBlock text={formatCodeSample(language, search)} label={`${language} example`} />
           </Tabs.Panel>
         ))}
       </Tabs>

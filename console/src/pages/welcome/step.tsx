@@ -2,7 +2,6 @@ import { Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import classes from "./welcome.module.css";
 
-/** One of a few things to do, in order. */
 export function Step(props: { number: number; title: string; isDone?: boolean; children: ReactNode }) {
   const { number, title, isDone = false, children } = props;
   return (
@@ -10,10 +9,10 @@ export function Step(props: { number: number; title: string; isDone?: boolean; c
       <span className={classes.number} aria-hidden="true">
         {isDone ? "✓" : number}
       </span>
-      <div className={classes.work}>
+      <div className={classes.body}>
         <Title order={2} mb={8}>
           {title}
-          {isDone && <span className="hidden-from-eyes">, done</span>}
+          {isDone && <span className="visually-hidden">, done</span>}
         </Title>
         {children}
       </div>

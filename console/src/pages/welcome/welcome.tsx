@@ -3,41 +3,40 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type SubmitEvent, useState } from "react";
 import { api } from "../../api/client.ts";
-import { type Session, sessionQuery, useSession, type WalletOfPerson } from "../../api/session.ts";
-import { lastWallet } from "../../frame/last-wallet.ts";
-import { rememberMode } from "../../frame/mode.tsx";
-import { Sheet } from "../../frame/sheet.tsx";
-import { Refusal } from "../../parts/states.tsx";
+import { type Session, sessionQuery, useSession, type WalletMembership } from "../../api/session.ts";
+import { InlineError } from "../../components/states.tsx";
+import { CenteredPage } from "../../layout/centered-page.tsx";
+import { readLastWallet } from "../../layout/last-wallet.ts";
+import { saveMode } from "../../layout/mode.tsx";
 import { Quickstart } from "./quickstart.tsx";
 import { Step } from "./step.tsx";
 import classes from "./welcome.module.css";
 
-/** The first run: an account, a test key, a search. */
 export function Welcome() {
   const session = useSession();
-  const wallet = lastWallet(session.wallets);
+  const wallet = readLastWallet(session.wallets);
   if (!wallet && !session.sign_in.sign_up) return <NoAccount email={session.person?.email ?? ""} />;
   return (
-    <Sheet title="Welcome" about="Three steps to your first search. None of them costs anything." isWide>
-      {wallet ? <Begun wallet={wallet} /> : <Unbegun />}
-    </Sheet>
+    <CenteredPage title="Welcome" description="Make your first search in three steps. It's free." isWide>
+      {wallet ? <WithAccount wallet={wallet} /> : <WithoutAccount />}
+    </CenteredPage>
   );
 }
 
-function Begun({ wallet }: { wallet: WalletOfPerson }) {
+function WithAccount({ wallet }: { wallet: WalletMembership }) {
   const navigate = useNavigate();
   return (
     <Quickstart
       walletId={wallet.id}
-      mayMakeKeys={wallet.role !== "viewer"}
-      go={(mode) => {
-        rememberMode(mode);
+      canCreateKeys={wallet.role !== "viewer"}
+      onContinue={(mode) => {
+        saveMode(mode);
         return navigate({ to: "/w/$walletId", params: { walletId: wallet.id } });
       }}
-      before={
+      previousStep={
         <Step number={1} title="Name your account" isDone>
           <Text size="sm" c="dimmed">
-            {wallet.account_name}. Its wallet is ready.
+            {wallet.account_name}. Your wallet is ready.
           </Text>
         </Step>
       }
@@ -45,20 +44,20 @@ function Begun({ wallet }: { wallet: WalletOfPerson }) {
   );
 }
 
-function Unbegun() {
+function WithoutAccount() {
   return (
     <ol className={classes.steps}>
       <Step number={1} title="Name your account">
         <AccountForm />
       </Step>
-      <Step number={2} title="Make a test key">
+      <Step number={2} title="Create a test key">
         <Text size="sm" c="dimmed">
-          It runs the whole service with made-up results.
+          Test keys are free and return simulated results.
         </Text>
       </Step>
       <Step number={3} title="Send your first search">
         <Text size="sm" c="dimmed">
-          One command to paste, with your key filled in.
+          Copy one command with your key filled in.
         </Text>
       </Step>
     </ol>
@@ -70,7 +69,7 @@ function AccountForm() {
   const queries = useQueryClient();
   const [account, setAccount] = useState("");
   const [name, setName] = useState(person?.name ?? "");
-  const open = useMutation({
+  const create = useMutation({
     mutationFn: () =>
       api<Session>("/console/api/accounts", {
         method: "POST",
@@ -80,14 +79,14 @@ function AccountForm() {
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    open.mutate();
+    create.mutate();
   };
   return (
     <form onSubmit={submit}>
       <Stack maw={400}>
         <TextInput
-          label="Account"
-          description="Your company, your project, or your own name."
+          label="Account name"
+          description="Your company, project or name."
           autoComplete="organization"
           required
           withAsterisk={false}
@@ -104,28 +103,30 @@ function AccountForm() {
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        <Button type="submit" loading={open.isPending} style={{ alignSelf: "flex-start" }}>
-          Open the account
+        <Button type="submit" loading={create.isPending} style={{ alignSelf: "flex-start" }}>
+          Create account
         </Button>
-        <Refusal error={open.error} />
+        <InlineError error={create.error} />
       </Stack>
     </form>
   );
 }
 
-/** Signed in, and nobody has let them into an account yet. */
 function NoAccount({ email }: { email: string }) {
   const signOut = useMutation({
     mutationFn: () => api("/console/api/sign-out", { method: "POST" }),
     onSuccess: () => window.location.assign("/console/"),
   });
   return (
-    <Sheet title="No account yet" about={`You are signed in as ${email}, and belong to no account.`}>
-      <Text>Ask the owner of an account to invite you, or the operator to open one for you.</Text>
+    <CenteredPage
+      title="No account yet"
+      description={`You're signed in as ${email}, but you don't belong to an account.`}
+    >
+      <Text>Ask an account owner to invite you, or ask the operator to create an account.</Text>
       <Button variant="default" onClick={() => signOut.mutate()} loading={signOut.isPending}>
         Sign out
       </Button>
-      <Refusal error={signOut.error} />
-    </Sheet>
+      <InlineError error={signOut.error} />
+    </CenteredPage>
   );
 }

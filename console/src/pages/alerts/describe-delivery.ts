@@ -1,0 +1,30 @@
+import type { Delivery, EventType } from "../../api/alerts.ts";
+
+export const eventDescriptions: Record<EventType, string> = {
+  "wallet.low_balance": "Balance fell below the threshold",
+  "wallet.depleted": "Balance is too low for a search",
+  "top_up.succeeded": "Top-up succeeded",
+  "top_up.failed": "Top-up failed",
+  "key.created": "Key created",
+  "key.rotated": "Key rotated",
+  "key.revoked": "Key revoked",
+  "key.budget_spent": "Key budget spent",
+};
+
+const errors: Record<string, string> = {
+  redirect: "redirects are not followed",
+  timeout: "timed out",
+  unreachable: "connection failed",
+  private_address: "the address is not public",
+  not_https: "the URL is not https",
+  endpoint_disabled: "the endpoint was disabled",
+};
+
+export function describeDelivery({ status, attempts, response_status: responseStatus, error }: Delivery): string {
+  const attemptCount = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
+  if (status === "delivered") return `Returned ${responseStatus ?? "a success status"}, ${attemptCount}`;
+  if (attempts === 0) return error === null ? "Waiting to be sent" : `Not sent: ${errors[error] ?? error}`;
+  const reason =
+    error === "status" || error === null ? `status ${responseStatus ?? "unknown"}` : (errors[error] ?? error);
+  return `${attemptCount}, last error: ${reason}`;
+}

@@ -1,0 +1,11 @@
+import type { EntryKind } from "../../api/ledger.ts";
+
+export const entryLabels: Record<EntryKind, { singular: string; plural: string }> = {
+  search: { singular: "Search", plural: "Searches" },
+  top_up: { singular: "Top-up", plural: "Top-ups" },
+  refund: { singular: "Search refund", plural: "Refunds" },
+  credit: { singular: "Credit", plural: "Credits" },
+  reversal: { singular: "Payment reversal", plural: "Reversals" },
+  reinstatement: { singular: "Payment reinstated", plural: "Reinstatements" },
+  settlement: { singular: "Debt settled", plural: "Settlements" },
+};

@@ -1,0 +1,100 @@
+import { useQuery } from "@tanstack/react-query";
+import { type Hour, type Mode, type Summary, summaryQuery } from "../../api/wallet.ts";
+import { Metric } from "../../components/metric.tsx";
+import { ErrorState } from "../../components/states.tsx";
+import { addMoney, formatMoney, toNumber } from "../../format/format-money.ts";
+import { formatCount, formatDays, formatMs, formatPercent } from "../../format/format-time.ts";
+import classes from "./overview.module.css";
+
+export function OverviewMetrics({ walletId, mode }: { walletId: string; mode: Mode }) {
+  const { data, error, refetch, isPending } = useQuery(summaryQuery(walletId, mode));
+  if (isPending) return <MetricsSkeleton />;
+  if (!data) return <ErrorState error={error} title="Couldn't load wallet data." onRetry={refetch} />;
+  return (
+    <div className={classes.metrics}>
+      {mode === "live" ? <BalanceMetric summary={data} /> : <TestSearchesMetric summary={data} />}
+      <TodayMetric summary={data} />
+      <SuccessMetric summary={data} />
+    </div>
+  );
+}
+
+export function MetricsSkeleton() {
+  return (
+    <div className={classes.metrics} aria-busy="true">
+      {["Balance", "Searches today", "Success rate"].map((label) => (
+        <Metric key={label} label={label} value="" isLoading />
+      ))}
+    </div>
+  );
+}
+
+interface SummaryProps {
+  summary: Summary;
+}
+
+function BalanceMetric({ summary }: SummaryProps) {
+  const { available, held, runway_days: days, hours } = summary;
+  const spent = addMoney(hours.map(({ charged }) => charged));
+  const notes = [
+    days === null ? undefined : `about ${formatDays(days)} left`,
+    `${formatMoney(spent)} spent in 24 hours`,
+    toNumber(held) > 0 ? `${formatMoney(held)} on hold` : undefined,
+  ];
+  return (
+    <Metric
+      label="Balance"
+      value={formatMoney(available)}
+      description={notes.filter((note) => note !== undefined).join(", ")}
+      tone={toNumber(available) > 0 || days === null ? "plain" : "danger"}
+      trend={omitIfAllZero(hours.map(({ charged }) => toNumber(charged)))}
+    />
+  );
+}
+
+function TestSearchesMetric({ summary }: SummaryProps) {
+  return (
+    <Metric
+      label="Test searches (24 hours)"
+      value={formatCount(summary.last_24h.searches, "search", "searches")}
+      description="free, with simulated results"
+      trend={omitIfAllZero(summary.hours.map(({ searches }) => searches))}
+    />
+  );
+}
+
+function TodayMetric({ summary }: SummaryProps) {
+  const { searches, usual_searches_by_now: typical } = summary.today;
+  return (
+    <Metric
+      label="Searches today (UTC)"
+      value={formatCount(searches, "search", "searches")}
+      description={typical === null ? "no typical day to compare yet" : `typically ${Math.round(typical)} by now`}
+      trend={omitIfAllZero(summary.hours.map(({ searches: hourly }) => hourly))}
+    />
+  );
+}
+
+function SuccessMetric({ summary }: SummaryProps) {
+  const { success_rate: rate, p50_ms: p50, p95_ms: p95, searches, ok } = summary.last_24h;
+  const failed = searches - ok;
+  const latency = p95 === null || p50 === null ? [] : [`p95 ${formatMs(p95)}`, `p50 ${formatMs(p50)}`];
+  return (
+    <Metric
+      label="Success rate (24 hours)"
+      value={rate === null ? "no searches" : formatPercent(rate)}
+      description={[...latency, ...(failed > 0 ? [`${failed} failed`] : [])].join(", ")}
+      tone={rate !== null && rate < 0.9 ? "warning" : "plain"}
+      trend={searches === 0 ? [] : successRates(summary.hours)}
+    />
+  );
+}
+
+function omitIfAllZero(values: number[]): number[] {
+  return values.some((value) => value > 0) ? values : [];
+}
+
+/** An hour without searches counts as successful. */
+function successRates(hours: readonly Hour[]): number[] {
+  return hours.map(({ searches, ok }) => (searches === 0 ? 1 : ok / searches));
+}

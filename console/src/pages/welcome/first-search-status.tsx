@@ -1,0 +1,48 @@
+import { Button } from "@mantine/core";
+import type { SearchRecord } from "../../api/ledger.ts";
+import type { Mode } from "../../api/wallet.ts";
+import { RelativeTime } from "../../components/relative-time.tsx";
+import { describeOutcome } from "../../format/describe-outcome.ts";
+import { formatMs } from "../../format/format-time.ts";
+import classes from "./welcome.module.css";
+
+export function FirstSearchStatus(props: {
+  search: SearchRecord | null | undefined;
+  error: unknown;
+  onContinue: (mode: Mode) => unknown;
+}) {
+  const { search: data, error, onContinue } = props;
+  return (
+    <>
+      <div className={classes.status} data-state={stateOf(data, error)} role="status">
+        <span className={classes.dot} aria-hidden="true" />
+        <span>{data ? <SearchReceived search={data} /> : waitingText(error)}</span>
+      </div>
+      {data && (
+        <Button mt="md" onClick={() => onContinue(data.mode)}>
+          Go to overview
+        </Button>
+      )}
+    </>
+  );
+}
+
+function stateOf(data: SearchRecord | null | undefined, error: unknown): string {
+  if (data) return "arrived";
+  return error ? "failed" : "waiting";
+}
+
+function waitingText(error: unknown): string {
+  return error ? "Can't check for your search right now. Retrying." : "Waiting for your first search.";
+}
+
+function SearchReceived({ search }: { search: SearchRecord }) {
+  const { outcome, ms, at, request_id: id } = search;
+  const took = ms === null ? "" : ` in ${formatMs(ms)}`;
+  const result = outcome === "ok" || outcome === "pending" ? `completed${took}` : describeOutcome(outcome).summary;
+  return (
+    <>
+      Your first search was received <RelativeTime at={at} />: {result}. Request <span className="mono">{id}</span>
+    </>
+  );
+}
