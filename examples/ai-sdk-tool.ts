@@ -1,5 +1,5 @@
-// Web search as a tool of the Vercel AI SDK. The model here is the SDK's own mock, which asks for one search and then
-// answers: put a model of yours in its place.
+// Web search as a Vercel AI SDK tool. This example uses the SDK's mock model, which requests one search and then answers.
+// Replace it with your model.
 
 import { Pennyblack, PennyblackError } from "@pennyblack/sdk";
 import { generateText, isStepCount, jsonSchema, tool } from "ai";
@@ -23,7 +23,7 @@ const webSearch = tool({
       const { results } = await pennyblack.search(query, { n: 5, ...(abortSignal && { signal: abortSignal }) });
       return { results };
     } catch (error) {
-      // In words, so that the model does not take a failure for "nothing was found".
+      // Report the failure explicitly, so that the model does not mistake it for an empty result.
       if (error instanceof PennyblackError) return { failure: `${error.code}: ${error.detail}` };
       throw error;
     }
@@ -44,7 +44,7 @@ const model = new MockLanguageModelV4({
       warnings: [],
     },
     {
-      content: [{ type: "text", text: "That is what I found." }],
+      content: [{ type: "text", text: "Here is what I found." }],
       finishReason: { unified: "stop", raw: undefined },
       usage,
       warnings: [],

@@ -1,5 +1,5 @@
-// Web search as a function tool in the shape of OpenAI's chat completions, which many other servers share. The model here
-// is a stand-in that asks for one search and quotes the first result: put a call of your model in its place.
+// Web search as a function tool for the OpenAI chat completions format, which many other providers support. This example
+// uses a mock model that requests one search and quotes the result. Replace it with a call to your model.
 
 import { BudgetError, Pennyblack, PennyblackError } from "@pennyblack/sdk";
 
@@ -37,7 +37,7 @@ type Message =
 
 type Model = (messages: Message[], tools: (typeof webSearch)[]) => Promise<Message & { role: "assistant" }>;
 
-/** What the model reads. A failure is told in words, so that it is not taken for "nothing was found". */
+/** Returns the tool output. Failures are reported explicitly, so that the model does not mistake them for no results. */
 async function runSearch(call: ToolCall): Promise<string> {
   const { query, category } = JSON.parse(call.function.arguments) as { query: string; category?: "research" };
   try {
@@ -45,7 +45,8 @@ async function runSearch(call: ToolCall): Promise<string> {
     const { results } = await pennyblack.search(query, { n: 5, run, ...(category && { category }) });
     return JSON.stringify(results);
   } catch (error) {
-    if (error instanceof BudgetError) return "The search budget of this task is spent. Answer with what you have.";
+    if (error instanceof BudgetError)
+      return "The search budget for this task is spent. Answer with the results you have.";
     if (error instanceof PennyblackError) return `The search failed (${error.code}): ${error.detail}`;
     throw error;
   }
@@ -53,7 +54,7 @@ async function runSearch(call: ToolCall): Promise<string> {
 
 async function answer(model: Model, question: string): Promise<string> {
   const messages: Message[] = [{ role: "user", content: question }];
-  // However much a model likes to search, it ends.
+  // Limit the number of turns, because a model may keep searching.
   for (let turn = 0; turn < 5; turn += 1) {
     const reply = await model(messages, [webSearch]);
     messages.push(reply);
@@ -65,12 +66,12 @@ async function answer(model: Model, question: string): Promise<string> {
   return "No answer after five turns.";
 }
 
-const standIn: Model = async (messages) => {
+const mockModel: Model = async (messages) => {
   const last = messages.at(-1);
-  if (last?.role === "tool") return { role: "assistant", content: `The tool said: ${last.content.slice(0, 120)}` };
+  if (last?.role === "tool") return { role: "assistant", content: `Tool output: ${last.content.slice(0, 120)}` };
   const query = last?.content ?? "";
   const call = { id: "call-1", function: { name: "web_search", arguments: JSON.stringify({ query }) } };
   return { role: "assistant", content: null, tool_calls: [call] };
 };
 
-console.log(await answer(standIn, process.argv[2] ?? "postgresql advisory locks"));
+console.log(await answer(mockModel, process.argv[2] ?? "postgresql advisory locks"));

@@ -1,10 +1,9 @@
-// A retriever for LangChain.js. A function that takes a query and gives documents is all that a chain needs:
+// A retriever for LangChain.js. A chain only needs a function from a query to documents:
 //
 //   import { RunnableLambda } from "@langchain/core/runnables";
 //   const retriever = RunnableLambda.from(retrieve);
 //
-// Nothing of LangChain is imported here, because this repository does not carry its 40 MB to run one function. The shape
-// is that of its Document.
+// This file does not import LangChain, to avoid a 40 MB dependency. The return type matches its Document.
 
 import { Pennyblack } from "@pennyblack/sdk";
 
@@ -19,7 +18,7 @@ interface RetrievedDocument {
   id: string;
 }
 
-/** Throws when the search fails: a chain that goes on without documents would answer from memory. */
+/** Throws when the search fails. A chain that continued without documents would answer from memory. */
 async function retrieve(query: string): Promise<RetrievedDocument[]> {
   const { results, meta } = await pennyblack.search(query, { n: 5 });
   return results.map(({ title, url, snippet, source }) => ({

@@ -1,4 +1,4 @@
-// Search with nothing but fetch: runs in Node, Deno, Bun, browsers' workers and on the edge.
+// Search with plain fetch. Runs in Node, Deno, Bun, web workers and edge runtimes.
 
 const url = process.env["PENNYBLACK_URL"] ?? "http://localhost:8080";
 const apiKey = process.env["PENNYBLACK_API_KEY"] ?? "";
@@ -22,14 +22,14 @@ async function search(query: string, n = 5): Promise<Result[]> {
     headers: {
       authorization: `Bearer ${apiKey}`,
       "content-type": "application/json",
-      // A retry with the same key is free.
+      // Retries with the same key are free.
       "idempotency-key": crypto.randomUUID(),
     },
     body: JSON.stringify({ query, n }),
     signal: AbortSignal.timeout(15_000),
   });
   if (!response.ok) {
-    // A failure, charged nothing. It is not the same as "no results".
+    // Failed searches are not charged. A failure is not the same as no results.
     const { code, detail } = (await response.json()) as Problem;
     throw new Error(`${code}: ${detail}`);
   }

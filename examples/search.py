@@ -1,4 +1,4 @@
-"""Search with Python's standard library alone. A failure raises, and is never an empty list."""
+"""Search with only Python's standard library. Failures raise an exception; they never return an empty list."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import urllib.request
 import uuid
 
 
-class SearchFailed(Exception):
+class SearchError(Exception):
     def __init__(self, problem: dict) -> None:
         super().__init__(f"{problem['code']}: {problem['detail']}")
         self.problem = problem
@@ -21,14 +21,14 @@ def search(query: str, n: int = 5) -> list[dict]:
         headers={
             "Authorization": "Bearer " + os.environ["PENNYBLACK_API_KEY"],
             "Content-Type": "application/json",
-            "Idempotency-Key": str(uuid.uuid4()),  # a retry with the same key is free
+            "Idempotency-Key": str(uuid.uuid4()),  # retries with the same key are free
         },
     )
     try:
-        with urllib.request.urlopen(request, timeout=15) as answer:
-            return json.load(answer)["results"]
+        with urllib.request.urlopen(request, timeout=15) as response:
+            return json.load(response)["results"]
     except urllib.error.HTTPError as error:
-        raise SearchFailed(json.load(error)) from error
+        raise SearchError(json.load(error)) from error
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../../server/test/database.ts";
-import { startHostileUpstream } from "../../server/test/hostile-upstream.ts";
-import { installPacked } from "../../server/test/packed-packages.ts";
-import { readCodeBlocks } from "../../server/test/read-code-blocks.ts";
-import { createTestKey, createTestWallet, startTestServer } from "../../server/test/server.ts";
+import { installPacked } from "../../server/test/support/docs/packed-packages.ts";
+import { readCodeBlocks } from "../../server/test/support/docs/read-code-blocks.ts";
+import { createTestDatabase } from "../../server/test/support/services/database.ts";
+import { createTestKey, createTestWallet, startTestServer } from "../../server/test/support/services/server.ts";
+import { startHostileUpstream } from "../../server/test/support/upstreams/hostile-upstream.ts";
 
-// The command as its users get it: from the packed file, in a process of its own, against the real server.
+// Runs the packed CLI in its own process against the real server.
 
 const db = await createTestDatabase();
 const upstream = await startHostileUpstream();
@@ -38,7 +38,7 @@ after(async () => {
   await db.drop();
 });
 
-/** Stands in for the routes that are not on the server yet: usage, keys, top-ups. It answers in their shapes. */
+/** Serves canned responses for usage, keys and top-ups, and closes the connection on every search. */
 async function startStub() {
   const key = { id: "k-1", mode: "live", name: "batch", start: "pb_live_ab", state: "active", scopes: ["search"] };
   const usage = { start: "2026-11-14T00:00:00Z", mode: "live", searches: 12, charged: "0.12" };
@@ -50,33 +50,33 @@ async function startStub() {
     "DELETE /v1/keys/k-1": { ...key, state: "revoked" },
     "POST /v1/wallet/top-ups": { id: "t-1", status: "pending", amount: "20.00", checkout_url: "https://pay.example/1" },
   };
-  const seen: string[] = [];
+  const calls: string[] = [];
   const listener = createServer((request, response) => {
-    const what = `${request.method} ${request.url}`;
+    const route = `${request.method} ${request.url}`;
     text(request).then(
       (body) => {
-        seen.push(`${what} ${body}`.trim());
-        if (what === "POST /v1/search") response.destroy();
-        else response.end(JSON.stringify(answers[what] ?? {}));
+        calls.push(`${route} ${body}`.trim());
+        if (route === "POST /v1/search") response.destroy();
+        else response.end(JSON.stringify(answers[route] ?? {}));
       },
       () => response.destroy(),
     );
   }).listen(0, "127.0.0.1");
   await once(listener, "listening");
   const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
-  return { url, seen, close: () => listener.close() };
+  return { url, calls, close: () => listener.close() };
 }
 
-async function run(words: string[], more: { env?: Record<string, string>; input?: string; command?: string } = {}) {
-  const child = spawn(more.command ?? program, words, { cwd: installed.folder, env: { ...env, ...more.env } });
-  child.stdin.end(more.input ?? "");
+async function run(args: string[], options: { env?: Record<string, string>; input?: string; command?: string } = {}) {
+  const child = spawn(options.command ?? program, args, { cwd: installed.folder, env: { ...env, ...options.env } });
+  child.stdin.end(options.input ?? "");
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { code: child.exitCode, out, err };
 }
 
 const withStub = { env: { PENNYBLACK_URL: stub.url } };
 
-test("a search is readable, and its cost is apart from its results", async () => {
+test("search prints results to stdout and the charge to stderr", async () => {
   const { code, out, err } = await run(["search", "penny", "black", "-n", "2", "--category", "research"]);
   assert.equal(code, 0, err);
   assert.match(out, /^1\. {2}About https:\/\/example\.org\/page-1\n {4}https:\/\/example\.org\/page-1\n {4}What /);
@@ -85,36 +85,36 @@ test("a search is readable, and its cost is apart from its results", async () =>
   assert.deepEqual(upstream.requests.at(-1)?.query.get("q"), "penny black");
 });
 
-test("--json is one line of JSON, with the cost inside", async () => {
+test("--json prints one line of JSON, including the charge", async () => {
   const { out, err } = await run(["search", "cats", "-n", "1", "--json"]);
   const { results, meta, n } = JSON.parse(out);
   assert.deepEqual([results.length, n, meta.charge, err], [1, 1, "0.01", ""]);
   assert.equal(JSON.parse((await run(["wallet", "--json"])).out).price, "0.01");
 });
 
-test("the wallet is shown", async () => {
+test("wallet prints the available balance", async () => {
   const { out } = await run(["wallet"]);
   assert.match(out, /^Available {2}0\.\d\d USD$/m);
 });
 
 const failures: [code: number, words: string[], message: RegExp, env?: Record<string, string>][] = [
   [1, ["search", "cats", "-n", "21"], /#\/n: must be an integer from 1 to 20/],
-  [1, ["wallet"], /lacks the scope/, { PENNYBLACK_MANAGEMENT_KEY: wallet.live }],
+  [1, ["wallet"], /does not have the `wallet:read` scope/, { PENNYBLACK_MANAGEMENT_KEY: wallet.live }],
   [2, ["search"], /missing required argument/],
   [2, ["search", "cats", "--category", "sport"], /programming, research, gov, business/],
   [2, ["search", "cats", "--key", wallet.live], /unknown option '--key'/],
-  [2, ["search", "cats", "--run", "a"], /--run and --max belong together/],
-  [2, ["search", "cats"], /No key\. Set PENNYBLACK_API_KEY/, { PENNYBLACK_API_KEY: "" }],
+  [2, ["search", "cats", "--run", "a"], /--run and --max must be used together/],
+  [2, ["search", "cats"], /No API key\. Set PENNYBLACK_API_KEY/, { PENNYBLACK_API_KEY: "" }],
   [2, ["keys", "revoke", "k-1"], /Add --yes/],
   [2, ["frob"], /unknown command/],
-  [3, ["search", "test:internal_error"], /We failed\. Nothing was charged/, { PENNYBLACK_API_KEY: wallet.test }],
-  [4, ["search", "cats"], /Whether it was charged is not known\. Search again with/, { PENNYBLACK_URL: stub.url }],
-  [5, ["search", "cats", "--run", "small", "--max", "0.00"], /This run may spend no more/],
+  [3, ["search", "test:internal_error"], /Internal error\. You were not charged/, { PENNYBLACK_API_KEY: wallet.test }],
+  [4, ["search", "cats"], /You may have been charged\. To find out, repeat the/, { PENNYBLACK_URL: stub.url }],
+  [5, ["search", "cats", "--run", "small", "--max", "0.00"], /The run "small" has spent/],
 ];
 
-for (const [expected, words, message, more] of failures) {
-  test(`exit code ${expected}: ${words.slice(0, 2).join(" ")} ${String(message)}`, async () => {
-    const { code, out, err } = await run(words, { env: more ?? {} });
+for (const [expected, args, message, extraEnv] of failures) {
+  test(`exit code ${expected}: ${args.slice(0, 2).join(" ")} ${String(message)}`, async () => {
+    const { code, out, err } = await run(args, { env: extraEnv ?? {} });
     assert.equal(code, expected, err);
     assert.match(err, message);
     assert.equal(out, "");
@@ -122,62 +122,62 @@ for (const [expected, words, message, more] of failures) {
   });
 }
 
-test("with --json an error is JSON too", async () => {
+test("--json prints errors as JSON", async () => {
   const { code, err } = await run(["search", "cats", "-n", "21", "--json"]);
   const { error } = JSON.parse(err);
   assert.deepEqual([code, error.code, error.charged, error.retryable], [1, "invalid_request", false, false]);
 });
 
-test("an empty wallet says where money is added", async () => {
+test("an insufficient balance prints the top-up URL", async () => {
   const empty = await createTestWallet(db, "0.00");
   const { code, err } = await run(["search", "cats"], { env: { PENNYBLACK_API_KEY: empty.live } });
   assert.equal(code, 5);
-  assert.match(err, /Add money: http:\/\/search\.test\//);
+  assert.match(err, /Top up: http:\/\/search\.test\//);
 });
 
-test("usage is a chart, keys are a table, a made key stands alone on stdout", async () => {
+test("usage prints a chart, keys list a table, keys create only the key", async () => {
   assert.match((await run(["usage"], withStub)).out, /^2026-11-14 {2}█+ {2}12 {2}0\.12 USD\ntotal /);
-  assert.match((await run(["keys", "list"], withStub)).out, /^ID +BEGINS .*\nk-1 +pb_live_ab… +live +active +batch\n$/);
-  const made = await run(["keys", "create", "--name", "batch", "--per-day", "1.00"], withStub);
-  assert.equal(made.out, "pb_live_made\n");
-  assert.match(stub.seen.at(-1) ?? "", /^POST \/v1\/keys \{"name":"batch","mode":"live","budget":\{"day":"1\.00"\}\}$/);
+  assert.match((await run(["keys", "list"], withStub)).out, /^ID +KEY .*\nk-1 +pb_live_ab… +live +active +batch\n$/);
+  const created = await run(["keys", "create", "--name", "batch", "--per-day", "1.00"], withStub);
+  assert.equal(created.out, "pb_live_made\n");
+  assert.equal(stub.calls.at(-1), 'POST /v1/keys {"name":"batch","mode":"live","budget":{"day":"1.00"}}');
   const file = join(installed.folder, "new-key");
   const rotated = await run(["keys", "rotate", "k-1", "--grace", "60", "--out", file], withStub);
   assert.deepEqual([rotated.code, rotated.out], [0, ""]);
   assert.deepEqual([readFileSync(file, "utf8"), statSync(file).mode & 0o777], ["pb_live_rotated\n", 0o600]);
-  assert.match(stub.seen.at(-1) ?? "", /\{"grace_seconds":60\}$/);
+  assert.match(stub.calls.at(-1) ?? "", /\{"grace_seconds":60\}$/);
   const again = await run(["keys", "rotate", "k-1", "--out", file], withStub);
   assert.deepEqual([again.out, readFileSync(file, "utf8")], ["pb_live_rotated\n", "pb_live_rotated\n"]);
   assert.match((await run(["keys", "revoke", "k-1", "--yes"], withStub)).out, /^Revoked: batch/);
   assert.equal((await run(["top-up", "20.00"], withStub)).out, "https://pay.example/1\n");
 });
 
-test("a saved profile is used, and its key is never shown", async () => {
-  const alone = { XDG_CONFIG_HOME: join(installed.folder, "config"), PENNYBLACK_API_KEY: "", PENNYBLACK_URL: "" };
-  const saved = await run(["profiles", "save", "--url", server.url], { env: alone, input: `${wallet.test}\n` });
+test("uses a saved profile and never prints its key", async () => {
+  const isolatedEnv = { XDG_CONFIG_HOME: join(installed.folder, "config"), PENNYBLACK_API_KEY: "", PENNYBLACK_URL: "" };
+  const saved = await run(["profiles", "save", "--url", server.url], { env: isolatedEnv, input: `${wallet.test}\n` });
   assert.equal(saved.code, 0, saved.err);
-  const found = await run(["search", "cats", "-n", "1"], { env: alone });
+  const found = await run(["search", "cats", "-n", "1"], { env: isolatedEnv });
   assert.match(found.out, /made up for a test key/);
-  const listed = await run(["profiles", "list"], { env: alone });
+  const listed = await run(["profiles", "list"], { env: isolatedEnv });
   assert.match(listed.out, /^default {2}http:\/\/127\.0\.0\.1:\d+ {2}search$/m);
   assert.ok(![saved, found, listed].some(({ out, err }) => (out + err).includes(wallet.test)));
 });
 
 const script = ["/usr/bin/script", "/bin/script"].find((path) => existsSync(path));
 
-test("colours are for terminals, and NO_COLOR turns them off", { skip: !script && "no `script` here" }, async () => {
-  const onTerminal = (more: Record<string, string>) =>
+test("uses color on terminals only, unless NO_COLOR is set", { skip: !script && "script not installed" }, async () => {
+  const runOnTerminal = (extraEnv: Record<string, string>) =>
     run(["-qec", `${program} search cats -n 1`, "/dev/null"], {
       command: script ?? "",
-      env: { TERM: "xterm", ...more },
+      env: { TERM: "xterm", ...extraEnv },
     });
   const escape = "\u001b[";
-  assert.ok((await onTerminal({})).out.includes(`${escape}1mAbout`));
-  assert.ok(!(await onTerminal({ NO_COLOR: "1" })).out.includes(escape));
+  assert.ok((await runOnTerminal({})).out.includes(`${escape}1mAbout`));
+  assert.ok(!(await runOnTerminal({ NO_COLOR: "1" })).out.includes(escape));
   assert.ok(!(await run(["search", "cats", "-n", "1"], { env: { FORCE_COLOR: "1" } })).out.includes(escape));
 });
 
-test("npx runs it", async () => {
+test("runs with npx", async () => {
   const ran = await run(["-y", "@pennyblack/cli", "--version"], {
     command: "npx",
     env: { npm_config_offline: "true" },
@@ -185,7 +185,7 @@ test("npx runs it", async () => {
   assert.deepEqual([ran.code, ran.out], [0, `${installed.manifests.cli.version}\n`], ran.err);
 });
 
-test("every code block of the README runs", async () => {
+test("every code block in the README runs", async () => {
   const blocks = readCodeBlocks(new URL("../README.md", import.meta.url), "sh");
   assert.ok(blocks.length >= 3, `${blocks.length} blocks`);
   const management = await createTestKey(db, { walletId: wallet.walletId, mode: "mgmt", name: "readme" });
@@ -193,8 +193,8 @@ test("every code block of the README runs", async () => {
   writeFileSync(join(installed.folder, "management.key"), management.key, { mode: 0o600 });
   for (const block of blocks) {
     const isManaging = /\b(?:usage|keys|top-up)\b/.test(block);
-    const more = { ...paths, ...(isManaging ? { PENNYBLACK_URL: stub.url } : {}) };
-    const { code, err } = await run(["-euc", block], { command: "/bin/sh", env: more });
+    const blockEnv = { ...paths, ...(isManaging ? { PENNYBLACK_URL: stub.url } : {}) };
+    const { code, err } = await run(["-euc", block], { command: "/bin/sh", env: blockEnv });
     assert.equal(code, 0, `${block}\n${err}`);
   }
 });

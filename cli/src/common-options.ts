@@ -1,20 +1,20 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-/** The options that every command with a server has. */
-export function withAccess(command: Command): Command {
+/** Adds the options shared by all commands that call the API. */
+export function addOptions(command: Command): Command {
   return command
-    .option("--profile <name>", "the saved server and keys to use")
-    .option("--key-file <file>", "a file that holds the key and that only you can read")
-    .option("--url <address>", "the address of the server")
-    .option("--json", "print JSON, errors too");
+    .option("--profile <name>", "saved profile to use")
+    .option("--key-file <file>", "file containing the API key, readable only by you")
+    .option("--url <url>", "base URL of the Pennyblack server")
+    .option("--json", "print results and errors as JSON");
 }
 
-export function readWhole(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("It is a whole number.");
+export function parseInteger(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("Expected a whole number.");
   return Number(text);
 }
 
-export function readUsd(text: string): string {
-  if (!/^\d{1,9}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError("It is an amount in USD, such as 0.50.");
+export function parseUsd(text: string): string {
+  if (!/^\d{1,9}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError("Expected an amount in USD, such as 0.50.");
   return text;
 }

@@ -1,21 +1,21 @@
 import type { Pennyblack } from "@pennyblack/sdk";
-import type { AccessOptions } from "./find-access.ts";
+import type { CredentialOptions } from "./credentials.ts";
 import type { KeyKind } from "./profiles.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface CommonOptions extends AccessOptions {
+export interface CommonOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** What every command works with. */
-export interface Bench {
+/** Dependencies passed to every command. */
+export interface Context {
   env: NodeJS.ProcessEnv;
   stdin: NodeJS.ReadStream;
   terminal: Terminal;
   profilesPath: string;
-  connect: (kind: KeyKind, options: AccessOptions) => Pennyblack;
-  /** For whoever reads on, be it a person or a program. */
+  connect: (kind: KeyKind, options: CredentialOptions) => Pennyblack;
+  /** Writes a result to stdout. */
   print: (text: string) => void;
-  /** For the person only. */
-  remark: (text: string) => void;
+  /** Writes a message for the user to stderr, so that it does not mix with piped results. */
+  printInfo: (text: string) => void;
 }

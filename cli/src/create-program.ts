@@ -1,16 +1,15 @@
 import { Pennyblack } from "@pennyblack/sdk";
 import { Command } from "commander";
-import type { Bench } from "./bench.ts";
-import { findAccess } from "./find-access.ts";
+import type { Context } from "./context.ts";
+import { resolveCredentials } from "./credentials.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { profilesPath } from "./profiles.ts";
 import { addSearchCommand } from "./search-command.ts";
-import { describeTerminal } from "./terminal.ts";
+import { createTerminal } from "./terminal.ts";
 import { addWalletCommands } from "./wallet-commands.ts";
 
-/** What the process has and a test may replace. */
-export interface Surroundings {
+export interface ProgramOptions {
   env: NodeJS.ProcessEnv;
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WriteStream;
@@ -19,35 +18,35 @@ export interface Surroundings {
 
 const exitCodesHelp = `
 Exit codes:
-  0  it worked
-  1  it failed, nothing was charged, and the same command will fail again
-  2  the command was wrong; nothing was sent
-  3  it failed, nothing was charged, and it may work later
-  4  no answer came; whether the search was charged is not known
-  5  the wallet is short or a budget is spent; nothing was charged
+  0  success
+  1  failed, not charged; retrying will fail again
+  2  invalid command; nothing was sent
+  3  failed, not charged; retrying may succeed
+  4  no response; the search may have been charged
+  5  insufficient balance or budget spent; not charged
 
-A key comes from --key-file, from PENNYBLACK_API_KEY (PENNYBLACK_MANAGEMENT_KEY for all but
-search) or from a profile, and never from an argument, where others could see it.`;
+API keys are read from --key-file, PENNYBLACK_API_KEY (PENNYBLACK_MANAGEMENT_KEY for commands
+other than search) or a profile. They cannot be passed as arguments, which other users could see.`;
 
-export function createProgram({ env, stdin, stdout, stderr }: Surroundings): Command {
+export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): Command {
   const path = profilesPath(env);
-  const bench: Bench = {
+  const context: Context = {
     env,
     stdin,
-    terminal: describeTerminal(stdout, env),
+    terminal: createTerminal(stdout, env),
     profilesPath: path,
-    connect: (kind, options) => new Pennyblack(findAccess(kind, options, { env, path })),
+    connect: (kind, options) => new Pennyblack(resolveCredentials(kind, options, { env, path })),
     print: (text) => void stdout.write(`${text}\n`),
-    remark: (text) => void stderr.write(`${text}\n`),
+    printInfo: (text) => void stderr.write(`${text}\n`),
   };
   const program = new Command("pennyblack")
-    .description("Prepaid web search: one cent a search, charged only when it works.")
+    .description("Prepaid web search: 0.01 USD per search, charged only on success.")
     .version("0.1.0")
     .exitOverride()
     .addHelpText("after", exitCodesHelp);
-  addSearchCommand(program, bench);
-  addWalletCommands(program, bench);
-  addKeyCommands(program, bench);
-  addProfileCommands(program, bench);
+  addSearchCommand(program, context);
+  addWalletCommands(program, context);
+  addKeyCommands(program, context);
+  addProfileCommands(program, context);
   return program;
 }

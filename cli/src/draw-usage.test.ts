@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawUsage } from "./draw-usage.ts";
-import { harmless, type Terminal, wrap } from "./terminal.ts";
+import { sanitize, type Terminal, wrap } from "./terminal.ts";
 
 const terminal: Terminal = { width: 50, paint: (_, text) => text };
 
-test("days are bars, days between without a search too, and the sum is exact", () => {
+test("draws a bar for every day, including days without searches, and an exact total", () => {
   const lines = [
     { start: "2026-11-01T00:00:00Z", mode: "live", searches: 1_200, charged: "12.00" },
     { start: "2026-11-03T00:00:00Z", mode: "live", searches: 1, charged: "0.01" },
@@ -17,24 +17,24 @@ test("days are bars, days between without a search too, and the sum is exact", (
     "2026-11-02                        0       0.00 USD",
     "2026-11-03  ████████            600   5.990001 USD",
     "total                         1,800  17.990001 USD",
-    "(and 7 with test keys, which cost nothing)",
+    "(plus 7 free searches with test keys)",
   ]);
 });
 
-test("the smallest bar is seen, and nothing is said to be nothing", () => {
+test("the smallest bar is visible, and no usage prints a message", () => {
   const lines = [
     { start: "2026-11-01T10:00:00Z", mode: "live", searches: 100_000, charged: "1000.00" },
     { start: "2026-11-01T11:00:00Z", mode: "live", searches: 1, charged: "0.01" },
   ] as const;
   assert.match(drawUsage(lines, "hour", terminal), /^2026-11-01 11:00 {2}▏ /m);
-  assert.equal(drawUsage([], "day", terminal), "No live searches in this time.");
+  assert.equal(drawUsage([], "day", terminal), "No live searches in this period.");
 });
 
-test("text from the web cannot speak to the terminal", () => {
-  assert.equal(harmless("a\u001b[2J\u009b31mb\u202ec\r\nd"), "a [2J 31mb c d");
+test("sanitize removes terminal control characters", () => {
+  assert.equal(sanitize("a\u001b[2J\u009b31mb\u202ec\r\nd"), "a [2J 31mb c d");
 });
 
-test("long text is wrapped at words, and a word longer than a line is kept whole", () => {
+test("wraps at word boundaries and never splits a long word", () => {
   assert.equal(wrap("one two three", 9, "  "), "  one two\n  three");
   assert.equal(wrap("https://example.com/long x", 9, ""), "https://example.com/long\nx");
 });

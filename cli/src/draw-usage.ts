@@ -7,12 +7,12 @@ interface Bar {
   micros: bigint;
 }
 
-/** A bar for each day or hour: how many live searches, and what they cost. */
+/** Draws a bar for each day or hour with the number of live searches and their cost. */
 export function drawUsage(lines: readonly UsageLine[], by: "hour" | "day", terminal: Terminal): string {
   const live = lines.filter((line) => line.mode === "live");
-  const tests = lines.filter((line) => line.mode === "test").reduce((sum, line) => sum + line.searches, 0);
-  const note = tests > 0 ? [`(and ${count(tests)} with test keys, which cost nothing)`] : [];
-  if (live.length === 0) return ["No live searches in this time.", ...note].join("\n");
+  const testSearches = lines.filter((line) => line.mode === "test").reduce((sum, line) => sum + line.searches, 0);
+  const footnote = testSearches > 0 ? [`(plus ${formatCount(testSearches)} free searches with test keys)`] : [];
+  if (live.length === 0) return ["No live searches in this period.", ...footnote].join("\n");
 
   const bars = toBars(live, by);
   const total: Bar = {
@@ -21,50 +21,50 @@ export function drawUsage(lines: readonly UsageLine[], by: "hour" | "day", termi
     micros: bars.reduce((sum, bar) => sum + bar.micros, 0n),
   };
   const labelWidth = bars[0]?.label.length ?? 0;
-  const numbers = (bar: Bar) =>
-    `${count(bar.searches).padStart(count(total.searches).length)}  ${usd(bar.micros).padStart(usd(total.micros).length)} USD`;
-  const barWidth = Math.max(8, Math.min(40, terminal.width - labelWidth - numbers(total).length - 4));
-  const most = Math.max(...bars.map((bar) => bar.searches));
+  const formatTotals = (bar: Bar) =>
+    `${formatCount(bar.searches).padStart(formatCount(total.searches).length)}  ${formatUsd(bar.micros).padStart(formatUsd(total.micros).length)} USD`;
+  const barWidth = Math.max(8, Math.min(40, terminal.width - labelWidth - formatTotals(total).length - 4));
+  const maxSearches = Math.max(...bars.map((bar) => bar.searches));
   const draw = (bar: Bar) => {
-    const drawn = drawBar((bar.searches / most) * barWidth);
-    return `${bar.label}  ${terminal.paint("cyan", drawn)}${" ".repeat(barWidth - drawn.length)}  ${numbers(bar)}`;
+    const blocks = drawBar((bar.searches / maxSearches) * barWidth);
+    return `${bar.label}  ${terminal.paint("cyan", blocks)}${" ".repeat(barWidth - blocks.length)}  ${formatTotals(bar)}`;
   };
-  const last = `${total.label.padEnd(labelWidth)}  ${" ".repeat(barWidth)}  ${numbers(total)}`;
-  return [...bars.map(draw), terminal.paint("bold", last), ...note].join("\n");
+  const last = `${total.label.padEnd(labelWidth)}  ${" ".repeat(barWidth)}  ${formatTotals(total)}`;
+  return [...bars.map(draw), terminal.paint("bold", last), ...footnote].join("\n");
 }
 
-/** One for each day or hour between the first and the last, also for those without a search. */
+/** One bar for each day or hour from the first to the last, including those without searches. */
 function toBars(lines: readonly UsageLine[], by: "hour" | "day"): Bar[] {
   const stepMs = by === "hour" ? 3_600_000 : 86_400_000;
   const starts = lines.map((line) => Date.parse(line.start));
   const [first, last] = [Math.min(...starts), Math.max(...starts)];
   return Array.from({ length: Math.round((last - first) / stepMs) + 1 }, (_, index) => {
     const startMs = first + index * stepMs;
-    const here = lines.filter((_line, at) => starts[at] === startMs);
+    const matching = lines.filter((_line, at) => starts[at] === startMs);
     const label = new Date(startMs).toISOString();
     return {
       label: by === "hour" ? label.slice(0, 16).replace("T", " ") : label.slice(0, 10),
-      searches: here.reduce((sum, line) => sum + line.searches, 0),
-      micros: here.reduce((sum, line) => sum + toMicros(line.charged), 0n),
+      searches: matching.reduce((sum, line) => sum + line.searches, 0),
+      micros: matching.reduce((sum, line) => sum + toMicros(line.charged), 0n),
     };
   });
 }
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** In eighths of a character; the smallest is seen all the same. */
+/** Draws with a resolution of an eighth of a character. Any non-zero length is visible. */
 function drawBar(length: number): string {
-  const parts = length === 0 ? 0 : Math.max(1, Math.round(length * 8));
-  return "█".repeat(Math.floor(parts / 8)) + (eighths[parts % 8] ?? "");
+  const eighthCount = length === 0 ? 0 : Math.max(1, Math.round(length * 8));
+  return "█".repeat(Math.floor(eighthCount / 8)) + (eighths[eighthCount % 8] ?? "");
 }
 
-// Money is never a `number`: sums of those are off by a cent sooner or later.
+// Floating-point sums of amounts lose precision.
 function toMicros(amount: string): bigint {
   const [whole = "0", fraction = ""] = amount.split(".");
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
 }
 
-function usd(micros: bigint): string {
+function formatUsd(micros: bigint): string {
   const fraction = (micros % 1_000_000n)
     .toString()
     .padStart(6, "0")
@@ -72,6 +72,6 @@ function usd(micros: bigint): string {
   return `${micros / 1_000_000n}.${fraction}`;
 }
 
-function count(searches: number): string {
+function formatCount(searches: number): string {
   return searches.toLocaleString("en");
 }

@@ -1,16 +1,16 @@
-import type { Key, MadeKey } from "@pennyblack/sdk";
+import type { CreatedKey, Key } from "@pennyblack/sdk";
 import { type Command, Option } from "commander";
-import type { Bench, CommonOptions } from "./bench.ts";
-import { readUsd, readWhole, withAccess } from "./common-options.ts";
+import { addOptions, parseInteger, parseUsd } from "./common-options.ts";
+import type { CommonOptions, Context } from "./context.ts";
 import { createPrivateFile } from "./private-file.ts";
-import { harmless, table } from "./terminal.ts";
+import { sanitize, table } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-interface MakeOptions extends CommonOptions {
+interface OutputOptions extends CommonOptions {
   out?: string;
 }
 
-interface CreateOptions extends MakeOptions {
+interface CreateOptions extends OutputOptions {
   name: string;
   mode: Key["mode"];
   perDay?: string;
@@ -18,75 +18,78 @@ interface CreateOptions extends MakeOptions {
   total?: string;
 }
 
-const outOption = ["--out <file>", "write the key to this new file, which only you can read"] as const;
+type RotateOptions = OutputOptions & { grace: number };
+type RevokeOptions = CommonOptions & { yes?: boolean };
 
-export function addKeyCommands(program: Command, bench: Bench): void {
-  const keys = program.command("keys").description("manage the wallet's keys");
-  withAccess(keys.command("list").description("list the keys")).action((options: CommonOptions) =>
-    list(options, bench),
+const outOption = ["--out <file>", "write the key to a new file readable only by you"] as const;
+
+export function addKeyCommands(program: Command, context: Context): void {
+  const keys = program.command("keys").description("manage the wallet's API keys");
+  addOptions(keys.command("list").description("list API keys")).action((options: CommonOptions) =>
+    listKeys(options, context),
   );
   const create = keys
     .command("create")
-    .description("make a key; it is shown this once")
-    .requiredOption("--name <name>", "yours to choose")
-    .addOption(new Option("--mode <mode>", "what it is for").choices(["live", "test", "mgmt"]).default("live"))
-    .option("--per-day <usd>", "what it may spend in a day", readUsd)
-    .option("--per-month <usd>", "what it may spend in a month", readUsd)
-    .option("--total <usd>", "what it may spend in all", readUsd)
+    .description("create an API key; it is shown only once")
+    .requiredOption("--name <name>", "a name for the key")
+    .addOption(new Option("--mode <mode>", "type of key").choices(["live", "test", "mgmt"]).default("live"))
+    .option("--per-day <usd>", "daily budget", parseUsd)
+    .option("--per-month <usd>", "monthly budget", parseUsd)
+    .option("--total <usd>", "total budget", parseUsd)
     .option(...outOption);
-  withAccess(create).action((options: CreateOptions) => createKey(options, bench));
+  addOptions(create).action((options: CreateOptions) => createKey(options, context));
   const rotate = keys
     .command("rotate <id>")
-    .description("replace a key; the new one is shown this once")
-    .option("--grace <seconds>", "how long the old key still works", readWhole, 86_400)
+    .description("replace an API key; the new key is shown only once")
+    .option("--grace <seconds>", "how long the old key keeps working", parseInteger, 86_400)
     .option(...outOption);
-  withAccess(rotate).action((id: string, options: MakeOptions & { grace: number }) => rotateKey(id, options, bench));
-  const revoke = keys.command("revoke <id>").description("end a key for good").option("--yes", "mean it");
-  withAccess(revoke).action((id: string, options: CommonOptions & { yes?: boolean }) => revokeKey(id, options, bench));
+  addOptions(rotate).action((id: string, options: RotateOptions) => rotateKey(id, options, context));
+  const revoke = keys.command("revoke <id>").description("permanently revoke an API key").option("--yes", "confirm");
+  addOptions(revoke).action((id: string, options: RevokeOptions) => revokeKey(id, options, context));
 }
 
-async function list(options: CommonOptions, { connect, print }: Bench): Promise<void> {
+async function listKeys(options: CommonOptions, { connect, print }: Context): Promise<void> {
   const keys: Key[] = [];
   for await (const key of connect("manage", options).keys.list()) keys.push(key);
   if (options.json) return print(JSON.stringify({ keys }));
-  if (keys.length === 0) return print("There are no keys.");
-  const rows = keys.map(({ id, start, mode, state, name }) => [id, `${start}…`, mode, state, harmless(name)]);
-  print(table([["ID", "BEGINS", "MODE", "STATE", "NAME"], ...rows]));
+  if (keys.length === 0) return print("No API keys.");
+  const rows = keys.map(({ id, start, mode, state, name }) => [id, `${start}…`, mode, state, sanitize(name)]);
+  print(table([["ID", "KEY", "MODE", "STATE", "NAME"], ...rows]));
 }
 
-async function createKey(options: CreateOptions, bench: Bench): Promise<void> {
+async function createKey(options: CreateOptions, context: Context): Promise<void> {
   const { name, mode, perDay, perMonth, total } = options;
   const budget = { ...(perDay && { day: perDay }), ...(perMonth && { month: perMonth }), ...(total && { total }) };
   const hasBudget = Object.keys(budget).length > 0;
-  const made = await bench.connect("manage", options).keys.create({ name, mode, ...(hasBudget && { budget }) });
-  hand(made, options, bench);
+  const created = await context.connect("manage", options).keys.create({ name, mode, ...(hasBudget && { budget }) });
+  outputKey(created, options, context);
 }
 
-async function rotateKey(id: string, options: MakeOptions & { grace: number }, bench: Bench): Promise<void> {
-  const made = await bench.connect("manage", options).keys.rotate(id, { graceSeconds: options.grace });
-  hand(made, options, bench);
-  bench.remark(`The old key works for ${options.grace} s more.`);
+async function rotateKey(id: string, options: RotateOptions, context: Context): Promise<void> {
+  const created = await context.connect("manage", options).keys.rotate(id, { graceSeconds: options.grace });
+  outputKey(created, options, context);
+  context.printInfo(`The old key keeps working for ${options.grace} s.`);
 }
 
-async function revokeKey(id: string, options: CommonOptions & { yes?: boolean }, bench: Bench): Promise<void> {
-  if (!options.yes) throw new UsageError("A revoked key cannot come back. Add --yes if you mean it.");
-  const key = await bench.connect("manage", options).keys.revoke(id);
-  bench.print(options.json ? JSON.stringify(key) : `Revoked: ${harmless(key.name)} (${key.start}…)`);
+async function revokeKey(id: string, options: RevokeOptions, context: Context): Promise<void> {
+  if (!options.yes) throw new UsageError("Revoking a key cannot be undone. Add --yes to confirm.");
+  const key = await context.connect("manage", options).keys.revoke(id);
+  context.print(options.json ? JSON.stringify(key) : `Revoked: ${sanitize(key.name)} (${key.start}…)`);
 }
 
-/** The key alone goes to stdout, so that it can be piped to where it belongs. */
-function hand(made: MadeKey, { json, out }: MakeOptions, { print, remark }: Bench): void {
-  const { key, ...others } = made;
+/** Writes only the key to stdout, so that it can be piped. */
+function outputKey(created: CreatedKey, { json, out }: OutputOptions, { print, printInfo }: Context): void {
+  const { key, ...metadata } = created;
   if (out !== undefined) {
     try {
       createPrivateFile(out, `${key}\n`);
     } catch (error) {
-      // The key exists now, and would be lost.
-      remark(`${out} could not be written (${(error as NodeJS.ErrnoException).code}), so the key is shown here.`);
-      return print(json ? JSON.stringify(made) : key);
+      // The key was already created and would otherwise be lost.
+      printInfo(`Could not write ${out} (${(error as NodeJS.ErrnoException).code}). Printing the key instead.`);
+      return print(json ? JSON.stringify(created) : key);
     }
-    return json ? print(JSON.stringify({ ...others, file: out })) : remark(`The key ${made.id} is in ${out}.`);
+    return json ? print(JSON.stringify({ ...metadata, file: out })) : printInfo(`Saved key ${created.id} to ${out}.`);
   }
-  if (!json) remark(`The key ${made.id}. It is shown this once:`);
-  print(json ? JSON.stringify(made) : key);
+  if (!json) printInfo(`Created key ${created.id}. Save it now; it will not be shown again.`);
+  print(json ? JSON.stringify(created) : key);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { CommanderError } from "commander";
 import { createProgram } from "./create-program.ts";
-import { exitCodeOf, exitCodes, explainError } from "./exit-code.ts";
+import { exitCodeFor, exitCodes, formatError } from "./exit-code.ts";
 
-// The other end of a pipe may leave early, as `head` does. That is no failure.
+// A pipe reader such as `head` may exit early. That is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();
@@ -18,10 +18,10 @@ try {
   }).parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // It has said what there is to say; help and version are no faults.
+    // Commander has already printed the message. Its exit code is 0 for --help and --version.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   } else {
-    console.error(explainError(error, process.argv.includes("--json")));
-    process.exitCode = exitCodeOf(error);
+    console.error(formatError(error, process.argv.includes("--json")));
+    process.exitCode = exitCodeFor(error);
   }
 }

@@ -2,29 +2,29 @@ import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import { dirname } from "node:path";
 import { UsageError } from "./usage-error.ts";
 
-/** The text of a file that holds secrets, or undefined if there is none. Refuses one that others can read. */
+/** Reads a file with secrets. Returns undefined if it does not exist; throws if other users can access it. */
 export function readPrivateFile(path: string): string | undefined {
   const file = open(path);
   if (file === undefined) return undefined;
   try {
-    // Of the opened file, not of the path, which could be another one by now. Windows has no such bits.
-    const isOpenToOthers = process.platform !== "win32" && (fstatSync(file).mode & 0o077) !== 0;
-    if (isOpenToOthers) throw new UsageError(`Others can read ${path}. Make it yours alone: chmod 600 '${path}'`);
+    // Check the open file, because the path could have been replaced. Windows has no permission bits.
+    const isShared = process.platform !== "win32" && (fstatSync(file).mode & 0o077) !== 0;
+    if (isShared) throw new UsageError(`Other users can access ${path}. Fix with: chmod 600 '${path}'`);
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);
   }
 }
 
-/** Whole or not at all, and never readable by others, not even for a moment. */
+/** Writes atomically. Other users can never read the file. */
 export function writePrivateFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
-  renameSync(draft, path);
+  const temporaryPath = `${path}.${process.pid}`;
+  writeFileSync(temporaryPath, text, { mode: 0o600, flag: "wx" });
+  renameSync(temporaryPath, path);
 }
 
-/** Fails if there is such a file already. */
+/** Fails if the file exists. */
 export function createPrivateFile(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600, flag: "wx" });
 }
@@ -35,6 +35,6 @@ function open(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    throw new UsageError(`${path} cannot be read (${code}).`);
+    throw new UsageError(`Could not read ${path} (${code}).`);
   }
 }

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { readPrivateFile, writePrivateFile } from "./private-file.ts";
 import { UsageError } from "./usage-error.ts";
 
-// A profile is a server and the keys for it. They are in one file of the user's own, in the folder that the operating
-// system has for settings.
+// A profile is a server URL with its API keys. All profiles are in one file in the platform's configuration folder.
 
 export type KeyKind = "search" | "manage";
 
@@ -30,16 +29,16 @@ export function readProfiles(path: string): Record<string, Profile> {
   try {
     return JSON.parse(text) as Record<string, Profile>;
   } catch {
-    throw new UsageError(`${path} is not valid JSON. Correct it, or remove it and save your profiles again.`);
+    throw new UsageError(`${path} is not valid JSON. Fix it, or delete it and save your profiles again.`);
   }
 }
 
-/** Adds the key to the profile of this name, or makes the profile. A profile has a key of each kind at most. */
+/** Adds the key to the named profile, creating the profile if needed. Replaces an existing key of the same kind. */
 export function saveKey(path: string, name: string, { url, key }: { url: string; key: string }): KeyKind {
   const profiles = readProfiles(path);
-  const kind = kindOf(key);
+  const kind = keyKind(key);
   const old = profiles[name];
-  // A key is never kept for a server that it was not given for.
+  // A key must not be used with a server it was not issued for.
   const keys = old?.url === url ? old.keys : {};
   writeProfiles(path, { ...profiles, [name]: { url, keys: { ...keys, [kind]: key } } });
   return kind;
@@ -47,12 +46,13 @@ export function saveKey(path: string, name: string, { url, key }: { url: string;
 
 export function removeProfile(path: string, name: string): void {
   const { [name]: removed, ...others } = readProfiles(path);
-  if (removed === undefined) throw new UsageError(`There is no profile "${name}".`);
+  if (removed === undefined) throw new UsageError(`Profile "${name}" not found.`);
   writeProfiles(path, others);
 }
 
-function kindOf(key: string): KeyKind {
-  if (!/^pb_(?:live|test|mgmt)_\w+$/.test(key)) throw new UsageError("That is not a key: keys begin with pb_.");
+function keyKind(key: string): KeyKind {
+  if (!/^pb_(?:live|test|mgmt)_\w+$/.test(key))
+    throw new UsageError("Not an API key. Keys start with pb_live_, pb_test_ or pb_mgmt_.");
   return key.startsWith("pb_mgmt_") ? "manage" : "search";
 }
 

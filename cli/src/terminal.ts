@@ -2,25 +2,25 @@ import { styleText } from "node:util";
 
 export interface Terminal {
   width: number;
-  /** Colours if a person looks at it, and only then. */
+  /** Adds color only on a terminal. */
   paint: (style: "bold" | "dim" | "cyan" | "green", text: string) => string;
 }
 
-export function describeTerminal(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Terminal {
-  const isColourful = stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+export function createTerminal(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Terminal {
+  const useColor = stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return {
     width: Math.min(stream.isTTY ? stream.columns || 80 : 100, 100),
-    paint: (style, text) => (isColourful ? styleText(style, text, { validateStream: false }) : text),
+    paint: (style, text) => (useColor ? styleText(style, text, { validateStream: false }) : text),
   };
 }
 
-/** Text of others, without what a terminal would obey. */
-export function harmless(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- These are what is taken out.
+/** Replaces control characters in untrusted text, which could contain terminal escape sequences. */
+export function sanitize(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- Control characters are what this removes.
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, " ");
 }
 
-/** Lines of at most `width` characters, each behind `indent`. */
+/** Wraps text to `width` characters, indenting each line. */
 export function wrap(text: string, width: number, indent: string): string {
   const lines = [""];
   for (const word of text.split(/\s+/)) {
@@ -32,7 +32,7 @@ export function wrap(text: string, width: number, indent: string): string {
   return lines.map((line) => indent + line).join("\n");
 }
 
-/** Columns as wide as their longest cell; the last may be of any length. */
+/** Pads columns to the width of their longest cell. */
 export function table(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows

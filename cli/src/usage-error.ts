@@ -1,2 +1,2 @@
-/** The person who typed can put it right. */
+/** An error the user can fix by changing the command, the profile or the environment. */
 export class UsageError extends Error {}

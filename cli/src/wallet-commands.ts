@@ -1,9 +1,9 @@
 import type { UsageLine } from "@pennyblack/sdk";
 import { type Command, Option } from "commander";
-import type { Bench, CommonOptions } from "./bench.ts";
-import { readUsd, withAccess } from "./common-options.ts";
+import { addOptions, parseUsd } from "./common-options.ts";
+import type { CommonOptions, Context } from "./context.ts";
 import { drawUsage } from "./draw-usage.ts";
-import { harmless, table } from "./terminal.ts";
+import { sanitize, table } from "./terminal.ts";
 
 interface UsageOptions extends CommonOptions {
   from?: string;
@@ -11,38 +11,38 @@ interface UsageOptions extends CommonOptions {
   by: "hour" | "day";
 }
 
-export function addWalletCommands(program: Command, bench: Bench): void {
-  withAccess(program.command("wallet").description("show what the wallet holds")).action((options: CommonOptions) =>
-    showWallet(options, bench),
+export function addWalletCommands(program: Command, context: Context): void {
+  addOptions(program.command("wallet").description("show the wallet balance")).action((options: CommonOptions) =>
+    printWallet(options, context),
   );
   const usage = program
     .command("usage")
-    .description("count searches and what they cost, over the last 30 days")
-    .option("--from <moment>", "a day or moment, such as 2026-11-01")
-    .option("--to <moment>", "a day or moment, not included")
-    .addOption(new Option("--by <step>", "a line for each").choices(["hour", "day"]).default("day"));
-  withAccess(usage).action((options: UsageOptions) => showUsage(options, bench));
-  const topUp = program.command("top-up").argument("<amount>", "in USD, such as 20.00", readUsd);
-  withAccess(topUp.description("open a page where the wallet's owner adds money")).action(
-    (amount: string, options: CommonOptions) => openTopUp(amount, options, bench),
+    .description("show searches and charges (default: last 30 days)")
+    .option("--from <time>", "start date or time, such as 2026-11-01")
+    .option("--to <time>", "end date or time (exclusive)")
+    .addOption(new Option("--by <interval>", "interval per line").choices(["hour", "day"]).default("day"));
+  addOptions(usage).action((options: UsageOptions) => printUsage(options, context));
+  const topUp = program.command("top-up").argument("<amount>", "amount in USD, such as 20.00", parseUsd);
+  addOptions(topUp.description("create a payment link to top up the wallet")).action(
+    (amount: string, options: CommonOptions) => createTopUp(amount, options, context),
   );
 }
 
-async function showWallet(options: CommonOptions, { connect, print, terminal }: Bench): Promise<void> {
+async function printWallet(options: CommonOptions, { connect, print, terminal }: Context): Promise<void> {
   const wallet = await connect("manage", options).wallet();
   if (options.json) return print(JSON.stringify(wallet));
   const rows = [
-    ["Wallet", harmless(wallet.name)],
+    ["Wallet", sanitize(wallet.name)],
     ["Balance", `${wallet.balance} USD`],
     ["Held", `${wallet.held} USD`],
     ["Available", terminal.paint("green", `${wallet.available} USD`)],
-    ["Price", `${wallet.price} USD a search`],
+    ["Price", `${wallet.price} USD per search`],
   ];
   print(table(rows));
-  if (wallet.suspended) print("The operator has suspended this wallet: its keys are refused.");
+  if (wallet.suspended) print("The operator has suspended this wallet. Its API keys are rejected.");
 }
 
-async function showUsage(options: UsageOptions, { connect, print, terminal }: Bench): Promise<void> {
+async function printUsage(options: UsageOptions, { connect, print, terminal }: Context): Promise<void> {
   const { from, to, by, json } = options;
   const lines: UsageLine[] = [];
   const usage = connect("manage", options).usage({ ...(from && { from }), ...(to && { to }), by });
@@ -50,10 +50,11 @@ async function showUsage(options: UsageOptions, { connect, print, terminal }: Be
   print(json ? JSON.stringify({ by, usage: lines }) : drawUsage(lines, by, terminal));
 }
 
-async function openTopUp(amount: string, options: CommonOptions, { connect, print, remark }: Bench): Promise<void> {
+async function createTopUp(amount: string, options: CommonOptions, context: Context): Promise<void> {
+  const { connect, print, printInfo } = context;
   const topUp = await connect("manage", options).topUps.create({ amount });
   if (options.json) return print(JSON.stringify(topUp));
   if (topUp.checkout_url === null) return print(`The top-up is ${topUp.status}.`);
-  remark("Open this address to pay. Nothing is charged before you do.");
-  print(harmless(topUp.checkout_url));
+  printInfo("Open this link to pay. You are not charged until you do.");
+  print(sanitize(topUp.checkout_url));
 }

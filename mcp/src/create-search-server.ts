@@ -3,57 +3,57 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { Pennyblack, PennyblackError, PermissionError } from "@pennyblack/sdk";
 import { z } from "zod";
-import { type Budget, writeFailure, writeResults, writeWallet } from "./write-answer.ts";
+import { type Budget, formatError, formatResults, formatWallet } from "./tool-output.ts";
 
 export interface Settings {
   apiKey: string;
   baseUrl: string;
-  /** What one conversation may spend, in USD. */
+  /** Maximum spend per conversation, in USD. */
   budget: string;
 }
 
 const runTtlSeconds = 30 * 86_400;
 
-/** The server for one conversation, with a budget of its own, which the API keeps. */
+/** Creates the MCP server for one conversation. The API enforces its budget as a run. */
 export function createSearchServer({ apiKey, baseUrl, budget: max }: Settings): McpServer {
-  // Clients give a tool 60 s.
+  // MCP clients time out a tool call after 60 s.
   const pennyblack = new Pennyblack({ apiKey, baseUrl, timeoutMs: 45_000 });
   const run = { id: `mcp-${randomUUID()}`, max, ttl: runTtlSeconds };
   const budget: Budget = { max, searches: 0 };
-  // Searches without an answer, by what was asked: asked again, they must not pay again.
-  const unanswered = new Map<string, string>();
+  // Idempotency keys of searches that may have been charged, by input. A repeated search reuses the key.
+  const unresolvedKeys = new Map<string, string>();
   const server = new McpServer({ name: "pennyblack", version: "0.1.0" });
 
   const inputSchema = {
-    query: z.string().min(1).max(2_048).describe("What to search for, as you would type it into a search engine."),
-    n: z.number().int().min(1).max(20).optional().describe("How many results; 10 if left out."),
+    query: z.string().min(1).max(2_048).describe("The search query, as typed into a search engine."),
+    n: z.number().int().min(1).max(20).optional().describe("Number of results. Default: 10."),
     category: z
       .enum(["programming", "research", "gov", "business"])
       .optional()
-      .describe("Whose pages to prefer. Leave it out unless one clearly fits."),
+      .describe("Type of sites to prefer. Omit unless one clearly fits."),
   };
   server.registerTool(
     "web_search",
     {
       title: "Web search",
-      description: `Search the web. Each search that answers costs 0.01 USD; this conversation may spend ${max} USD. A failure is reported as an error and is never the same as finding nothing.`,
+      description: `Search the web. Each successful search costs 0.01 USD; this conversation can spend ${max} USD. Failures are returned as errors, never as empty results.`,
       inputSchema,
       annotations: { readOnlyHint: true, openWorldHint: true },
     },
     async ({ query, n, category }, { signal }) => {
-      const asked = JSON.stringify([query, n, category]);
-      const idempotencyKey = unanswered.get(asked) ?? randomUUID();
-      unanswered.set(asked, idempotencyKey);
+      const input = JSON.stringify([query, n, category]);
+      const idempotencyKey = unresolvedKeys.get(input) ?? randomUUID();
+      unresolvedKeys.set(input, idempotencyKey);
       try {
-        const wanted = { ...(n !== undefined && { n }), ...(category && { category }) };
-        const answer = await pennyblack.search(query, { ...wanted, run, signal, idempotencyKey });
-        unanswered.delete(asked);
+        const options = { ...(n !== undefined && { n }), ...(category && { category }) };
+        const answer = await pennyblack.search(query, { ...options, run, signal, idempotencyKey });
+        unresolvedKeys.delete(input);
         budget.searches += 1;
-        return say(writeResults(answer, budget));
+        return textResult(formatResults(answer, budget));
       } catch (error) {
         if (!(error instanceof PennyblackError)) throw error;
-        if (error.charged === false) unanswered.delete(asked);
-        return { ...say(writeFailure(error, budget)), isError: true };
+        if (error.charged === false) unresolvedKeys.delete(input);
+        return { ...textResult(formatError(error, budget)), isError: true };
       }
     },
   );
@@ -62,24 +62,24 @@ export function createSearchServer({ apiKey, baseUrl, budget: max }: Settings): 
     "wallet_status",
     {
       title: "Wallet status",
-      description: "How much money is left for searches, in this conversation and in the wallet. Costs nothing.",
+      description: "Get the budget of this conversation and the wallet balance. Free.",
       annotations: { readOnlyHint: true },
     },
     async ({ signal }) => {
       try {
-        return say(writeWallet(await pennyblack.wallet({ signal }), budget));
+        return textResult(formatWallet(await pennyblack.wallet({ signal }), budget));
       } catch (error) {
-        // Most keys that search may not look into the wallet. The budget is known all the same.
+        // Search keys usually cannot read the wallet. The budget is still known.
         if (error instanceof PermissionError && error.code === "insufficient_scope")
-          return say(writeWallet(undefined, budget));
+          return textResult(formatWallet(undefined, budget));
         if (!(error instanceof PennyblackError)) throw error;
-        return { ...say(`The wallet could not be read. Nothing was charged. ${error.detail}`), isError: true };
+        return { ...textResult(`Could not read the wallet. You were not charged. ${error.detail}`), isError: true };
       }
     },
   );
   return server;
 }
 
-function say(text: string): CallToolResult {
+function textResult(text: string): CallToolResult {
   return { content: [{ type: "text", text }] };
 }

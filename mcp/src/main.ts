@@ -4,7 +4,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import { createSearchServer } from "./create-search-server.ts";
 import { isLoopback, serveHttp } from "./serve-http.ts";
 
-// Over stdio for one conversation, or over HTTP for many. Either way stdout belongs to the protocol.
+// Serves one conversation over stdio, or many over HTTP. stdout is reserved for the protocol.
 
 const env = process.env;
 const budget = env["PENNYBLACK_MCP_BUDGET"] ?? "0.50";
@@ -18,21 +18,20 @@ const { values } = parseArgs({
 });
 
 if (!apiKey || !baseUrl)
-  fail("Set PENNYBLACK_API_KEY to a key that searches, and PENNYBLACK_URL to the server's address.");
-if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(budget)) fail("PENNYBLACK_MCP_BUDGET is an amount in USD, such as 0.50.");
+  fail("Set PENNYBLACK_API_KEY to a search key and PENNYBLACK_URL to the base URL of your Pennyblack server.");
+if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(budget)) fail("PENNYBLACK_MCP_BUDGET must be an amount in USD, such as 0.50.");
 
 const settings = { apiKey, baseUrl, budget };
 if (!values.http) {
   await createSearchServer(settings).connect(new StdioServerTransport());
 } else {
-  // Whoever reaches this port spends the key's money.
-  if (!isLoopback(values.host) && !token) fail("Set PENNYBLACK_MCP_TOKEN to listen beyond this machine.");
-  const open = () => createSearchServer(settings);
-  const server = serveHttp(open, { host: values.host, token, now: Date.now });
+  // Anyone who can reach this port can spend the key's money.
+  if (!isLoopback(values.host) && !token) fail("Set PENNYBLACK_MCP_TOKEN to listen on a non-loopback address.");
+  const server = serveHttp(() => createSearchServer(settings), { host: values.host, token, now: Date.now });
   server.listen(Number(values.port), values.host, () => {
     const address = server.address();
     const port = typeof address === "object" ? address?.port : undefined;
-    console.error(`Listening on http://${values.host}:${port}/mcp; each conversation may spend ${budget} USD.`);
+    console.error(`Listening on http://${values.host}:${port}/mcp (budget per conversation: ${budget} USD)`);
   });
 }
 

@@ -8,9 +8,9 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { isLoopback, serveHttp } from "./serve-http.ts";
 
 let nowMs = 0;
-const open = () => new McpServer({ name: "test", version: "0" });
-const server = serveHttp(open, { host: "127.0.0.1", token: undefined, now: () => nowMs }).listen(0, "127.0.0.1");
-const guarded = serveHttp(open, { host: "box.example", token: "s3cret", now: () => nowMs }).listen(0, "127.0.0.1");
+const create = () => new McpServer({ name: "test", version: "0" });
+const server = serveHttp(create, { host: "127.0.0.1", token: undefined, now: () => nowMs }).listen(0, "127.0.0.1");
+const guarded = serveHttp(create, { host: "box.example", token: "s3cret", now: () => nowMs }).listen(0, "127.0.0.1");
 await Promise.all([once(server, "listening"), once(guarded, "listening")]);
 
 after(() => {
@@ -20,7 +20,7 @@ after(() => {
   }
 });
 
-const hello = {
+const initialize = {
   jsonrpc: "2.0",
   id: 1,
   method: "initialize",
@@ -29,11 +29,11 @@ const hello = {
 
 async function post(
   headers: Record<string, string>,
-  { body = hello, path = "/mcp", to = server }: { body?: object; path?: string; to?: Server } = {},
+  { body = initialize, path = "/mcp", to = server }: { body?: object; path?: string; to?: Server } = {},
 ) {
   const { port } = to.address() as AddressInfo;
-  const usual = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-  const outgoing = request({ host: "127.0.0.1", port, path, method: "POST", headers: { ...usual, ...headers } });
+  const defaults = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const outgoing = request({ host: "127.0.0.1", port, path, method: "POST", headers: { ...defaults, ...headers } });
   outgoing.end(JSON.stringify(body));
   const [response] = await once(outgoing, "response");
   return {
@@ -43,7 +43,7 @@ async function post(
   };
 }
 
-test("a page in a browser is refused, by its Origin and by its name for us", async () => {
+test("rejects a foreign Origin or Host, as sent by a web page in the user's browser", async () => {
   for (const headers of [
     { host: "evil.example" },
     { host: "evil.example:80@127.0.0.1" },
@@ -60,7 +60,7 @@ test("a page in a browser is refused, by its Origin and by its name for us", asy
   assert.equal((await post({}, { path: "/" })).status, 404);
 });
 
-test("where a token is set, nobody enters without it", async () => {
+test("rejects requests without the configured token", async () => {
   const host = "box.example";
   for (const authorization of ["", "Bearer", "Bearer s3cre", "Bearer s3cret2", "s3cret"]) {
     assert.equal((await post({ host, authorization }, { to: guarded })).status, 401, authorization);
@@ -68,7 +68,7 @@ test("where a token is set, nobody enters without it", async () => {
   assert.equal((await post({ host, authorization: "Bearer s3cret" }, { to: guarded })).status, 200);
 });
 
-test("a session ends half an hour after its last request", async () => {
+test("a session expires 30 minutes after its last request", async () => {
   const { session } = await post({});
   const ping = { body: { jsonrpc: "2.0", id: 2, method: "ping" } };
   for (const minutes of [29, 29, 30]) {
@@ -77,13 +77,10 @@ test("a session ends half an hour after its last request", async () => {
   }
   nowMs += 30 * 60_000 + 1;
   const late = await post({ "mcp-session-id": session }, ping);
-  assert.deepEqual(
-    [late.status, JSON.parse(late.text).error.message],
-    [404, "This session has ended. Begin a new one."],
-  );
+  assert.deepEqual([late.status, JSON.parse(late.text).error.message], [404, "Session expired. Start a new one."]);
 });
 
-test("there are at most a hundred sessions, and room again when they have ended", async () => {
+test("allows 100 sessions at a time, and more after they expire", async () => {
   nowMs += 60 * 60_000;
   for (let count = 0; count < 100; count += 1) assert.equal((await post({})).status, 200);
   assert.equal((await post({})).status, 503);
@@ -91,11 +88,11 @@ test("there are at most a hundred sessions, and room again when they have ended"
   assert.equal((await post({})).status, 200);
 });
 
-test("a body that is too large is refused", async () => {
-  assert.equal((await post({}, { body: { ...hello, padding: "x".repeat(70_000) } })).status, 413);
+test("rejects a body that is too large", async () => {
+  assert.equal((await post({}, { body: { ...initialize, padding: "x".repeat(70_000) } })).status, 413);
 });
 
-test("loopback is known by its names", () => {
+test("isLoopback recognizes loopback names and addresses only", () => {
   for (const host of ["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"]) assert.ok(isLoopback(host), host);
   for (const host of ["0.0.0.0", "::", "192.0.2.1", "localhost.example", "127.0.0.1.example"])
     assert.ok(!isLoopback(host), host);

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { consoleProblems } from "../../server/src/console-problems.ts";
-import { problemCodes, problems, type ProblemCode as ServerCode } from "../../server/src/problems.ts";
-import { makeError, PennyblackError, type ProblemCode } from "./errors.ts";
+import { consoleProblems } from "../../server/src/problems/console-problems.ts";
+import { Problem, problemCodes, type ProblemCode as ServerCode } from "../../server/src/problems/problems.ts";
+import { createError, PennyblackError, type ProblemCode } from "./errors.ts";
 
-// `npm run types` fails here when the server has a code that the SDK does not know, but for those that only a person in
-// a browser meets.
+// `npm run types` fails here when the SDK's ProblemCode lacks a server code. Console-only codes are excluded.
 const codes: readonly ProblemCode[] = problemCodes.filter(
   (code): code is Exclude<ServerCode, keyof typeof consoleProblems> => !(code in consoleProblems),
 );
@@ -20,10 +19,10 @@ const kinds: [kind: string, codes: RegExp][] = [
   ["ServerError", /^(?:internal_error|overloaded|shutting_down|\w+_unavailable|payments_not_configured)$/],
 ];
 
-test("every problem of the server has a kind that a caller can act on", () => {
+test("every server problem maps to the right error class", () => {
   for (const code of codes) {
-    const { status, retryable, detail } = problems[code as ServerCode];
-    const error = makeError({ code, status, detail, retryable, charged: false, problem: {}, requestId: "r-1" });
+    const { status, retryable, detail } = new Problem(code);
+    const error = createError({ code, status, detail, retryable, charged: false, problem: {}, requestId: "r-1" });
     const kind = kinds.find(([, pattern]) => pattern.test(code))?.[0] ?? "RequestError";
     assert.equal(error.constructor.name, kind, code);
     assert.ok(error instanceof PennyblackError && error instanceof Error);
@@ -32,8 +31,8 @@ test("every problem of the server has a kind that a caller can act on", () => {
   }
 });
 
-test("an upstream's forwarded 429 is the upstream's, not the caller's", () => {
-  const error = makeError({
+test("a 429 forwarded from an upstream is an UpstreamError, not a RateLimitError", () => {
+  const error = createError({
     code: "upstream_error",
     status: 429,
     detail: "",

@@ -1,4 +1,5 @@
-// What a call that failed throws. `instanceof` asks for the kind, `code` for the exact reason; both are stable.
+// Errors thrown by failed calls. Use `instanceof` for the class of failure and `code` for the exact reason. Both are
+// stable.
 
 export type ProblemCode =
   | "account_suspended"
@@ -38,26 +39,26 @@ export type ProblemCode =
   | "upstream_timeout"
   | "upstream_unreachable";
 
-/** No usable answer came: the connection failed or closed, time ran out, or something else answered in the API's place. */
-export type NoAnswerCode = "connection_closed" | "timeout" | "invalid_answer";
+/** No usable response: the connection failed, the call timed out, or the response did not come from the API. */
+export type NoResponseCode = "connection_closed" | "timeout" | "invalid_answer";
 
-/** A server newer than this package may know more. */
-export type ErrorCode = ProblemCode | NoAnswerCode | (string & {});
+/** Newer servers may return other codes. */
+export type ErrorCode = ProblemCode | NoResponseCode | (string & {});
 
 export class PennyblackError extends Error {
   declare readonly code: ErrorCode;
-  /** What happened, whether money moved, what to do next: for people and models alike. */
+  /** What happened, whether you were charged, and what to do next. */
   declare readonly detail: string;
   declare readonly status?: number | undefined;
   declare readonly requestId?: string | undefined;
-  /** Of the whole call, retries included. "unknown" only if an attempt ended without an answer of the API. */
+  /** For the whole call, including retries. "unknown" only if an attempt got no response from the API. */
   declare readonly charged: false | "unknown";
   declare readonly retryable: boolean;
-  /** Seconds. */
+  /** In seconds. */
   declare readonly retryAfter?: number | undefined;
-  /** Of a search or a top-up: what to send again. */
+  /** For searches and top-ups. Retry with the same key to avoid paying twice. */
   declare readonly idempotencyKey?: string | undefined;
-  /** Everything that the API said, such as `balance`, `top_up`, `limit`, `errors`. */
+  /** The full problem document, with members such as `balance`, `top_up`, `limit` and `errors`. */
   declare readonly problem: Readonly<Record<string, unknown>>;
 
   constructor({ cause, ...fields }: ErrorFields) {
@@ -70,30 +71,30 @@ export class PennyblackError extends Error {
 
 export type ErrorFields = Omit<PennyblackError, "name" | "message" | "stack">;
 
-/** The request is wrong: 400, 404, 405, 409, 413, 415, 422. */
+/** 400, 404, 405, 409, 413, 415, 422: the request is invalid. */
 export class RequestError extends PennyblackError {}
-/** 401: there is no key, or not one that works. */
+/** 401: the API key is missing or not valid. */
 export class AuthenticationError extends PennyblackError {}
-/** 402: the wallet is short. `problem.top_up` says how to add money. */
+/** 402: the wallet balance is too low. `problem.top_up` has the top-up URL. */
 export class BalanceError extends PennyblackError {}
-/** 403: the key may not do this. */
+/** 403: the key does not have permission. */
 export class PermissionError extends PennyblackError {}
-/** 403: the budget of the key or the run is spent. `problem` has `limit`, `spent` and `resets_at`. */
+/** 403: the key or run has spent its budget. `problem` has `limit`, `spent` and `resets_at`. */
 export class BudgetError extends PennyblackError {}
-/** 429 */
+/** 429: rate or concurrency limit exceeded. */
 export class RateLimitError extends PennyblackError {}
-/** The search provider behind the API failed, with any status. */
+/** The search provider behind the API failed. The status can be any. */
 export class UpstreamError extends PennyblackError {}
-/** 5xx: the API failed. */
+/** 5xx: internal error or API unavailable. */
 export class ServerError extends PennyblackError {}
-/** No answer of the API came. Of a search, it is not known whether it was charged; `detail` says how to find out. */
+/** No response from the API. A search may have been charged; `detail` explains how to find out. */
 export class ConnectionError extends PennyblackError {}
 
-export function makeError(fields: ErrorFields): PennyblackError {
-  return new (kindOf(fields))(fields);
+export function createError(fields: ErrorFields): PennyblackError {
+  return new (errorClassFor(fields))(fields);
 }
 
-function kindOf({ code, status }: ErrorFields): typeof PennyblackError {
+function errorClassFor({ code, status }: ErrorFields): typeof PennyblackError {
   if (code === "connection_closed" || code === "timeout" || code === "invalid_answer") return ConnectionError;
   if (code.startsWith("upstream_")) return UpstreamError;
   if (status === undefined || status >= 500) return ServerError;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../../server/test/database.ts";
-import { startHostileUpstream } from "../../server/test/hostile-upstream.ts";
-import { createTestWallet, type TestWallet } from "../../server/test/server.ts";
-import { startServerProcess } from "../../server/test/server-process.ts";
-import { until } from "../../server/test/until.ts";
+import { until } from "../../server/test/support/assertions/until.ts";
+import { createTestDatabase } from "../../server/test/support/services/database.ts";
+import { createTestWallet, type TestWallet } from "../../server/test/support/services/server.ts";
+import { startServerProcess } from "../../server/test/support/services/server-process.ts";
+import { startHostileUpstream } from "../../server/test/support/upstreams/hostile-upstream.ts";
 import { Pennyblack, PennyblackError } from "./sdk.ts";
 
-// A server dies in the middle of a search, at each of the two moments that matter. The SDK finds the other server, and
-// the wallet pays once.
+// A server is killed during a search, before and after the charge. The SDK retries on the other server and the wallet
+// is charged once.
 
 const db = await createTestDatabase();
 const upstream = await startHostileUpstream();
@@ -22,19 +22,19 @@ after(async () => {
   await db.drop();
 });
 
-/** Stands in for a balancer: the first attempt goes to one server, all others to the other one. */
-function throughBalancer(wallet: TestWallet, meet: (response: Promise<Response>) => Promise<Response>) {
+/** Simulates a load balancer: the first attempt goes to the first server, retries go to the second. */
+function createBalancedClient(wallet: TestWallet, onFirstResponse: (response: Promise<Response>) => Promise<Response>) {
   let attempts = 0;
-  const balance = (url: string, init: RequestInit) => {
+  const balancedFetch = (url: string, init: RequestInit) => {
     attempts += 1;
     return attempts === 1
-      ? meet(fetch(url.replace("http://balancer.test", first.url), init))
+      ? onFirstResponse(fetch(url.replace("http://balancer.test", first.url), init))
       : fetch(url.replace("http://balancer.test", second.url), init);
   };
   const client = new Pennyblack({
     apiKey: wallet.live,
     baseUrl: "http://balancer.test",
-    fetch: balance as typeof fetch,
+    fetch: balancedFetch as typeof fetch,
   });
   return { client, attempts: () => attempts };
 }
@@ -45,9 +45,9 @@ async function charges(wallet: TestWallet): Promise<string[]> {
   return items.filter(({ kind }) => kind === "search").map(({ amount }) => amount);
 }
 
-test("an answer that was paid for and lost on the way is fetched from the other server", async () => {
+test("a charged response lost in transit is replayed by the other server", async () => {
   const wallet = await createTestWallet(db, "0.05");
-  const { client, attempts } = throughBalancer(wallet, async (response) => {
+  const { client, attempts } = createBalancedClient(wallet, async (response) => {
     await (await response).text();
     throw new TypeError("fetch failed");
   });
@@ -56,28 +56,28 @@ test("an answer that was paid for and lost on the way is fetched from the other 
   assert.deepEqual(await charges(wallet), ["-0.01"]);
 });
 
-test("a server killed in the middle of a search: the retry is answered, and one cent is charged", async () => {
+test("after a server is killed mid-search, the retry succeeds and is charged once", async () => {
   const wallet = await createTestWallet(db, "0.05");
   await upstream.behave("slow_headers", { everyMs: 5_000 });
   upstream.requests.length = 0;
-  const { client, attempts } = throughBalancer(wallet, (response) => response);
-  const searching = client.search("dogs", { n: 3 });
-  searching.catch(() => {});
-  await until("the upstream is asked", () => upstream.requests.length === 1);
+  const { client, attempts } = createBalancedClient(wallet, (response) => response);
+  const search = client.search("dogs", { n: 3 });
+  search.catch(() => {});
+  await until("the upstream receives the request", () => upstream.requests.length === 1);
   await upstream.behave("ok");
   first.process.kill("SIGKILL");
   await first.ended;
-  await until("the other server is asked", () => attempts() > 1);
-  // The dead server's claim may be taken over after 15 s; that time is made to have passed.
+  await until("the SDK retries on the other server", () => attempts() > 1);
+  // A dead server's claim can be taken over after 15 s. Backdate it instead of waiting.
   await db.owner.query("update pb.idempotency set claimed_at = claimed_at - interval '16 s' where wallet_id = $1", [
     wallet.walletId,
   ]);
-  const { meta, results } = await searching;
+  const { meta, results } = await search;
   assert.deepEqual([results.length, meta.replayed, meta.charge], [3, false, "0.01"]);
   assert.deepEqual(await charges(wallet), ["-0.01"]);
 });
 
-test("with no server left, the error says what is not known", async () => {
+test("with no server listening, the error reports that nothing was charged", async () => {
   const wallet = await createTestWallet(db, "0.05");
   const client = new Pennyblack({ apiKey: wallet.live, baseUrl: first.url, maxRetries: 1 });
   const error = await client.search("cats").catch((reason: unknown) => reason);

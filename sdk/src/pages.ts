@@ -4,7 +4,7 @@ export interface Page<Item> {
   nextCursor: string | null;
 }
 
-/** A list in pages: loop over its items, over its pages, or ask for a single one. */
+/** A paginated list. Iterate over items, iterate over pages, or fetch a single page. */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #load: (cursor?: string) => Promise<Page<Item>>;
 
@@ -12,7 +12,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     this.#load = load;
   }
 
-  /** The first page, or the one that `nextCursor` of another names. */
+  /** Fetches the first page, or the page at `cursor` (the `nextCursor` of another page). */
   page(cursor?: string): Promise<Page<Item>> {
     return this.#load(cursor);
   }

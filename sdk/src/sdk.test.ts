@@ -8,39 +8,39 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { createTestDatabase } from "../../server/test/database.ts";
-import { startHostileUpstream } from "../../server/test/hostile-upstream.ts";
-import { installPacked, pack } from "../../server/test/packed-packages.ts";
-import { readCodeBlocks } from "../../server/test/read-code-blocks.ts";
-import { createTestWallet, startTestServer } from "../../server/test/server.ts";
-import type { Task } from "../test/scenario.ts";
+import { installPacked, pack } from "../../server/test/support/docs/packed-packages.ts";
+import { readCodeBlocks } from "../../server/test/support/docs/read-code-blocks.ts";
+import { createTestDatabase } from "../../server/test/support/services/database.ts";
+import { createTestWallet, startTestServer } from "../../server/test/support/services/server.ts";
+import { startHostileUpstream } from "../../server/test/support/upstreams/hostile-upstream.ts";
+import type { ScenarioInput } from "../test/scenario.ts";
 
-// The SDK as its users get it: from the packed file, against the real server, in every runtime it is promised for.
+// Tests the packed SDK against the real server in every supported runtime.
 
 const db = await createTestDatabase();
 const upstream = await startHostileUpstream();
 const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
 const installed = installPacked();
-const closing = await listen((socket) => socket.once("data", () => socket.destroy()));
-const silent = await listen(() => {});
+const closingServer = await listen((socket) => socket.once("data", () => socket.destroy()));
+const silentServer = await listen(() => {});
 const scenario = join(installed.folder, "scenario.mjs");
 const scenarioText = readFileSync(new URL("../test/scenario.ts", import.meta.url), "utf8");
 writeFileSync(scenario, stripTypeScriptTypes(scenarioText));
 
 after(async () => {
-  closing.close();
-  silent.close();
+  closingServer.close();
+  silentServer.close();
   installed.remove();
   await server.close();
   await upstream.close();
   await db.drop();
 });
 
-async function listen(meet: (socket: Socket) => void) {
+async function listen(onConnection: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
     sockets.add(socket.on("error", () => socket.destroy()));
-    meet(socket);
+    onConnection(socket);
   }).listen(0, "127.0.0.1");
   await once(listener, "listening");
   const close = () => {
@@ -50,37 +50,30 @@ async function listen(meet: (socket: Socket) => void) {
   return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, close };
 }
 
-/** Where nobody listens. */
-async function findNobody(): Promise<string> {
+/** The URL of a port that refuses connections. */
+async function findClosedPort(): Promise<string> {
   const { url, close } = await listen(() => {});
   close();
   return url;
 }
 
-const modules = new URL("../../node_modules/", import.meta.url).pathname;
+const nodeModules = new URL("../../node_modules/", import.meta.url).pathname;
 const runtimes: [name: string, command: string[] | undefined][] = [
   ["Node 20", findNode20()],
   ["Node 24", [process.execPath]],
-  [
-    "Deno",
-    ifPresent(join(modules, "@deno/linux-x64-glibc/deno"), [
-      "run",
-      "--allow-all",
-      "--no-lock",
-      "--node-modules-dir=manual",
-    ]),
-  ],
-  ["Bun", ifPresent(join(modules, "@oven/bun-linux-x64/bin/bun"), [])],
+  ["Deno", ifInstalled("@deno/linux-x64-glibc/deno", "run", "--allow-all", "--no-lock", "--node-modules-dir=manual")],
+  ["Bun", ifInstalled("@oven/bun-linux-x64/bin/bun")],
 ];
 
-function ifPresent(path: string, words: string[]): string[] | undefined {
-  return existsSync(path) ? [path, ...words] : undefined;
+function ifInstalled(program: string, ...args: string[]): string[] | undefined {
+  const path = join(nodeModules, program);
+  return existsSync(path) ? [path, ...args] : undefined;
 }
 
-/** The one that the machine has; npm puts ours before it. */
+/** The system's Node 20. npm puts the repository's own Node first in PATH, so skip node_modules. */
 function findNode20(): string[] | undefined {
-  const places = (process.env["PATH"] ?? "").split(delimiter).filter((place) => !place.includes("node_modules"));
-  const found = [...places, "/usr/bin", "/usr/local/bin"].map((place) => join(place, "node")).find(isNode20);
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
+  const found = [...folders, "/usr/bin", "/usr/local/bin"].map((folder) => join(folder, "node")).find(isNode20);
   return found === undefined ? undefined : [found];
 }
 
@@ -116,17 +109,17 @@ const expected = {
 };
 
 for (const [name, command] of runtimes) {
-  const skip = command === undefined && `${name} is not on this machine`;
-  test(`the packed SDK does in ${name} what it promises`, { skip }, async () => {
+  const skip = command === undefined && `${name} is not installed`;
+  test(`the packed SDK works in ${name}`, { skip }, async () => {
     const { live, test: testKey, management } = await createTestWallet(db, "0.05");
-    const task: Task = {
+    const input: ScenarioInput = {
       baseUrl: server.url,
       keys: { live, test: testKey, management },
       webhook: signWebhook(),
-      addresses: { refused: await findNobody(), closed: closing.url, silent: silent.url },
+      brokenUrls: { refused: await findClosedPort(), closed: closingServer.url, silent: silentServer.url },
     };
-    const [program = "", ...words] = command ?? [];
-    const { stdout } = await promisify(execFile)(program, [...words, scenario, JSON.stringify(task)], {
+    const [program = "", ...args] = command ?? [];
+    const { stdout } = await promisify(execFile)(program, [...args, scenario, JSON.stringify(input)], {
       cwd: installed.folder,
       env: { HOME: installed.folder, NO_COLOR: "1" },
     });
@@ -134,7 +127,7 @@ for (const [name, command] of runtimes) {
   });
 }
 
-test("its types stand on their own, and know the codes and categories", () => {
+test("the packed types compile on their own and include error codes and categories", () => {
   writeFileSync(
     join(installed.folder, "consumer.ts"),
     `import { Pennyblack, PennyblackError } from "@pennyblack/sdk";
@@ -142,27 +135,27 @@ test("its types stand on their own, and know the codes and categories", () => {
     try {
       const { results, meta } = await client.search("q", { n: 3, category: "gov" });
       for await (const { amount } of client.entries()) console.log(results[0]?.title, meta.charge, amount);
-      // @ts-expect-error -- there is no such category.
+      // @ts-expect-error -- not a category.
       await client.search("q", { category: "sport" });
     } catch (error) {
       if (error instanceof PennyblackError && error.code === "rate_limited") console.log(error.retryAfter?.toFixed());
     }`,
   );
-  const tsc = join(modules, "typescript/bin/tsc");
-  const words = "--noEmit --strict --target es2022 --lib es2023,dom --module nodenext consumer.ts".split(" ");
-  execFileSync(process.execPath, [tsc, "--ignoreConfig", ...words], { cwd: installed.folder, stdio: "inherit" });
+  const tsc = join(nodeModules, "typescript/bin/tsc");
+  const args = "--noEmit --strict --target es2022 --lib es2023,dom --module nodenext consumer.ts".split(" ");
+  execFileSync(process.execPath, [tsc, "--ignoreConfig", ...args], { cwd: installed.folder, stdio: "inherit" });
 });
 
 function signWebhook() {
   const secret = randomBytes(32);
   const body = JSON.stringify({ type: "wallet.low", data: { balance: "0.50" } });
-  const [id, at] = ["evt_1", String(Math.floor(Date.now() / 1_000))];
-  const signature = createHmac("sha256", secret).update(`${id}.${at}.${body}`).digest("base64");
-  const headers = { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": `v1,${signature}` };
+  const [id, timestamp] = ["evt_1", String(Math.floor(Date.now() / 1_000))];
+  const signature = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64");
+  const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` };
   return { secret: `whsec_${secret.toString("base64")}`, body, headers };
 }
 
-test("every code block of the README runs", async () => {
+test("every code block in the README runs", async () => {
   const wallet = await createTestWallet(db, "0.10");
   const env = {
     PENNYBLACK_URL: server.url,
@@ -178,12 +171,12 @@ test("every code block of the README runs", async () => {
   }
 });
 
-test("it is small: no dependency, no install script, at most 600 lines and 30 kB", () => {
+test("has no dependencies or install scripts, and at most 600 lines and 30 kB", () => {
   const { dependencies, ...manifest } = installed.manifests.sdk;
   assert.equal(dependencies, undefined);
   assert.ok(!("scripts" in manifest));
   const sources = globSync("sdk/src/*.ts", { exclude: ["**/*.test.ts"] }).map((file) => readFileSync(file, "utf8"));
-  // As the linter counts: without blank lines and comments.
+  // Skip blank lines and comments, like the linter.
   const lines = sources
     .join("\n")
     .split("\n")

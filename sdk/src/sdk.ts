@@ -1,23 +1,21 @@
-// The client. Every method is one call of the API; what a call that fails throws is in errors.ts.
+// The API client. Each method makes one API call; errors.ts lists the errors it can throw.
 
+import { type Page, Pages } from "./pages.ts";
+import { readMeta } from "./read-meta.ts";
 import type {
+  CreatedKey,
   Entry,
   Key,
   KeyChanges,
-  MadeKey,
   NewKey,
   SearchAnswer,
   SearchResult,
   TopUp,
   UsageLine,
   Wallet,
-} from "./answers.ts";
-import { type Page, Pages } from "./pages.ts";
-import { readMeta } from "./read-meta.ts";
+} from "./responses.ts";
 import { type Call, type Connection, send } from "./send.ts";
 
-// oxlint-disable-next-line oxc/no-barrel-file -- A package has one door, and types load nothing.
-export type * from "./answers.ts";
 export {
   AuthenticationError,
   BalanceError,
@@ -34,15 +32,17 @@ export {
 } from "./errors.ts";
 export type { Page, Pages } from "./pages.ts";
 export type { SearchMeta } from "./read-meta.ts";
+// oxlint-disable-next-line oxc/no-barrel-file -- This is the package entry point, and types cost nothing at runtime.
+export type * from "./responses.ts";
 export { verifyWebhook, WebhookError, type WebhookEvent, type WebhookHeaders } from "./verify-webhook.ts";
 
 export interface PennyblackOptions {
   apiKey: string;
-  /** Where the API is, such as "https://search.example.com". */
+  /** The base URL of your Pennyblack server, such as "https://search.example.com". */
   baseUrl: string;
-  /** How long a call may take in all, retries included: 60,000. */
+  /** Time limit for a call, including retries. Default: 60,000. */
   timeoutMs?: number;
-  /** How often a call is sent again when that is safe: 3. */
+  /** Maximum number of retries, when retrying is safe. Default: 3. */
   maxRetries?: number;
   fetch?: typeof fetch;
 }
@@ -55,16 +55,16 @@ export interface CallOptions {
 export type Category = "programming" | "research" | "gov" | "business";
 
 export interface SearchOptions extends CallOptions {
-  /** How many results, 1 to 20; 10 if left out. */
+  /** Number of results, 1 to 20. Default: 10. */
   n?: number;
   category?: Category;
-  /** A budget that all searches with the same id share. `max` is in USD; `ttl` in seconds, 3,600 if left out. */
+  /** A budget shared by all searches with the same id. `max` is in USD, `ttl` in seconds (default 3,600). */
   run?: { id: string; max: string; ttl?: number };
-  /** Made up if left out. Give your own to find an answer again after this process has ended. */
+  /** Random by default. Set your own to be able to retry after this process exits. */
   idempotencyKey?: string;
-  /** Seconds, 1 to 9, after which the API gives up, charging nothing. */
+  /** The API gives up after this many seconds (1 to 9) without charging you. */
   wait?: number;
-  /** Ask why each result stands where it does. */
+  /** Include the ranking explanation in `meta.explanation`. */
   explain?: boolean;
 }
 
@@ -80,21 +80,21 @@ type Query = Record<string, string | number | undefined>;
 export class Pennyblack {
   readonly #connection: Connection;
 
-  constructor({ apiKey, baseUrl, timeoutMs = 60_000, maxRetries = 3, fetch: ownFetch }: PennyblackOptions) {
-    if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError("apiKey is not an API key.");
+  constructor({ apiKey, baseUrl, timeoutMs = 60_000, maxRetries = 3, fetch: customFetch }: PennyblackOptions) {
+    if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError("apiKey is not valid.");
     const address = new URL(baseUrl);
-    if (!/^https?:$/.test(address.protocol)) throw new TypeError("baseUrl begins with https:// or http://.");
+    if (!/^https?:$/.test(address.protocol)) throw new TypeError("baseUrl must start with https:// or http://.");
     this.#connection = {
       apiKey,
       baseUrl: address.origin + address.pathname.replace(/\/+$/, ""),
       timeoutMs,
       maxRetries,
-      // Looked up at each call, since tests and tracers put their own in its place.
-      fetch: ownFetch ?? ((input, init) => fetch(input, init)),
+      // Resolve the global fetch on each call, because tests and tracers replace it.
+      fetch: customFetch ?? ((input, init) => fetch(input, init)),
     };
   }
 
-  /** One search for 0.01 USD, charged only if it answers. Sent again safely: no retry pays twice. */
+  /** Searches the web for 0.01 USD, charged only on success. Retries are never charged twice. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchAnswer> {
     const { n, category, idempotencyKey = crypto.randomUUID(), signal, timeoutMs } = options;
     const { body, headers } = await send(this.#connection, {
@@ -104,7 +104,7 @@ export class Pennyblack {
       headers: searchHeaders(options),
       idempotencyKey: checkIdempotencyKey(idempotencyKey),
       mayCharge: true,
-      isRepeatable: true,
+      isIdempotent: true,
       signal,
       timeoutMs,
     });
@@ -114,49 +114,49 @@ export class Pennyblack {
     };
   }
 
-  /** What the wallet holds. */
+  /** Returns the wallet and its balance. */
   wallet(options?: CallOptions): Promise<Wallet> {
     return this.#get("/v1/wallet", {}, options);
   }
 
-  /** Every movement of money, newest first; with `requestId`, those of one search: "was I charged?" */
+  /** Lists ledger entries, newest first. Pass `requestId` to check whether a search was charged. */
   entries({ requestId, limit, ...options }: CallOptions & { requestId?: string; limit?: number } = {}): Pages<Entry> {
     return this.#list("/v1/wallet/entries", "entries", { request_id: requestId, limit }, options);
   }
 
-  /** How many searches there were, and what they cost, by hour or day. */
+  /** Lists search counts and charges by hour or day. */
   usage({ from, to, by, group, ...options }: UsageOptions = {}): Pages<UsageLine> {
-    const query = { from: toText(from), to: toText(to), by, group: group?.join(",") };
+    const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(",") };
     return this.#list("/v1/usage", "usage", query, options);
   }
 
-  /** What the key of this client is and may do. */
+  /** Returns this client's API key and its limits. */
   key(options?: CallOptions): Promise<Key> {
     return this.#get("/v1/key", {}, options);
   }
 
-  /** The keys of the wallet, for a management key. */
+  /** Manages the wallet's API keys. Requires a management key. */
   readonly keys = {
     list: ({ limit, ...options }: CallOptions & { limit?: number } = {}): Pages<Key> =>
       this.#list("/v1/keys", "keys", { limit }, options),
     get: (id: string, options?: CallOptions): Promise<Key> => this.#get(keyPath(id), {}, options),
-    /** The answer holds the key itself, this once. Not sent again if no answer comes. */
-    create: (key: NewKey, options?: CallOptions): Promise<MadeKey> =>
-      this.#change({ method: "POST", path: "/v1/keys", body: key, isRepeatable: false, ...options }),
+    /** Creates a key. Only this response contains the secret. Not retried if no response arrives. */
+    create: (key: NewKey, options?: CallOptions): Promise<CreatedKey> =>
+      this.#change({ method: "POST", path: "/v1/keys", body: key, isIdempotent: false, ...options }),
     update: (id: string, changes: KeyChanges, options?: CallOptions): Promise<Key> =>
-      this.#change({ method: "PATCH", path: keyPath(id), body: changes, isRepeatable: true, ...options }),
-    /** A new key in the place of this one, which works for `graceSeconds` more. */
-    rotate: (id: string, { graceSeconds, ...options }: CallOptions & { graceSeconds: number }): Promise<MadeKey> => {
+      this.#change({ method: "PATCH", path: keyPath(id), body: changes, isIdempotent: true, ...options }),
+    /** Creates a replacement. The old key keeps working for `graceSeconds`. Not retried if no response arrives. */
+    rotate: (id: string, { graceSeconds, ...options }: CallOptions & { graceSeconds: number }): Promise<CreatedKey> => {
       const body = { grace_seconds: graceSeconds };
-      return this.#change({ method: "POST", path: `${keyPath(id)}/rotate`, body, isRepeatable: false, ...options });
+      return this.#change({ method: "POST", path: `${keyPath(id)}/rotate`, body, isIdempotent: false, ...options });
     },
     revoke: (id: string, options?: CallOptions): Promise<Key> =>
-      this.#change({ method: "DELETE", path: keyPath(id), isRepeatable: true, ...options }),
+      this.#change({ method: "DELETE", path: keyPath(id), isIdempotent: true, ...options }),
   };
 
-  /** Money into the wallet, for a management key. */
+  /** Adds money to the wallet. Requires a management key. */
   readonly topUps = {
-    /** `amount` is in USD, such as "20.00". The wallet's owner pays at the `checkout_url` of the answer. */
+    /** Starts a top-up. `amount` is in USD, such as "20.00"; pay at the returned `checkout_url`. */
     create: (
       { idempotencyKey = crypto.randomUUID(), ...body }: { amount: string; idempotencyKey?: string },
       options?: CallOptions,
@@ -166,7 +166,7 @@ export class Pennyblack {
         path: "/v1/wallet/top-ups",
         body,
         idempotencyKey: checkIdempotencyKey(idempotencyKey),
-        isRepeatable: true,
+        isIdempotent: true,
         ...options,
       }),
     list: ({ limit, ...options }: CallOptions & { limit?: number } = {}): Pages<TopUp> =>
@@ -180,7 +180,7 @@ export class Pennyblack {
   }
 
   #get<Body>(path: string, query: Query, options: CallOptions = {}): Promise<Body> {
-    return this.#change({ method: "GET", path: path + toQuery(query), isRepeatable: true, ...options });
+    return this.#change({ method: "GET", path: path + toQueryString(query), isIdempotent: true, ...options });
   }
 
   #list<Item>(path: string, name: string, query: Query, options: CallOptions): Pages<Item> {
@@ -192,12 +192,12 @@ export class Pennyblack {
 }
 
 function searchHeaders({ run, wait, explain }: SearchOptions): Record<string, string> {
-  // Checked here, because a header that cannot be sent looks like a connection that failed.
+  // `fetch` rejects an invalid header with the same TypeError as a failed connection, so validate first.
   if (run && !(/^[\w.:@/-]{1,128}$/.test(run.id) && /^\d{1,9}(\.\d{1,6})?$/.test(run.max))) {
-    throw new TypeError('run looks like { id: "my-task", max: "0.50", ttl: 3600 }, with max as a string.');
+    throw new TypeError('run must look like { id: "my-task", max: "0.50", ttl: 3600 }, with max as a string.');
   }
   if (wait !== undefined && !(Number.isInteger(wait) && wait >= 1 && wait <= 9)) {
-    throw new TypeError("wait is a whole number of seconds from 1 to 9.");
+    throw new TypeError("wait must be an integer from 1 to 9 (seconds).");
   }
   return {
     ...(run && { "search-run": `${run.id}; max=${run.max}${run.ttl === undefined ? "" : `; ttl=${run.ttl}`}` }),
@@ -207,7 +207,7 @@ function searchHeaders({ run, wait, explain }: SearchOptions): Record<string, st
 }
 
 function checkIdempotencyKey(key: string): string {
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw new TypeError("idempotencyKey is 1 to 255 printable ASCII characters.");
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw new TypeError("idempotencyKey must be 1-255 printable ASCII chars.");
   return key;
 }
 
@@ -215,12 +215,12 @@ function keyPath(id: string): string {
   return `/v1/keys/${encodeURIComponent(id)}`;
 }
 
-function toText(moment: Date | string | undefined): string | undefined {
-  return moment instanceof Date ? moment.toISOString() : moment;
+function toIsoString(time: Date | string | undefined): string | undefined {
+  return time instanceof Date ? time.toISOString() : time;
 }
 
-function toQuery(query: Query): string {
-  const given = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
-  return given.size === 0 ? "" : `?${given.toString()}`;
+function toQueryString(query: Query): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
+  return params.size === 0 ? "" : `?${params.toString()}`;
 }

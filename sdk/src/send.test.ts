@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { ConnectionError, Pennyblack, PennyblackError, RateLimitError } from "./sdk.ts";
 
-// When a call is sent again, and what is said when it is not. The answers are made up here, since a real server gives
-// few of them on request; sdk.test.ts and killed-server.test.ts ask a real one.
+// Retry behaviour and error reporting against scripted responses, most of which a real server cannot produce on demand.
+// sdk.test.ts and killed-server.test.ts use a real server.
 
 type Step = Response | Error | ((signal: AbortSignal) => Promise<Response>);
 
-// Pauses are random up to a bound; here they are as short as they may be.
+// Remove the random backoff.
 beforeEach(() => mock.method(Math, "random", () => 0));
 
-function script(steps: Step[], options: { maxRetries?: number; timeoutMs?: number } = {}) {
+function scriptedClient(steps: Step[], options: { maxRetries?: number; timeoutMs?: number } = {}) {
   const sent: { url: string; headers: Headers; redirect: string | undefined; atMs: number }[] = [];
   const fetch = (url: unknown, init: RequestInit = {}) => {
     sent.push({
@@ -41,13 +41,13 @@ function problem(status: number, code: string, more: { retryable?: boolean; retr
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-const found = Response.json({ query: "q", n: 0, results: [] }, { headers: { "wallet-charge": "0.01;currency=usd" } });
+const success = Response.json({ query: "q", n: 0, results: [] }, { headers: { "wallet-charge": "0.01;currency=usd" } });
 const closed = new TypeError("fetch failed", { cause: Object.assign(new Error("closed"), { code: "UND_ERR_SOCKET" }) });
 const refused = new TypeError("fetch failed", { cause: Object.assign(new Error("no"), { code: "ECONNREFUSED" }) });
 
-async function failureOf(promise: Promise<unknown>): Promise<PennyblackError> {
+async function rejection(promise: Promise<unknown>): Promise<PennyblackError> {
   const error = await promise.then(
-    () => assert.fail("it succeeded"),
+    () => assert.fail("the call succeeded"),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof PennyblackError, String(error));
@@ -58,17 +58,17 @@ const retried: [string, Step][] = [
   ["429", problem(429, "rate_limited")],
   ["500", problem(500, "internal_error")],
   ["503", problem(503, "overloaded")],
-  ["an upstream's 503", problem(503, "upstream_error")],
-  ["409 while the first attempt runs", problem(409, "idempotency_in_progress")],
-  ["402 while the balance is set aside", problem(402, "balance_reserved")],
-  ["a connection that closed", closed],
-  ["a connection that nobody took", refused],
-  ["a balancer's 502", new Response("<html>", { status: 502 })],
+  ["an upstream 503", problem(503, "upstream_error")],
+  ["409 while the first attempt is running", problem(409, "idempotency_in_progress")],
+  ["402 while the balance is reserved", problem(402, "balance_reserved")],
+  ["a closed connection", closed],
+  ["a refused connection", refused],
+  ["a load balancer's 502", new Response("<html>", { status: 502 })],
 ];
 
 for (const [name, step] of retried) {
-  test(`${name} is sent again, with the same Idempotency-Key`, async () => {
-    const { client, sent } = script([step, found]);
+  test(`${name} is retried with the same Idempotency-Key`, async () => {
+    const { client, sent } = scriptedClient([step, success]);
     const { meta } = await client.search("q");
     assert.equal(sent.length, 2);
     const keys = sent.map(({ headers }) => headers.get("idempotency-key"));
@@ -79,13 +79,13 @@ for (const [name, step] of retried) {
 }
 
 test("two searches never share an Idempotency-Key", async () => {
-  const { client, sent } = script([found]);
+  const { client, sent } = scriptedClient([success]);
   await client.search("q");
   await client.search("q");
   assert.notEqual(sent[0]?.headers.get("idempotency-key"), sent[1]?.headers.get("idempotency-key"));
 });
 
-const final: [number, string][] = [
+const notRetried: [number, string][] = [
   [400, "invalid_request"],
   [401, "api_key_revoked"],
   [402, "insufficient_balance"],
@@ -94,10 +94,10 @@ const final: [number, string][] = [
   [451, "upstream_error"],
 ];
 
-for (const [status, code] of final) {
-  test(`${status} ${code} is not sent again`, async () => {
-    const { client, sent } = script([problem(status, code, { retryable: false })]);
-    const error = await failureOf(client.search("q"));
+for (const [status, code] of notRetried) {
+  test(`${status} ${code} is not retried`, async () => {
+    const { client, sent } = scriptedClient([problem(status, code, { retryable: false })]);
+    const error = await rejection(client.search("q"));
     assert.equal(sent.length, 1);
     assert.deepEqual(
       [error.code, error.status, error.charged, error.retryable, error.requestId, error.detail],
@@ -106,144 +106,144 @@ for (const [status, code] of final) {
   });
 }
 
-test("it gives up after maxRetries, and says what the last answer said", async () => {
-  const { client, sent } = script([problem(503, "overloaded")], { maxRetries: 2 });
-  assert.equal((await failureOf(client.search("q"))).code, "overloaded");
+test("after maxRetries it throws the last error", async () => {
+  const { client, sent } = scriptedClient([problem(503, "overloaded")], { maxRetries: 2 });
+  assert.equal((await rejection(client.search("q"))).code, "overloaded");
   assert.equal(sent.length, 3);
 });
 
-test("waiting for an attempt that still runs does not use up the retries", async () => {
+test("waiting for an attempt in progress does not count as a retry", async () => {
   const running = problem(409, "idempotency_in_progress");
-  const { client, sent } = script([closed, running, running, running, running, found], { maxRetries: 1 });
+  const { client, sent } = scriptedClient([closed, running, running, running, running, success], { maxRetries: 1 });
   await client.search("q");
   assert.equal(sent.length, 6);
-  const never = script([running], { maxRetries: 0 });
-  assert.equal((await failureOf(never.client.search("q"))).code, "idempotency_in_progress");
+  const never = scriptedClient([running], { maxRetries: 0 });
+  assert.equal((await rejection(never.client.search("q"))).code, "idempotency_in_progress");
 });
 
-test("Retry-After is waited for, and not if that would take too long", async () => {
-  const { client, sent } = script([problem(429, "rate_limited", { retryAfter: "1" }), found]);
+test("Retry-After is honoured unless it exceeds the timeout", async () => {
+  const { client, sent } = scriptedClient([problem(429, "rate_limited", { retryAfter: "1" }), success]);
   await client.search("q");
   const [first, second] = sent.map(({ atMs }) => atMs);
-  assert.ok((second ?? 0) - (first ?? 0) >= 990, "it did not wait");
+  assert.ok((second ?? 0) - (first ?? 0) >= 990, "retried before Retry-After");
 
   const startedMs = performance.now();
-  const long = script([problem(503, "upstream_not_configured", { retryAfter: "120" })]);
-  const error = await failureOf(long.client.search("q"));
+  const long = scriptedClient([problem(503, "upstream_not_configured", { retryAfter: "120" })]);
+  const error = await rejection(long.client.search("q"));
   assert.deepEqual([error.retryAfter, long.sent.length], [120, 1]);
   assert.ok(performance.now() - startedMs < 500);
 });
 
-test("pauses grow, and are random below their bound", async (context) => {
-  const bounds: number[] = [];
+test("retries back off exponentially with full jitter", async (context) => {
+  const delays: number[] = [];
   context.mock.method(Math, "random", () => 0.04);
   context.mock.method(globalThis, "setTimeout", (work: () => void, ms: number) => {
-    if (ms < 1_000) bounds.push(ms);
+    if (ms < 1_000) delays.push(ms);
     queueMicrotask(ms < 1_000 ? work : () => {});
   });
-  const { client } = script([problem(503, "overloaded")], { maxRetries: 4 });
-  await failureOf(client.search("q"));
-  assert.deepEqual(bounds, [10, 20, 40, 80]);
+  const { client } = scriptedClient([problem(503, "overloaded")], { maxRetries: 4 });
+  await rejection(client.search("q"));
+  assert.deepEqual(delays, [10, 20, 40, 80]);
 });
 
-test("a closed connection says that the charge is unknown and how to find out", async () => {
-  const { client } = script([closed], { maxRetries: 1 });
-  const error = await failureOf(client.search("q", { idempotencyKey: "mine" }));
+test("after a closed connection the charge is unknown and the error explains how to find out", async () => {
+  const { client } = scriptedClient([closed], { maxRetries: 1 });
+  const error = await rejection(client.search("q", { idempotencyKey: "mine" }));
   assert.ok(error instanceof ConnectionError);
   assert.deepEqual([error.code, error.charged, error.idempotencyKey], ["connection_closed", "unknown", "mine"]);
-  assert.match(error.message, /Whether it was charged is not known\. Search again with idempotencyKey "mine"/);
+  assert.match(error.message, /You may have been charged\. To find out, repeat the search with idempotencyKey "mine"/);
   assert.equal((error.cause as Error).message, "fetch failed");
 });
 
-test("a refusal after a closed connection does not claim that nothing was charged", async () => {
+test("an error response after a closed connection still reports the charge as unknown", async () => {
   const limited = problem(429, "rate_limited");
-  const { client } = script([closed, limited], { maxRetries: 1 });
-  const error = await failureOf(client.search("q"));
+  const { client } = scriptedClient([closed, limited], { maxRetries: 1 });
+  const error = await rejection(client.search("q"));
   assert.ok(error instanceof RateLimitError);
   assert.equal(error.charged, "unknown");
-  assert.match(error.detail, /^Detail of rate_limited\. Whether it was charged is not known/);
+  assert.match(error.detail, /^Detail of rate_limited\. You may have been charged\./);
 });
 
-test("a search that never left this machine was not charged", async () => {
-  const { client } = script([refused], { maxRetries: 1 });
-  const error = await failureOf(client.search("q"));
+test("a search that never reached the server is reported as not charged", async () => {
+  const { client } = scriptedClient([refused], { maxRetries: 1 });
+  const error = await rejection(client.search("q"));
   assert.deepEqual([error.code, error.charged], ["connection_closed", false]);
-  assert.match(error.detail, /No connection could be made/);
+  assert.match(error.detail, /Could not connect to the server/);
 });
 
-test("a page of someone else is neither an answer nor a refusal of ours", async () => {
+test("a response that is not from the API is reported as invalid_answer", async () => {
   const pages = [
     new Response("<html>Log in", { status: 200 }),
     new Response("", { status: 302, headers: { location: "http://elsewhere.test/" } }),
     new Response("{}", { status: 403 }),
   ];
   for (const page of pages) {
-    const { client, sent } = script([page]);
-    const error = await failureOf(client.search("q"));
+    const { client, sent } = scriptedClient([page]);
+    const error = await rejection(client.search("q"));
     assert.deepEqual([error.code, error.charged, sent.length], ["invalid_answer", "unknown", 1]);
   }
 });
 
-test("an answer cut off in the middle is fetched again", async () => {
+test("a truncated response is retried", async () => {
   const cut = () => {
     const body = new ReadableStream({ pull: (stream) => stream.error(new TypeError("terminated")) });
     return Promise.resolve(new Response(body, { status: 200 }));
   };
-  const { client, sent } = script([cut, found]);
+  const { client, sent } = scriptedClient([cut, success]);
   await client.search("q");
   assert.equal(sent.length, 2);
 });
 
-test("what makes a key is not repeated when nobody knows whether it was made", async () => {
+test("key creation and rotation are retried only when the server did not process them", async () => {
   for (const step of [closed, problem(500, "internal_error"), problem(503, "ledger_unavailable")]) {
-    const { client, sent } = script([step]);
-    const error = await failureOf(client.keys.create({ mode: "live", name: "a" }));
+    const { client, sent } = scriptedClient([step]);
+    const error = await rejection(client.keys.create({ mode: "live", name: "a" }));
     assert.deepEqual([sent.length, error.charged], [1, false]);
-    if (step === closed) assert.match(error.detail, /Whether the change was made is not known/);
+    if (step === closed) assert.match(error.detail, /The change may have been made/);
   }
   for (const step of [refused, problem(429, "rate_limited")]) {
-    const { client, sent } = script([step, Response.json({ id: "1", key: "pb_live_x" })]);
+    const { client, sent } = scriptedClient([step, Response.json({ id: "1", key: "pb_live_x" })]);
     assert.equal((await client.keys.rotate("1", { graceSeconds: 60 })).key, "pb_live_x");
     assert.deepEqual([sent.length, sent[0]?.url], [2, "http://api.test/base/v1/keys/1/rotate"]);
   }
 });
 
-test("a top-up is repeated under the same Idempotency-Key", async () => {
-  const { client, sent } = script([closed, Response.json({ id: "t-1" })]);
+test("a top-up is retried with the same Idempotency-Key", async () => {
+  const { client, sent } = scriptedClient([closed, Response.json({ id: "t-1" })]);
   await client.topUps.create({ amount: "20.00" });
   assert.equal(sent.length, 2);
   assert.equal(sent[0]?.headers.get("idempotency-key"), sent[1]?.headers.get("idempotency-key"));
 });
 
-/** As `fetch` does with a server that never answers. */
+/** Behaves like `fetch` with a server that never responds. */
 const hangs = (signal: AbortSignal) =>
   new Promise<Response>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error));
   });
 
-test("the caller's signal ends an attempt and a pause at once, and its reason is what is thrown", async () => {
+test("the caller's signal aborts an attempt or a backoff immediately and its reason is thrown", async () => {
   for (const step of [hangs, problem(429, "rate_limited", { retryAfter: "30" })]) {
-    const { client, sent } = script([step]);
+    const { client, sent } = scriptedClient([step]);
     const reason = new Error("enough");
     const caller = new AbortController();
     setTimeout(() => caller.abort(reason), 20);
     const startedMs = performance.now();
     await assert.rejects(client.search("q", { signal: caller.signal }), reason);
     assert.equal(sent.length, 1);
-    assert.ok(performance.now() - startedMs < 5_000, "it went on");
+    assert.ok(performance.now() - startedMs < 5_000, "the call did not stop");
   }
 });
 
-test("time is bounded in all: a connection that hangs is given up", async () => {
-  const { client } = script([problem(503, "overloaded"), hangs]);
+test("timeoutMs limits the whole call, including a connection that hangs", async () => {
+  const { client } = scriptedClient([problem(503, "overloaded"), hangs]);
   const startedMs = performance.now();
-  const error = await failureOf(client.search("q", { timeoutMs: 50 }));
+  const error = await rejection(client.search("q", { timeoutMs: 50 }));
   assert.deepEqual([error.code, error.charged], ["timeout", "unknown"]);
   assert.ok(performance.now() - startedMs < 5_000, "it went on");
 });
 
-test("what cannot be sent is refused before it is sent", async () => {
-  const { client, sent } = script([found]);
+test("invalid arguments throw before anything is sent", async () => {
+  const { client, sent } = scriptedClient([success]);
   await assert.rejects(client.search("q", { idempotencyKey: "ключ" }), TypeError);
   await assert.rejects(client.search("q", { run: { id: "a b", max: "0.50" } }), TypeError);
   await assert.rejects(client.search("q", { run: { id: "a", max: "half" } }), TypeError);
@@ -253,12 +253,12 @@ test("what cannot be sent is refused before it is sent", async () => {
   assert.equal(sent.length, 0);
 });
 
-test("a search says what was asked of it", async () => {
-  const { client, sent } = script([found]);
+test("search options are sent as headers", async () => {
+  const { client, sent } = scriptedClient([success]);
   const run = { id: "nightly", max: "0.50", ttl: 60 };
   await client.search("q", { run, wait: 2, explain: true, idempotencyKey: "k" });
   const headers = Object.fromEntries(sent[0]?.headers ?? []);
-  assert.equal(sent[0]?.redirect, "manual", "a key would follow a redirect");
+  assert.equal(sent[0]?.redirect, "manual", "redirects must not be followed with the key");
   assert.deepEqual(headers, {
     accept: "application/json",
     authorization: "Bearer pb_test_key",

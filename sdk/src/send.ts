@@ -1,18 +1,18 @@
-// One call of the API: attempts, and pauses between them, within one time limit.
+// Sends one API call, with retries, within one time limit.
 //
-//   answered 2xx ................................. done
-//   refused, and the answer says `retryable` ..... pause, again       (429, 5xx, 409 in progress, 402 reserved)
-//   no answer: closed, too late, not from us ..... pause, again       only if repeating is harmless
-//   anything else ................................ thrown
+//   2xx ............................................ return
+//   error response with `retryable` ................ back off, retry  (429, 5xx, 409 in progress, 402 reserved)
+//   no response: closed, timeout, not the API ...... back off, retry  only if the call is idempotent
+//   anything else .................................. throw
 //
-// A search is harmless to repeat because every attempt carries the same Idempotency-Key.
+// A search is idempotent because every attempt carries the same Idempotency-Key.
 
-import { type ErrorFields, makeError } from "./errors.ts";
+import { createError, type ErrorFields } from "./errors.ts";
 
 export interface Connection {
   apiKey: string;
   baseUrl: string;
-  /** For the whole call, retries included. */
+  /** For the whole call, including retries. */
   timeoutMs: number;
   maxRetries: number;
   fetch: typeof fetch;
@@ -24,79 +24,78 @@ export interface Call {
   body?: unknown;
   headers?: Record<string, string>;
   idempotencyKey?: string;
-  /** Whether an attempt without an answer may have cost money. */
+  /** Whether an attempt that got no response may have been charged. */
   mayCharge?: boolean;
-  /** Whether sending it twice does no more than sending it once. */
-  isRepeatable: boolean;
+  isIdempotent: boolean;
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
 
-export interface Answer {
+export interface ApiResponse {
   body: unknown;
   headers: Headers;
 }
 
-// An attempt gets no more than this, so that a connection that hangs leaves time for another. The API has 10 s for a
-// search.
-const longestAttemptMs = 20_000;
+// Limits one attempt, so that a hanging connection leaves time for a retry. The API allows 10 s for a search.
+const maxAttemptMs = 20_000;
 
-export async function send(connection: Connection, call: Call): Promise<Answer> {
-  const endsAtMs = performance.now() + (call.timeoutMs ?? connection.timeoutMs);
-  let isUnknown = false;
+export async function send(connection: Connection, call: Call): Promise<ApiResponse> {
+  const deadlineMs = performance.now() + (call.timeoutMs ?? connection.timeoutMs);
+  let isChargeUnknown = false;
   for (let retries = 0; ; ) {
-    const leftMs = endsAtMs - performance.now();
-    const outcome = await attempt(connection, call, Math.min(leftMs, longestAttemptMs));
+    const remainingMs = deadlineMs - performance.now();
+    const outcome = await attempt(connection, call, Math.min(remainingMs, maxAttemptMs));
     if ("headers" in outcome) return outcome;
-    // An earlier attempt without an answer may have been charged, whatever a later one was told.
-    isUnknown ||= outcome.charged === "unknown";
-    const pauseMs = (outcome.retryAfter ?? 0) * 1_000 + Math.random() * Math.min(8_000, 250 * 2 ** retries);
-    // Waiting for an attempt of ours that is still running is no failure, and ends by time alone.
-    const isRunning = outcome.code === "idempotency_in_progress" && connection.maxRetries > 0;
-    const isLast = performance.now() + pauseMs >= endsAtMs || (retries >= connection.maxRetries && !isRunning);
-    if (isLast || !mayRepeat(call, outcome)) {
-      throw makeError({ ...outcome, ...(isUnknown && explain(call, outcome)), idempotencyKey: call.idempotencyKey });
+    // An earlier attempt that got no response may have been charged. A later error response does not rule that out.
+    isChargeUnknown ||= outcome.charged === "unknown";
+    const delayMs = (outcome.retryAfter ?? 0) * 1_000 + Math.random() * Math.min(8_000, 250 * 2 ** retries);
+    // An earlier attempt is still in progress. Waiting for it is limited by the deadline, not by maxRetries.
+    const isStillRunning = outcome.code === "idempotency_in_progress" && connection.maxRetries > 0;
+    const isLast = performance.now() + delayMs >= deadlineMs || (retries >= connection.maxRetries && !isStillRunning);
+    if (isLast || !canRetry(call, outcome)) {
+      const fields = isChargeUnknown ? { ...outcome, ...describeUncertainty(call, outcome) } : outcome;
+      throw createError({ ...fields, idempotencyKey: call.idempotencyKey });
     }
-    if (!isRunning) retries += 1;
-    await pause(pauseMs, call.signal);
+    if (!isStillRunning) retries += 1;
+    await sleep(delayMs, call.signal);
   }
 }
 
-function mayRepeat(call: Call, failure: ErrorFields): boolean {
-  if (call.isRepeatable) return failure.retryable;
-  // It was refused at the door, or never left this machine.
+function canRetry(call: Call, failure: ErrorFields): boolean {
+  if (call.isIdempotent) return failure.retryable;
+  // The server rejected it before processing, or it was never sent.
   return failure.status === 429 || (failure.code === "connection_closed" && failure.charged === false);
 }
 
-async function attempt(connection: Connection, call: Call, timeoutMs: number): Promise<Answer | ErrorFields> {
+async function attempt(connection: Connection, call: Call, timeoutMs: number): Promise<ApiResponse | ErrorFields> {
   call.signal?.throwIfAborted();
-  const ended = new AbortController();
-  const leave = () => ended.abort();
-  const timer = setTimeout(leave, timeoutMs);
-  call.signal?.addEventListener("abort", leave);
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const timer = setTimeout(abort, timeoutMs);
+  call.signal?.addEventListener("abort", abort);
   try {
     const response = await connection.fetch(connection.baseUrl + call.path, {
       method: call.method,
-      headers: headersOf(connection, call),
-      // A key must not follow a redirect to someone else.
+      headers: buildHeaders(connection, call),
+      // Following a redirect could send the API key to another host.
       redirect: "manual",
-      signal: ended.signal,
+      signal: controller.signal,
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
     });
-    return readAnswer(response, await response.text());
+    return parseResponse(response, await response.text());
   } catch (cause) {
     call.signal?.throwIfAborted();
-    if (ended.signal.aborted) return noAnswer("timeout", "No answer came in time.", { cause });
-    return wasNeverSent(cause)
-      ? noAnswer("connection_closed", "No connection could be made.", { cause, charged: false })
-      : noAnswer("connection_closed", "The connection closed before an answer came.", { cause });
+    if (controller.signal.aborted) return noResponse("timeout", "The request timed out.", { cause });
+    return neverConnected(cause)
+      ? noResponse("connection_closed", "Could not connect to the server.", { cause, charged: false })
+      : noResponse("connection_closed", "The connection closed before a response arrived.", { cause });
   } finally {
     clearTimeout(timer);
-    call.signal?.removeEventListener("abort", leave);
+    call.signal?.removeEventListener("abort", abort);
   }
 }
 
-function headersOf({ apiKey }: Connection, call: Call): Record<string, string> {
+function buildHeaders({ apiKey }: Connection, call: Call): Record<string, string> {
   return {
     accept: "application/json",
     authorization: `Bearer ${apiKey}`,
@@ -106,16 +105,15 @@ function headersOf({ apiKey }: Connection, call: Call): Record<string, string> {
   };
 }
 
-function readAnswer(response: Response, text: string): Answer | ErrorFields {
+function parseResponse(response: Response, text: string): ApiResponse | ErrorFields {
   const { status, headers } = response;
   const body = parseObject(text);
   if (response.ok && body) return { body, headers };
-  const retryAfter = readRetryAfter(headers.get("retry-after"));
+  const retryAfter = parseRetryAfter(headers.get("retry-after"));
   const code = body?.["code"];
   if (!body || response.ok || typeof code !== "string") {
-    const words = `Something that is not the API answered with status ${status}.`;
-    const retryable = status === 429 || status >= 500;
-    return noAnswer("invalid_answer", words, { status, retryAfter, retryable });
+    const detail = `The response (status ${status}) is not from the Pennyblack API.`;
+    return noResponse("invalid_answer", detail, { status, retryAfter, retryable: status === 429 || status >= 500 });
   }
   return {
     code,
@@ -129,26 +127,26 @@ function readAnswer(response: Response, text: string): Answer | ErrorFields {
   };
 }
 
-function noAnswer(code: ErrorFields["code"], detail: string, more: Partial<ErrorFields>): ErrorFields {
+function noResponse(code: ErrorFields["code"], detail: string, more: Partial<ErrorFields>): ErrorFields {
   return { code, detail, retryable: true, charged: "unknown", problem: {}, ...more };
 }
 
-/** Says of a call of which an attempt had no answer what may have happened, and how to find out. */
-function explain(call: Call, { detail }: ErrorFields): Pick<ErrorFields, "detail" | "charged"> {
+/** For a call with an attempt that got no response: what may have happened, and how to find out. */
+function describeUncertainty(call: Call, { detail }: ErrorFields): Pick<ErrorFields, "detail" | "charged"> {
   if (call.mayCharge) {
-    const find = `Search again with idempotencyKey "${call.idempotencyKey}" and the same query within 24 hours: that answers, and never pays twice.`;
-    return { detail: `${detail} Whether it was charged is not known. ${find}`, charged: "unknown" };
+    const next = `To find out, repeat the search with idempotencyKey "${call.idempotencyKey}" within 24 hours. You will not be charged twice.`;
+    return { detail: `${detail} You may have been charged. ${next}`, charged: "unknown" };
   }
-  const look = call.method === "GET" ? "" : " Whether the change was made is not known: look before you repeat it.";
-  return { detail: `${detail} Nothing was charged.${look}`, charged: false };
+  const next = call.method === "GET" ? "" : " The change may have been made. Check before you repeat it.";
+  return { detail: `${detail} You were not charged.${next}`, charged: false };
 }
 
-const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused|bad port|client error \(Connect\)/;
+const connectFailure = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused|bad port|client error \(Connect\)/;
 
-/** Node, Bun and Deno each have their own way to say that nobody was there. */
-function wasNeverSent(error: unknown): boolean {
+/** Whether the connection was never established. Node, Bun and Deno report this differently. */
+function neverConnected(error: unknown): boolean {
   const { code, cause } = error as { code?: string; cause?: { code?: string; message?: string } };
-  return nobodyThere.test(`${code} ${cause?.code} ${cause?.message}`);
+  return connectFailure.test(`${code} ${cause?.code} ${cause?.message}`);
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
@@ -160,22 +158,22 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function readRetryAfter(header: string | null): number | undefined {
+function parseRetryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1_000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const end = () => {
+    const finish = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
+      signal?.removeEventListener("abort", finish);
       if (signal?.aborted) reject(signal.reason as Error);
       else resolve();
     };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener("abort", end);
-    if (signal?.aborted) end();
+    const timer = setTimeout(finish, ms);
+    signal?.addEventListener("abort", finish);
+    if (signal?.aborted) finish();
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { verifyWebhook, WebhookError } from "./verify-webhook.ts";
 
-// The example of the Standard Webhooks specification: signed by someone else's code.
+// The example from the Standard Webhooks specification, so the signature was not made by our code.
 const secret = "whsec_plJ3nmyCDGBKInavdOK15jsl";
 const body = '{"event_type":"ping","data":{"success":true}}';
 const sentAtMs = 1_731_705_121_000;
@@ -12,13 +12,13 @@ const headers = {
   "webhook-signature": "v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0=",
 };
 
-beforeEach(() => at(0));
+beforeEach(() => setClock(0));
 
-function at(secondsLater: number): void {
+function setClock(secondsLater: number): void {
   mock.method(Date, "now", () => sentAtMs + secondsLater * 1_000);
 }
 
-test("the specification's example is accepted, with its headers in any form", async () => {
+test("accepts the specification's example with headers in any supported form", async () => {
   for (const form of [
     headers,
     new Headers(headers),
@@ -29,7 +29,7 @@ test("the specification's example is accepted, with its headers in any form", as
   }
 });
 
-test("one good signature among others is enough, while a secret is being replaced", async () => {
+test("accepts one valid signature among several, as sent during secret rotation", async () => {
   const others = ["v1,AAAA", "v1,not base64!", "v1a,AAAA", `v1,${Buffer.alloc(32).toString("base64")}`];
   const signatures = [...others, headers["webhook-signature"]].join(" ");
   await verifyWebhook(body, { ...headers, "webhook-signature": signatures }, secret);
@@ -39,7 +39,7 @@ test("one good signature among others is enough, while a secret is being replace
   );
 });
 
-test("another body, id, time, secret or version is refused", async () => {
+test("rejects a wrong body, id, time, secret or version", async () => {
   const otherSecret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
   const forgeries: [string, Record<string, string>, string][] = [
     [body.replace("true", "false"), headers, secret],
@@ -55,16 +55,16 @@ test("another body, id, time, secret or version is refused", async () => {
   for (const forgery of forgeries) await assert.rejects(verifyWebhook(...forgery), WebhookError);
 });
 
-test("a message is good for five minutes, and a clock may be wrong in either direction", async () => {
+test("accepts a timestamp up to five minutes off in either direction", async () => {
   for (const seconds of [-300, 300]) {
-    at(seconds);
+    setClock(seconds);
     await verifyWebhook(body, headers, secret);
   }
   for (const seconds of [-301, 301]) {
-    at(seconds);
-    await assert.rejects(verifyWebhook(body, headers, secret), /more than five minutes/);
+    setClock(seconds);
+    await assert.rejects(verifyWebhook(body, headers, secret), /more than five minutes off/);
   }
-  at(0);
+  setClock(0);
   for (const timestamp of ["NaN", "1731705121.0", "-1", "0x1", " 1731705121"]) {
     await assert.rejects(verifyWebhook(body, { ...headers, "webhook-timestamp": timestamp }, secret), WebhookError);
   }

@@ -1,4 +1,4 @@
-// Standard Webhooks (standardwebhooks.com): an HMAC over id, time and the exact bytes of the body.
+// Standard Webhooks (standardwebhooks.com): an HMAC over the id, the timestamp and the raw body.
 
 const toleranceSeconds = 300;
 
@@ -11,12 +11,12 @@ export interface WebhookEvent {
   [member: string]: unknown;
 }
 
-/** Header lines as `fetch` or as Node has them. */
+/** Headers as `fetch` or Node represents them. */
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
 
 /**
- * The event, if it came from the holder of the secret in the last five minutes; throws a WebhookError otherwise.
- * `payload` is the body as it arrived: parsed and written again, it is not the same.
+ * Returns the event if its signature is valid and its timestamp is within five minutes; throws WebhookError otherwise.
+ * `payload` must be the raw body: parsing and re-serializing it changes the bytes.
  */
 export async function verifyWebhook(
   payload: string | Uint8Array,
@@ -28,20 +28,20 @@ export async function verifyWebhook(
   const timestamp = readHeader(headers, "webhook-timestamp");
   const ageSeconds = Math.abs(Date.now() / 1_000 - Number(timestamp));
   if (!(/^\d+$/.test(timestamp) && ageSeconds <= toleranceSeconds)) {
-    throw new WebhookError("The webhook is more than five minutes old or from the future. Check this machine's clock.");
+    throw new WebhookError("The webhook timestamp is more than five minutes off. Check this machine's clock.");
   }
   const key = await crypto.subtle.importKey("raw", decodeSecret(secret), { name: "HMAC", hash: "SHA-256" }, false, [
     "verify",
   ]);
-  const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const signedContent = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   const signatures = readHeader(headers, "webhook-signature").split(" ");
-  // `verify` compares in constant time. There are several signatures while a secret is being replaced.
+  // `verify` compares in constant time. During secret rotation a webhook carries several signatures.
   const checks = signatures
     .filter((signature) => signature.startsWith("v1,"))
     .map((signature) => decodeBase64(signature.slice(3)) ?? new Uint8Array())
-    .map((signature) => crypto.subtle.verify("HMAC", key, signature, signed));
+    .map((signature) => crypto.subtle.verify("HMAC", key, signature, signedContent));
   if (!(await Promise.all(checks)).includes(true)) {
-    throw new WebhookError("The webhook's signature is not ours. Check the secret, and pass the body as it arrived.");
+    throw new WebhookError("The webhook signature does not match. Check the secret, and pass the raw request body.");
   }
   return JSON.parse(text) as WebhookEvent;
 }
@@ -51,13 +51,13 @@ function readHeader(headers: WebhookHeaders, name: string): string {
     Object.entries(headers instanceof Headers ? Object.fromEntries(headers) : headers).find(
       ([key]) => key.toLowerCase() === name,
     ) ?? [];
-  if (typeof value !== "string" || value === "") throw new WebhookError(`The header ${name} is missing.`);
+  if (typeof value !== "string" || value === "") throw new WebhookError(`The ${name} header is missing.`);
   return value;
 }
 
 function decodeSecret(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = decodeBase64(secret.replace(/^whsec_/, ""));
-  if (!bytes || bytes.length < 16) throw new WebhookError("The secret is not one of ours: it begins with whsec_.");
+  if (!bytes || bytes.length < 16) throw new WebhookError("The secret is not a webhook secret (whsec_...).");
   return bytes;
 }
 

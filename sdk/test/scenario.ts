@@ -1,67 +1,70 @@
-// What a caller does with the SDK, and what it sees. sdk.test.ts strips its types and runs it with the packed SDK in each
-// runtime; all must print the same.
+// Exercises the SDK and prints the results. sdk.test.ts strips the types, runs this with the packed SDK in each runtime
+// and expects the same output from all of them.
 
 import { Pennyblack, PennyblackError, verifyWebhook } from "@pennyblack/sdk";
 
-export interface Task {
+export interface ScenarioInput {
   baseUrl: string;
   keys: { live: string; test: string; management: string };
   webhook: { secret: string; body: string; headers: Record<string, string> };
-  addresses: { refused: string; closed: string; silent: string };
+  brokenUrls: { refused: string; closed: string; silent: string };
 }
 
-const { baseUrl, keys, webhook, addresses } = JSON.parse(process.argv[2] ?? "") as Task;
+const { baseUrl, keys, webhook, brokenUrls } = JSON.parse(process.argv[2] ?? "") as ScenarioInput;
 const live = new Pennyblack({ apiKey: keys.live, baseUrl });
 const test = new Pennyblack({ apiKey: keys.test, baseUrl: `${baseUrl}/`, maxRetries: 0 });
 const manager = new Pennyblack({ apiKey: keys.management, baseUrl });
-const seen: Record<string, unknown> = {};
+const output: Record<string, unknown> = {};
 
 const idempotencyKey = crypto.randomUUID();
 const first = await live.search("  penny black ", { n: 3, category: "research", idempotencyKey });
-const again = await live.search("penny black", { n: 3, category: "research", idempotencyKey });
-seen["first"] = { query: first.query, n: first.n, length: first.results.length, charge: first.meta.charge };
-seen["fields"] = Object.keys(first.results[0] ?? {});
-seen["limit"] = first.meta.rateLimit?.limit;
-seen["steps"] = Object.keys(first.meta.timings);
-seen["upstreams"] = first.meta.upstreams;
-seen["again"] = { isSame: JSON.stringify(again.results) === JSON.stringify(first.results), charge: again.meta.charge };
-seen["replayed"] = [first.meta.replayed, again.meta.replayed];
+const replay = await live.search("penny black", { n: 3, category: "research", idempotencyKey });
+output["first"] = { query: first.query, n: first.n, length: first.results.length, charge: first.meta.charge };
+output["fields"] = Object.keys(first.results[0] ?? {});
+output["limit"] = first.meta.rateLimit?.limit;
+output["steps"] = Object.keys(first.meta.timings);
+output["upstreams"] = first.meta.upstreams;
+output["again"] = {
+  isSame: JSON.stringify(replay.results) === JSON.stringify(first.results),
+  charge: replay.meta.charge,
+};
+output["replayed"] = [first.meta.replayed, replay.meta.replayed];
 
 await live.search("the budget's first cent", { run: { id: "scenario", max: "0.01", ttl: 60 } });
-seen["budget"] = await failure(live.search("and no other", { run: { id: "scenario", max: "0.01" } }));
-seen["upstream"] = await failure(test.search("test:upstream_503"));
-seen["invalid"] = await failure(test.search("cats", { n: 21 }));
-seen["scope"] = await failure(test.wallet());
-seen["late"] = await failure(test.search("test:slow=3000", { wait: 1 }));
+output["budget"] = await errorOf(live.search("and no other", { run: { id: "scenario", max: "0.01" } }));
+output["upstream"] = await errorOf(test.search("test:upstream_503"));
+output["invalid"] = await errorOf(test.search("cats", { n: 21 }));
+output["scope"] = await errorOf(test.wallet());
+output["late"] = await errorOf(test.search("test:slow=3000", { wait: 1 }));
 
-seen["balance"] = (await manager.wallet()).balance;
+output["balance"] = (await manager.wallet()).balance;
 const entries: string[] = [];
 for await (const entry of manager.entries({ limit: 2 })) entries.push(`${entry.kind} ${entry.amount}`);
-seen["entries"] = entries;
-seen["single"] = (await manager.entries({ limit: 1 }).page()).items.length;
+output["entries"] = entries;
+output["single"] = (await manager.entries({ limit: 1 }).page()).items.length;
 const charges = await manager.entries({ requestId: first.meta.requestId }).page();
-seen["charges"] = charges.items.map((entry) => entry.amount);
+output["charges"] = charges.items.map((entry) => entry.amount);
 
-seen["refused"] = await failure(at(addresses.refused).search("cats"));
-seen["closed"] = await failure(at(addresses.closed).search("cats"));
-seen["silent"] = await failure(at(addresses.silent).search("cats", { timeoutMs: 200 }));
-seen["aborted"] = await failure(at(addresses.silent).search("cats", { signal: AbortSignal.timeout(100) }));
-seen["never"] = await failure(test.search("cats", { signal: AbortSignal.abort() }));
+output["refused"] = await errorOf(clientFor(brokenUrls.refused).search("cats"));
+output["closed"] = await errorOf(clientFor(brokenUrls.closed).search("cats"));
+output["silent"] = await errorOf(clientFor(brokenUrls.silent).search("cats", { timeoutMs: 200 }));
+output["aborted"] = await errorOf(clientFor(brokenUrls.silent).search("cats", { signal: AbortSignal.timeout(100) }));
+output["never"] = await errorOf(test.search("cats", { signal: AbortSignal.abort() }));
 
-seen["event"] = (await verifyWebhook(webhook.body, webhook.headers, webhook.secret)).type;
-seen["bytes"] = (
+output["event"] = (await verifyWebhook(webhook.body, webhook.headers, webhook.secret)).type;
+output["bytes"] = (
   await verifyWebhook(new TextEncoder().encode(webhook.body), new Headers(webhook.headers), webhook.secret)
 ).type;
-seen["tampered"] = await failure(verifyWebhook(`${webhook.body} `, webhook.headers, webhook.secret));
-console.log(JSON.stringify(seen));
+output["tampered"] = await errorOf(verifyWebhook(`${webhook.body} `, webhook.headers, webhook.secret));
+console.log(JSON.stringify(output));
 
-function at(address: string): Pennyblack {
-  return new Pennyblack({ apiKey: keys.test, baseUrl: address, maxRetries: 1 });
+function clientFor(baseUrl: string): Pennyblack {
+  return new Pennyblack({ apiKey: keys.test, baseUrl, maxRetries: 1 });
 }
 
-function failure(promise: Promise<unknown>): Promise<string> {
+function errorOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
-    () => "it succeeded",
+    () => "succeeded",
     (error: unknown) => {
       if (error instanceof PennyblackError) return `${error.name} ${error.code} charged=${error.charged}`;
       return (error as Error).name;

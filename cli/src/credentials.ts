@@ -1,0 +1,56 @@
+import { readPrivateFile } from "./private-file.ts";
+import { type KeyKind, type Profile, readProfiles } from "./profiles.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface CredentialOptions {
+  profile?: string;
+  keyFile?: string;
+  url?: string;
+}
+
+export interface Credentials {
+  apiKey: string;
+  baseUrl: string;
+}
+
+/**
+ * Precedence: --key-file, the profile named with --profile, the environment, the default profile. A key from a profile
+ * is sent only to that profile's server (or --url), never to PENNYBLACK_URL.
+ */
+export function resolveCredentials(
+  kind: KeyKind,
+  options: CredentialOptions,
+  { env, path }: { env: NodeJS.ProcessEnv; path: string },
+): Credentials {
+  const profile = readProfiles(path)[options.profile ?? "default"];
+  if (options.profile !== undefined && !profile) throw new UsageError(`Profile "${options.profile}" not found.`);
+  const fileKey = options.keyFile === undefined ? undefined : readKeyFile(options.keyFile);
+  const suppliedKey = fileKey ?? (options.profile === undefined ? keyFromEnv(kind, env) : undefined);
+  const apiKey = suppliedKey ?? profile?.keys[kind];
+  if (apiKey === undefined) throw new UsageError(missingKeyMessage(kind, options, profile));
+  const baseUrl =
+    options.url ?? (suppliedKey === undefined || options.profile ? undefined : env["PENNYBLACK_URL"]) ?? profile?.url;
+  if (baseUrl === undefined) throw new UsageError("No server URL. Set PENNYBLACK_URL or pass --url.");
+  if (!/^https?:\/\//.test(baseUrl)) throw new UsageError("The server URL must start with https:// or http://.");
+  return { apiKey, baseUrl };
+}
+
+export function readKeyFile(path: string): string {
+  const key = readPrivateFile(path)?.trim();
+  if (key === undefined) throw new UsageError(`File not found: ${path}`);
+  if (!/^pb_\w+$/.test(key)) throw new UsageError(`${path} must contain exactly one API key.`);
+  return key;
+}
+
+function keyFromEnv(kind: KeyKind, env: NodeJS.ProcessEnv): string | undefined {
+  const managementKey = kind === "manage" ? env["PENNYBLACK_MANAGEMENT_KEY"] : undefined;
+  return managementKey || env["PENNYBLACK_API_KEY"] || undefined;
+}
+
+function missingKeyMessage(kind: KeyKind, options: CredentialOptions, profile: Profile | undefined): string {
+  const [name, prefix] =
+    kind === "manage" ? ["PENNYBLACK_MANAGEMENT_KEY", "pb_mgmt_"] : ["PENNYBLACK_API_KEY", "pb_live_"];
+  if (profile)
+    return `The profile has no ${prefix} key. Add one with: pennyblack profiles save ${options.profile ?? ""}`.trim();
+  return `No API key. Set ${name}, pass --key-file, or run: pennyblack profiles save --url https://...`;
+}

@@ -1,0 +1,33 @@
+import type { SearchAnswer } from "@pennyblack/sdk";
+import { sanitize, type Terminal, wrap } from "./terminal.ts";
+
+export function formatResults({ results }: SearchAnswer, { paint, width }: Terminal): string {
+  if (results.length === 0) return "No results found.";
+  return results
+    .map(({ title, url, snippet }, index) => {
+      const number = `${index + 1}.`.padEnd(4);
+      const lines = [number + paint("bold", sanitize(title)), `    ${paint("cyan", sanitize(url))}`];
+      return [...lines, ...(snippet === "" ? [] : [wrap(sanitize(snippet), width, "    ")])].join("\n");
+    })
+    .join("\n\n");
+}
+
+/** Formats `1;from=3;tier=A;why=documentation, 2;...` as one line per result. */
+export function formatExplanation({ meta }: SearchAnswer): string {
+  if (meta.explanation === undefined) return "\nRanking: not provided by this server.";
+  const lines = sanitize(meta.explanation).split(", ");
+  return ["\nRanking:", ...lines.map((line) => `  ${line.replaceAll(";", "  ")}`)].join("\n");
+}
+
+/** The charge and the request ID. Printed to stderr, so that a pipe receives only the results. */
+export function formatMeta({ n, meta }: SearchAnswer, { paint }: Terminal): string {
+  const charge = meta.replayed ? "replayed, not charged again" : `${meta.charge} USD`;
+  const fields = [
+    `${n} ${n === 1 ? "result" : "results"}`,
+    charge,
+    ...(meta.balance === undefined ? [] : [`balance ${meta.balance} USD`]),
+    ...(meta.lens === undefined ? [] : [`lens ${meta.lens}`]),
+    `request ${meta.requestId}`,
+  ];
+  return paint("dim", fields.join(" · "));
+}
