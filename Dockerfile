@@ -1,8 +1,8 @@
-# One image for the server, the worker, migrations and the admin command: only the command differs.
+# One image for the server, the worker, migrations and the admin command. Only the command differs.
 #
 #   docker build -t pennyblack .
 #
-# It runs as nobody in particular, writes nothing, and needs no shell.
+# Runs as an unprivileged user, works with a read-only file system, and needs no shell.
 
 FROM docker.io/library/node:24-bookworm-slim AS packages
 WORKDIR /app
@@ -23,9 +23,9 @@ RUN npm ci --workspace=docs --workspace=console && npm run build:web
 
 FROM docker.io/library/node:24-bookworm-slim
 LABEL org.opencontainers.image.title="pennyblack" \
-  org.opencontainers.image.description="A prepaid web-search API: one cent a search, charged only when it works." \
+  org.opencontainers.image.description="Prepaid web search API. 0.01 USD per search, charged only on success." \
   org.opencontainers.image.licenses="Apache-2.0"
-# In a container, the loopback of the internal listener is nobody's network. Publish or forward its port to yours alone.
+# Inside a container the internal port would be unreachable on loopback. Publish it to private networks only.
 ENV NODE_ENV=production PENNYBLACK_OPS_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
@@ -34,10 +34,11 @@ COPY server/package.json server/
 COPY server/src server/src
 COPY server/lenses server/lenses
 COPY server/migrations server/migrations
+COPY server/sql server/sql
 COPY --from=web /app/docs/.vitepress/dist docs/.vitepress/dist
 COPY --from=web /app/console/dist console/dist
 
-# By number, so that Kubernetes can see that it is not root.
+# Numeric, so that Kubernetes can verify runAsNonRoot.
 USER 1000:1000
 EXPOSE 8080 9090
 STOPSIGNAL SIGTERM

@@ -1,20 +1,19 @@
 import { randomUUIDv7 } from "node:crypto";
 import Fastify from "fastify";
-import { readConfig } from "../server/src/config.ts";
-import { mostBodyBytes } from "../server/src/http/read-body.ts";
+import { readConfig } from "../server/src/config/config.ts";
+import { maxBodyBytes } from "../server/src/http/read-body.ts";
 import { openLenses } from "../server/src/lenses/lenses.ts";
 import { createCaller } from "../server/src/providers/call-provider.ts";
 import { createRanking } from "../server/src/ranking/ranking.ts";
 import { cleanResults } from "../server/src/search/clean-results.ts";
 import { parseSearch } from "../server/src/search/parse-search.ts";
 
-// The most that this stack can do: the same answer from the same upstream with nothing in between. No keys, no limits,
-// no ledger, no headers of ours, no log, no metrics. What the billed server does more slowly is the price of the rest.
-// The options of Fastify and the caller are those of server/src/http/http-server.ts and server/src/app.ts.
+// Upper bound for this stack: the same response from the same upstream without keys, limits, ledger, extra headers, logs
+// or metrics. Keep the Fastify and caller options in sync with server/src/http/http-server.ts and server/src/app.ts.
 
 const config = readConfig(["host", "port", "upstreams", "lenses"]);
 const [upstream] = config.upstreams;
-if (!upstream) throw new Error("the benchmark gives an upstream");
+if (!upstream) throw new Error("no upstream configured");
 const ranking = createRanking(openLenses(config.lenses).current);
 const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
 const app = Fastify({
@@ -22,7 +21,7 @@ const app = Fastify({
   genReqId: () => randomUUIDv7(),
   requestIdHeader: false,
   exposeHeadRoutes: false,
-  bodyLimit: mostBodyBytes,
+  bodyLimit: maxBodyBytes,
   keepAliveTimeout: 75_000,
   requestTimeout: 15_000,
   connectionTimeout: 50_000,

@@ -1,12 +1,12 @@
-/** What each search says. */
-export interface Question {
+/** The HTTP request sent for each search. */
+export interface BenchRequest {
   path: string;
   body: string;
-  /** Beside the key and what every request has. */
+  /** In addition to the standard headers. */
   headers: Record<string, string>;
 }
 
-export const ourQuestion: Question = {
+export const searchRequest: BenchRequest = {
   path: "/v1/search",
   body: JSON.stringify({ query: "postgresql advisory locks in practice", n: 10 }),
   headers: {},

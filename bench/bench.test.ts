@@ -8,10 +8,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { until } from "../server/test/until.ts";
-import { fillPage } from "./draw-charts.ts";
-import { driveOpenLoop, type Shot } from "./open-loop.ts";
-import { ourQuestion } from "./question.ts";
+import { until } from "../server/test/support/assertions/until.ts";
+import { searchRequest } from "./bench-request.ts";
+import { insertOutputs } from "./draw-charts.ts";
+import { driveOpenLoop, type Sample } from "./open-loop.ts";
 import { readCpuMicroseconds } from "./read-cpu.ts";
 import { summarize, summarizeRatio } from "./summarize.ts";
 import { percentile } from "./time-requests.ts";
@@ -20,7 +20,7 @@ let folder: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "pb-bench-test-"));
-  // As root, PostgreSQL runs under another account, which must get in.
+  // As root, PostgreSQL runs under another account, which needs access.
   await chmod(folder, 0o755);
 });
 
@@ -29,21 +29,21 @@ after(() => rm(folder, { recursive: true, force: true }));
 function startBench(...args: string[]) {
   const script = new URL("./bench.ts", import.meta.url).pathname;
   const child = spawn(process.execPath, [script, ...args], {
-    // What it makes, it makes below this folder, where we see whether it is gone.
+    // The benchmark creates its files below TMPDIR, so the test can check that they were removed.
     env: { PATH: process.env["PATH"], TMPDIR: folder },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const said = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString()));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
   const ended = once(child, "close").then(([code]: unknown[]) => code);
-  return { child, said, ended };
+  return { child, output, ended };
 }
 
-test("the ledger's bench ends with its figures as one line of JSON, a bill that adds up, and nothing left behind", async () => {
-  const { said, ended } = startBench("ledger", "--rounds", "1", "--seconds", "0.3", "--loops", "40");
-  assert.equal(await ended, 0, said.stderr);
-  const { stdout } = said;
+test("the ledger benchmark prints JSON results and matching charges and leaves nothing behind", async () => {
+  const { output, ended } = startBench("ledger", "--rounds", "1", "--seconds", "0.3", "--loops", "40");
+  assert.equal(await ended, 0, output.stderr);
+  const { stdout } = output;
   const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
   assert.deepEqual(Object.keys(figures), ["hold_capture_per_s", "over_pgbench", "over_naive", "postgres_cpu_us"]);
   for (const [name, value] of Object.entries(figures)) assert.ok(value > 0, `${name} is ${value}`);
@@ -54,121 +54,121 @@ test("the ledger's bench ends with its figures as one line of JSON, a bill that 
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("the bench of the ranking ends with its figures, for 20 and for 40 candidates", async () => {
-  const { said, ended } = startBench("rank", "--rounds", "1", "--seconds", "0.05");
-  assert.equal(await ended, 0, said.stderr);
-  const figures = JSON.parse(said.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
-  for (const name of ["merge_20", "rank_20", "rank_strange_20", "merge_40", "rank_40", "rank_strange_40"]) {
+test("the rank benchmark prints results for 20 and 40 candidates", async () => {
+  const { output, ended } = startBench("rank", "--rounds", "1", "--seconds", "0.05");
+  assert.equal(await ended, 0, output.stderr);
+  const figures = JSON.parse(output.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  for (const name of ["merge_20", "rank_20", "rank_unknown_20", "merge_40", "rank_40", "rank_unknown_40"]) {
     const [p50 = 0, p99 = 0] = [figures[`${name}_p50_us`], figures[`${name}_p99_us`]];
     assert.ok(p50 > 0 && p99 >= p50, `${name}: ${p50}, ${p99}`);
   }
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("the bench of growth ends with its figures, books that reconcile at each size, and little log for a search", async () => {
-  const pace = ["--quick", "--rounds", "1", "--seconds", "0.5", "--loops", "200", "--requests", "5"];
-  const { said, ended } = startBench("growth", ...pace);
-  assert.equal(await ended, 0, said.stderr);
-  const { stdout } = said;
+test("the growth benchmark prints results, reconciles at each size and writes little WAL per search", async () => {
+  const options = ["--quick", "--rounds", "1", "--seconds", "0.5", "--loops", "200", "--requests", "5"];
+  const { output, ended } = startBench("growth", ...options);
+  assert.equal(await ended, 0, output.stderr);
+  const { stdout } = output;
   const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
   for (const [name, value] of Object.entries(figures)) assert.ok(value > 0, `${name} is ${value}`);
   assert.deepEqual([figures["wallets"], figures["rows"]], [10_000, 100_000]);
-  assert.ok((figures["most_wal_bytes_without_images"] ?? Infinity) <= 1_200, stdout);
+  assert.ok((figures["max_wal_bytes_without_images"] ?? Infinity) <= 1_200, stdout);
   assert.match(stdout, /fsync=on synchronous_commit=on full_page_writes=on/);
-  const bills = [...stdout.matchAll(/(\d+) answered, (\d+) captured.*; \d+ reconciliation checks clean/g)];
-  assert.equal(bills.length, 2);
-  for (const [, answered, captured] of bills) assert.equal(answered, captured);
+  const summaries = [...stdout.matchAll(/(\d+) answered, (\d+) captured.*; \d+ reconciliation checks clean/g)];
+  assert.equal(summaries.length, 2);
+  for (const [, answered, captured] of summaries) assert.equal(answered, captured);
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("a bench that is interrupted stops what it started and removes its folder", async () => {
-  const { child, said, ended } = startBench("ledger", "--seconds", "60");
-  await until("PostgreSQL runs", async () => said.stdout.includes("fsync=on") || child.exitCode !== null, 15_000);
-  const [made = ""] = readdirSync(folder);
+test("an interrupted benchmark stops its processes and removes its folder", async () => {
+  const { child, output, ended } = startBench("ledger", "--seconds", "60");
+  await until("PostgreSQL runs", async () => output.stdout.includes("fsync=on") || child.exitCode !== null, 15_000);
+  const [created = ""] = readdirSync(folder);
   child.kill("SIGINT");
-  assert.equal(await ended, 130, said.stderr);
+  assert.equal(await ended, 130, output.stderr);
   assert.deepEqual(readdirSync(folder), []);
-  assert.deepEqual(processesIn(join(folder, made)), []);
+  assert.deepEqual(processesIn(join(folder, created)), []);
 });
 
-test("an option that does not exist is refused before anything starts", async () => {
-  const { said, ended } = startBench("--rouns", "1");
+test("rejects an unknown option before starting anything", async () => {
+  const { output, ended } = startBench("--rouns", "1");
   assert.equal(await ended, 2);
-  assert.match(said.stderr, /--rouns.*npm run bench -- --help/s);
+  assert.match(output.stderr, /--rouns.*npm run bench -- --help/s);
 });
 
-test("an open loop sends what is due whether or not anything was answered, and counts from when it was due", async () => {
-  let [now, most] = [0, 0];
+test("the open loop sends requests on schedule and measures latency from the scheduled time", async () => {
+  let [inFlight, maxInFlight] = [0, 0];
   const server = createServer((_request, response) => {
-    now += 1;
-    most = Math.max(most, now);
+    inFlight += 1;
+    maxInFlight = Math.max(maxInFlight, inFlight);
     setTimeout(() => {
-      now -= 1;
+      inFlight -= 1;
       response.writeHead(503, { "retry-after": "2", "content-length": 4 }).end("busy");
     }, 300);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const shots: Shot[] = [];
+  const samples: Sample[] = [];
   const { port } = server.address() as AddressInfo;
-  const onShot = (shot: Shot): void => void shots.push(shot);
-  await driveOpenLoop({ port, keys: ["a", "b"], question: ourQuestion, perSecond: 100, seconds: 1, onShot });
+  const onSample = (sample: Sample): void => void samples.push(sample);
+  await driveOpenLoop({ port, keys: ["a", "b"], request: searchRequest, perSecond: 100, seconds: 1, onSample });
   server.close();
-  assert.equal(shots.length, 100);
-  assert.ok(most > 15, `${most} were out at once`);
-  assert.ok(shots.every((shot) => shot.status === 503 && shot.hasRetryAfter && shot.tookMs >= 295));
-  const soonest = Math.min(...shots.map((shot) => shot.tookMs));
-  assert.ok(soonest < 309, `sent when due, not an interval later: ${soonest} ms`);
-  assert.ok(Math.max(...shots.map((shot) => shot.dueMs)) < 1_000);
+  assert.equal(samples.length, 100);
+  assert.ok(maxInFlight > 15, `at most ${maxInFlight} in flight`);
+  assert.ok(samples.every((sample) => sample.status === 503 && sample.hasRetryAfter && sample.latencyMs >= 295));
+  const fastestMs = Math.min(...samples.map((sample) => sample.latencyMs));
+  assert.ok(fastestMs < 309, `the fastest response took ${fastestMs} ms, so requests were sent late`);
+  assert.ok(Math.max(...samples.map((sample) => sample.dueMs)) < 1_000);
 });
 
-test("a connection that the server closed while nobody used it is not used again", async () => {
+test("the open loop does not reuse a connection that the server closed while idle", async () => {
   const server = createServer(({ socket }, response) => {
     response.writeHead(200, { "content-length": 2 }).end("ok");
-    // As after a keep-alive that is over.
+    // Simulates an expired keep-alive.
     setTimeout(() => socket.destroy(), 20);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const shots: Shot[] = [];
+  const samples: Sample[] = [];
   const { port } = server.address() as AddressInfo;
-  const onShot = (shot: Shot): void => void shots.push(shot);
-  await driveOpenLoop({ port, keys: ["a"], question: ourQuestion, perSecond: 5, seconds: 1, onShot });
+  const onSample = (sample: Sample): void => void samples.push(sample);
+  await driveOpenLoop({ port, keys: ["a"], request: searchRequest, perSecond: 5, seconds: 1, onSample });
   server.close();
   assert.deepEqual(
-    shots.map(({ status }) => status),
+    samples.map(({ status }) => status),
     [200, 200, 200, 200, 200],
   );
 });
 
-test("the page on performance says what the benches printed, and nothing else", () => {
+test("docs/performance.md contains the recorded benchmark output", () => {
   const page = readFileSync(new URL("../docs/performance.md", import.meta.url), "utf8");
   const blocks = page.match(/<!-- \w+\.txt -->\n\n```text\n/g) ?? [];
-  assert.ok(blocks.length >= 5, `${blocks.length} prints`);
-  assert.equal(fillPage(page), page, "npm run bench -- charts");
+  assert.ok(blocks.length >= 5, `${blocks.length} blocks`);
+  assert.equal(insertOutputs(page), page, "npm run bench -- charts");
 });
 
-test("a ratio compares neighbours: a machine that slows down for both changes nothing", () => {
+test("a ratio is computed per round, so a slowdown of the whole machine cancels out", () => {
   assert.deepEqual(summarizeRatio({ over: [50, 10, 30], under: [100, 20, 60] }), {
     median: 0.5,
-    least: 0.5,
-    most: 0.5,
+    min: 0.5,
+    max: 0.5,
   });
-  assert.deepEqual(summarize([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4 });
+  assert.deepEqual(summarize([4, 1, 3, 2]), { median: 2.5, min: 1, max: 4 });
 });
 
-test("a percentile is a value that was measured", () => {
+test("a percentile is one of the measured values", () => {
   const values = Array.from({ length: 200 }, (_, index) => 200 - index);
   assert.deepEqual(
-    [50, 95, 99, 100].map((hundredths) => percentile(values, hundredths)),
+    [50, 95, 99, 100].map((percent) => percentile(values, percent)),
     [100, 190, 198, 200],
   );
 });
 
-test("the CPU time of a process is read in microseconds", () => {
+test("reads the CPU time of a process in microseconds", () => {
   const { user, system } = process.cpuUsage();
-  const ours = readCpuMicroseconds(process.pid);
-  assert.ok(Math.abs(ours - user - system) < 200_000, `${ours} against ${user + system}`);
+  const measured = readCpuMicroseconds(process.pid);
+  assert.ok(Math.abs(measured - user - system) < 200_000, `${measured} instead of ${user + system}`);
 });
 
 function processesIn(path: string): string[] {
@@ -179,7 +179,7 @@ function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
-    // It ended while we looked.
+    // The process has exited.
     return "";
   }
 }

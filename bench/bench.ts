@@ -1,5 +1,6 @@
 import { drawCharts } from "./draw-charts.ts";
-import { type BenchOptions, help, readOptions, WrongOption } from "./read-options.ts";
+import { createHarness, type Harness } from "./harness.ts";
+import { type BenchOptions, help, OptionError, readOptions } from "./read-options.ts";
 import { reportShares } from "./report-shares.ts";
 import { runGrowthBench } from "./run-growth-bench.ts";
 import { runLatencyBench } from "./run-latency-bench.ts";
@@ -9,10 +10,9 @@ import { runProcessesBench } from "./run-processes-bench.ts";
 import { runRankBench } from "./run-rank-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
 import { runUsageBench } from "./run-usage-bench.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
 
-// `npm run bench`: see README.md for how to read the numbers. Progress goes to stderr; the last line of stdout is one
-// JSON object, and it is there only if every search was answered and every cent is accounted for.
+// `npm run bench`: see README.md for how to read the results. Progress goes to stderr. The last line of stdout is a JSON
+// object, printed only if every search succeeded and the charges match.
 
 const benches = {
   search: runSearchBench,
@@ -22,14 +22,14 @@ const benches = {
   rank: runRankBench,
   usage: runUsageBench,
   load: runLoadBench,
-  shares: (_workshop: Workshop, options: BenchOptions) => reportShares(options.profileFolder ?? "profiles"),
+  shares: (_harness: Harness, options: BenchOptions) => reportShares(options.profileFolder ?? "profiles"),
   charts: () => drawCharts(),
   growth: runGrowthBench,
 };
 
-class Interrupted extends Error {}
+class InterruptedError extends Error {}
 
-// Not exitCode: what was interrupted still holds connections, and would try for a while.
+// Setting exitCode is not enough: an interrupted benchmark still has open connections that keep the process alive.
 process.exit(await main(process.argv.slice(2)));
 
 async function main(args: string[]): Promise<number> {
@@ -38,28 +38,28 @@ async function main(args: string[]): Promise<number> {
     console.log(options === "help" ? help : JSON.stringify(await run(options)));
     return 0;
   } catch (error) {
-    if (error instanceof Interrupted) return 130;
-    if (!(error instanceof WrongOption)) throw error;
+    if (error instanceof InterruptedError) return 130;
+    if (!(error instanceof OptionError)) throw error;
     console.error(`${error.message}. See: npm run bench -- --help`);
     return 2;
   }
 }
 
 async function run(options: BenchOptions): Promise<Record<string, number>> {
-  const interruption = waitForInterruption();
-  const workshop = openWorkshop();
+  const interrupted = waitForInterruption();
+  const harness = createHarness();
   try {
-    return await Promise.race([benches[options.kind](workshop, options), interruption]);
+    return await Promise.race([benches[options.kind](harness, options), interrupted]);
   } finally {
-    await workshop.close();
+    await harness.close();
   }
 }
 
 function waitForInterruption(): Promise<never> {
   return new Promise((_, reject) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-      // Twice is as good as once: npm passes on the Ctrl-C that the terminal has sent us already.
-      process.on(signal, () => reject(new Interrupted()));
+      // Keep the handler installed: npm forwards the Ctrl-C that the terminal has already sent.
+      process.on(signal, () => reject(new InterruptedError()));
     }
   });
 }

@@ -3,17 +3,17 @@ import { firstIdOf } from "../server/src/lib/first-id-of.ts";
 import { formatReport, reconcile } from "../server/src/wallet/wallet.ts";
 import type { Growth } from "./seed-growth.ts";
 
-// Counting a hundred million rows again takes longer than everything else here.
-const mostReconciled = 1_000_000;
+// Reconciling a hundred million rows takes longer than the rest of the benchmark.
+const maxReconciledRows = 1_000_000;
 
-interface Charged {
-  /** Every search that was charged since then. */
+interface ChargedSearches {
+  /** Start of the measurement. */
   since: Date;
   answered: number;
 }
 
-/** What was answered is what was charged, and what wallets paid is what the ledger has rows for. */
-export async function checkBooks(owner: Pool, growth: Growth, { since, answered }: Charged): Promise<string> {
+/** Checks that every answered search was captured, and that searches, transfers and wallets agree. */
+export async function checkLedger(owner: Pool, growth: Growth, { since, answered }: ChargedSearches): Promise<string> {
   const { rows } = await owner.query<Record<string, string>>(
     `select
        (select concat(count(*), ' captured, ', count(*) filter (where state <> 'captured'), ' not')
@@ -24,10 +24,10 @@ export async function checkBooks(owner: Pool, growth: Growth, { since, answered 
   );
   const expected = `${answered} captured, 0 not`;
   for (const [table, found] of Object.entries(rows[0] ?? {})) {
-    if (found !== expected) throw new Error(`The bill is wrong: ${answered} answered, and in ${table}: ${found}.`);
+    if (found !== expected) throw new Error(`Charges do not match: ${answered} answered, but ${table} has ${found}.`);
   }
-  if (growth.rows > mostReconciled) return `${answered} answered, ${answered} captured and paid by wallets`;
+  if (growth.rows > maxReconciledRows) return `${answered} answered, ${answered} captured and debited`;
   const report = await reconcile(owner);
-  if (!report.isClean) throw new Error(`The books are wrong:\n${formatReport(report)}`);
-  return `${answered} answered, ${answered} captured and paid by wallets; ${report.checks.length} reconciliation checks clean`;
+  if (!report.isClean) throw new Error(`Reconciliation failed:\n${formatReport(report)}`);
+  return `${answered} answered, ${answered} captured and debited; ${report.checks.length} reconciliation checks clean`;
 }

@@ -1,18 +1,18 @@
 import { writeFileSync } from "node:fs";
 import { GCProfiler } from "node:v8";
 
-// Put before a server with --import. From one SIGUSR2 to the next it adds up what the heap grew by between its
-// collections, and leaves the sum in bytes in the file "allocated-PID" of its folder.
+// Preloaded into a server with --import. From one SIGUSR2 to the next it sums the heap growth between garbage
+// collections, and writes the total in bytes to the file "allocated-PID" in its working directory.
 
-let counting: { profiler: GCProfiler; usedBefore: number } | undefined;
+let active: { profiler: GCProfiler; usedBefore: number } | undefined;
 
 process.on("SIGUSR2", () => {
-  if (counting) {
-    writeFileSync(`allocated-${process.pid}`, String(allocatedSince(counting)));
-    counting = undefined;
+  if (active) {
+    writeFileSync(`allocated-${process.pid}`, String(allocatedSince(active)));
+    active = undefined;
   } else {
-    counting = { profiler: new GCProfiler(), usedBefore: process.memoryUsage().heapUsed };
-    counting.profiler.start();
+    active = { profiler: new GCProfiler(), usedBefore: process.memoryUsage().heapUsed };
+    active.profiler.start();
   }
 });
 

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Ledger } from "../server/src/wallet/wallet.ts";
-import { readFamilyCpuMicroseconds } from "./read-cpu.ts";
+import { readTreeCpuMicroseconds } from "./read-cpu.ts";
 
 export interface LedgerRound {
   searches: number;
@@ -8,22 +8,22 @@ export interface LedgerRound {
   postgresUs: number;
 }
 
-interface LedgerDrive {
+interface LedgerDriveOptions {
   ledger: Ledger;
-  /** How many hold and capture at once. */
+  /** Number of concurrent loops. */
   loops: number;
-  /** Whose search the next one is. */
+  /** Picks the wallet of the next search. */
   pick: () => { walletId: string; keyId: string };
   seconds: number;
   postgresPid: number;
 }
 
-/** Hold and capture, again and again. Anything but a charge is an error. */
-export async function driveLedger(drive: LedgerDrive): Promise<LedgerRound> {
-  const { ledger, loops, pick, seconds, postgresPid } = drive;
-  const cpuBefore = readFamilyCpuMicroseconds(postgresPid);
-  const beganMs = performance.now();
-  const endMs = beganMs + seconds * 1_000;
+/** Holds and captures in concurrent loops. Throws if any search is not charged. */
+export async function driveLedger(options: LedgerDriveOptions): Promise<LedgerRound> {
+  const { ledger, loops, pick, seconds, postgresPid } = options;
+  const cpuBefore = readTreeCpuMicroseconds(postgresPid);
+  const startMs = performance.now();
+  const endMs = startMs + seconds * 1_000;
   let searches = 0;
 
   async function loop(): Promise<void> {
@@ -31,15 +31,15 @@ export async function driveLedger(drive: LedgerDrive): Promise<LedgerRound> {
       const searchId = randomUUIDv7();
       const { walletId, keyId } = pick();
       const held = await ledger.hold({ searchId, walletId, keyId });
-      if (held.outcome !== "held") throw new Error(`a hold was refused: ${held.outcome}`);
-      const paid = await ledger.capture({ searchId, walletId });
-      if (paid.state !== "captured") throw new Error(`a capture came to nothing: ${paid.state}`);
+      if (held.outcome !== "held") throw new Error(`hold failed: ${held.outcome}`);
+      const captured = await ledger.capture({ searchId, walletId });
+      if (captured.state !== "captured") throw new Error(`capture failed: ${captured.state}`);
       searches += 1;
     }
   }
 
   await Promise.all(Array.from({ length: loops }, loop));
-  const tookSeconds = (performance.now() - beganMs) / 1_000;
-  const postgresUs = (readFamilyCpuMicroseconds(postgresPid) - cpuBefore) / searches;
-  return { searches, perSecond: searches / tookSeconds, postgresUs };
+  const elapsedSeconds = (performance.now() - startMs) / 1_000;
+  const postgresUs = (readTreeCpuMicroseconds(postgresPid) - cpuBefore) / searches;
+  return { searches, perSecond: searches / elapsedSeconds, postgresUs };
 }

@@ -1,16 +1,16 @@
 import { execFileSync, spawnSync } from "node:child_process";
 
-/** The path of a program; as root on Debian it is installed if it is missing. */
+/** Returns the path of a program. Installs it if missing, when running as root on Debian. */
 export function ensureProgram({ name, debianPackage }: { name: string; debianPackage: string }): string {
   const found = findProgram(name);
   if (found !== undefined) return found;
-  if (process.getuid?.() !== 0) throw new Error(`${name} is missing. Install it: apt-get install ${debianPackage}`);
-  console.error(`${name} is missing; installing Debian's ${debianPackage}`);
+  if (process.getuid?.() !== 0) throw new Error(`${name} not found. Install it with: apt-get install ${debianPackage}`);
+  console.error(`${name} not found, installing ${debianPackage}`);
   const options = { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } } as const;
   execFileSync("apt-get", ["update"], options);
   execFileSync("apt-get", ["install", "-y", "--no-install-recommends", debianPackage], options);
   const installed = findProgram(name);
-  if (installed === undefined) throw new Error(`${debianPackage} was installed and there is still no ${name}`);
+  if (installed === undefined) throw new Error(`${name} not found after installing ${debianPackage}`);
   return installed;
 }
 

@@ -1,4 +1,4 @@
-/** The first column to the left, numbers to the right. */
+/** Aligns the first column left and the others right. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));

@@ -8,88 +8,88 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** A temporary folder and the processes that run in it. Closing it leaves nothing behind. */
-export interface Workshop {
+/** A temporary folder and the processes that run in it. Closing it stops the processes and removes the folder. */
+export interface Harness {
   folder: string;
-  start(wish: ProcessWish): Promise<Running>;
-  /** Runs a program to its end and gives what it printed. */
+  start(options: ProcessOptions): Promise<RunningProcess>;
+  /** Runs a program and returns its output. */
   run(program: string, args: readonly string[]): Promise<string>;
   close(): Promise<void>;
 }
 
-export interface ProcessWish {
+export interface ProcessOptions {
   name: string;
   program: string;
   args: readonly string[];
-  environment?: Record<string, string>;
+  env?: Record<string, string>;
   account?: { uid: number; gid: number } | undefined;
-  /** Started when it accepts connections here, and has logged these words: PostgreSQL listens before it lets one in. */
+  /** Ready when the port accepts connections and the log contains `readyText` (PostgreSQL listens before it is ready). */
   port: number;
-  readyWords?: string;
+  readyText?: string;
   stopSignal?: NodeJS.Signals;
 }
 
-export interface Running {
+export interface RunningProcess {
   pid: number;
-  /** Before the others, for what is to be started anew. */
+  /** Stops this process before the others, to restart it. */
   stop: (signal: NodeJS.Signals) => Promise<void>;
 }
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
-export function openWorkshop(): Workshop {
+export function createHarness(): Harness {
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-bench-"));
-  // PostgreSQL and nginx may run under other accounts than ours.
+  // PostgreSQL and nginx may run under other accounts.
   chmodSync(folder, 0o755);
-  const running = new Set<{ child: ChildProcess; stopSignal: NodeJS.Signals }>();
+  const processes = new Set<{ child: ChildProcess; stopSignal: NodeJS.Signals }>();
   let isClosed = false;
-  // The last resort, should we end without closing: nothing can be waited for here.
+  // Fallback if the process exits without closing the harness. Exit handlers cannot wait.
   const killAll = (): void => {
-    for (const { child } of running) child.kill("SIGKILL");
+    for (const { child } of processes) child.kill("SIGKILL");
     rmSync(folder, { recursive: true, force: true });
   };
   process.once("exit", killAll);
 
-  function launch(program: string, args: readonly string[], { stopSignal, ...options }: Launch): ChildProcess {
-    // After an interruption someone may still be on the way to start the next thing.
-    if (isClosed) throw new Error("the workshop is closed");
-    // A group of its own: the terminal's Ctrl-C reaches us alone, and we stop the others in order.
+  function launch(program: string, args: readonly string[], { stopSignal, ...options }: LaunchOptions): ChildProcess {
+    // After an interruption a benchmark may still try to start its next process.
+    if (isClosed) throw new Error("the harness is closed");
+    // Detached, so that Ctrl-C reaches only this process, which stops the others in order.
     const child = spawn(program, args, { cwd: folder, detached: true, ...options });
-    running.add({ child, stopSignal });
+    processes.add({ child, stopSignal });
     return child;
   }
 
-  async function start(wish: ProcessWish): Promise<Running> {
-    const logFile = join(folder, `${wish.name}.log`);
+  async function start(options: ProcessOptions): Promise<RunningProcess> {
+    const logFile = join(folder, `${options.name}.log`);
     const log = openSync(logFile, "w");
-    const child = launch(wish.program, wish.args, {
-      stopSignal: wish.stopSignal ?? "SIGTERM",
-      env: { PATH: process.env["PATH"], LANG: "C.UTF-8", ...wish.environment },
-      // A server's log lines are made and written, as in production, and kept by nobody.
+    const child = launch(options.program, options.args, {
+      stopSignal: options.stopSignal ?? "SIGTERM",
+      env: { PATH: process.env["PATH"], LANG: "C.UTF-8", ...options.env },
+      // Servers write their logs as in production; the output is discarded.
       stdio: ["ignore", "ignore", log],
-      ...wish.account,
+      ...options.account,
     });
     closeSync(log);
     const isReady = async (): Promise<boolean> =>
-      (await accepts(wish.port)) && readFileSync(logFile, "utf8").includes(wish.readyWords ?? "");
-    const failure = await Promise.race([once(child, "exit").then(() => "it ended"), until(isReady)]);
+      (await acceptsConnections(options.port)) && readFileSync(logFile, "utf8").includes(options.readyText ?? "");
+    const failure = await Promise.race([once(child, "exit").then(() => "it exited"), waitUntilReady(isReady)]);
     if (failure === undefined) return { pid: child.pid ?? 0, stop: (signal) => stop(child, signal) };
-    throw new Error(`${wish.name} did not start: ${failure}\n${readFileSync(logFile, "utf8")}`);
+    throw new Error(`${options.name} did not start: ${failure}\n${readFileSync(logFile, "utf8")}`);
   }
 
   async function run(program: string, args: readonly string[]): Promise<string> {
     const child = launch(program, args, { stopSignal: "SIGTERM", stdio: ["ignore", "pipe", "inherit"] });
-    const [printed, [code]] = await Promise.all([
+    const [output, [code]] = await Promise.all([
       text(child.stdout ?? Readable.from([])),
       once(child, "exit") as Promise<unknown[]>,
     ]);
-    if (code !== 0) throw new Error(`${program} ended with ${String(code)}:\n${printed}`);
-    return printed;
+    if (code !== 0) throw new Error(`${program} exited with ${String(code)}:\n${output}`);
+    return output;
   }
 
   async function close(): Promise<void> {
     isClosed = true;
-    for (const { child, stopSignal } of [...running].toReversed()) await stop(child, stopSignal);
+    for (const { child, stopSignal } of [...processes].toReversed()) await stop(child, stopSignal);
     rmSync(folder, { recursive: true, force: true });
     process.removeListener("exit", killAll);
   }
@@ -97,21 +97,21 @@ export function openWorkshop(): Workshop {
   return { folder, start, run, close };
 }
 
-interface Launch extends Pick<SpawnOptions, "env" | "stdio" | "uid" | "gid"> {
+interface LaunchOptions extends Pick<SpawnOptions, "env" | "stdio" | "uid" | "gid"> {
   stopSignal: NodeJS.Signals;
 }
 
-/** Undefined when it is, otherwise why not. */
-async function until(isReady: () => Promise<boolean>): Promise<string | undefined> {
-  const deadline = performance.now() + patienceMs;
+/** Returns undefined when ready, otherwise the reason. */
+async function waitUntilReady(isReady: () => Promise<boolean>): Promise<string | undefined> {
+  const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     if (await isReady()) return undefined;
     await wait(20);
   }
-  return `it was not ready after ${patienceMs / 1_000} s`;
+  return `not ready after ${timeoutMs / 1_000} s`;
 }
 
-function accepts(port: number): Promise<boolean> {
+function acceptsConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });
     socket.once("connect", () => {
@@ -125,13 +125,13 @@ function accepts(port: number): Promise<boolean> {
 async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
-  const timer = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+  const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
   child.kill(signal);
   await ended;
   clearTimeout(timer);
 }
 
-/** A folder inside the workshop that another account may write to. */
+/** Creates a folder that other accounts can write to. */
 export function makeFolder(path: string): string {
   if (!existsSync(path)) mkdirSync(path, { mode: 0o777 });
   chmodSync(path, 0o777);

@@ -5,21 +5,21 @@ export interface Candidate {
 }
 
 /**
- * Searches as a ranking sees them: half of the hosts are in a lens, a fifth of the addresses have parameters, one in
- * twenty is a page twice and one in twenty a copied text. The same on every run.
+ * Generates realistic ranking input: half of the hosts are in a lens, a fifth of the URLs have parameters, one in twenty
+ * results is a duplicate page and one in twenty a copied text. Deterministic.
  */
-export function makeSearches({ searches, candidates, unknownHosts }: SearchesWish): Candidate[][] {
-  const next = numbers(7);
-  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(next() * items.length)] as Item;
+export function makeSearches({ searches, candidates, unknownHosts }: SearchesOptions): Candidate[][] {
+  const random = seededRandom(7);
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
   const text = (length: number): string => Array.from({ length }, () => pick(words)).join(" ");
 
   function makeCandidate(earlier: readonly Candidate[]): Candidate {
-    const chance = next();
+    const chance = random();
     if (chance < 0.05 && earlier.length > 0) return { ...pick(earlier), title: text(8) };
-    const unknown = `www.site-${Math.floor(next() * unknownHosts)}.com`;
-    const host = next() < 0.5 ? pick(knownHosts) : unknown;
-    const address = `https://${host}/${pick(words)}/${pick(words)}-${pick(words)}-${Math.floor(next() * 1e6)}`;
-    const url = next() < 0.2 ? `${address}?id=${Math.floor(next() * 1e6)}&utm_source=feed` : address;
+    const unknown = `www.site-${Math.floor(random() * unknownHosts)}.com`;
+    const host = random() < 0.5 ? pick(knownHosts) : unknown;
+    const address = `https://${host}/${pick(words)}/${pick(words)}-${pick(words)}-${Math.floor(random() * 1e6)}`;
+    const url = random() < 0.2 ? `${address}?id=${Math.floor(random() * 1e6)}&utm_source=feed` : address;
     const copied = chance < 0.1 && earlier.length > 0 ? pick(earlier).snippet : text(32);
     return { url, title: text(8), snippet: copied };
   }
@@ -31,10 +31,10 @@ export function makeSearches({ searches, candidates, unknownHosts }: SearchesWis
   });
 }
 
-export interface SearchesWish {
+export interface SearchesOptions {
   searches: number;
   candidates: number;
-  /** The fewer, the more often a host was judged before. */
+  /** With fewer hosts, lookups hit the cache more often. */
   unknownHosts: number;
 }
 
@@ -48,8 +48,8 @@ const words =
   winter account library travel ticket student doctor village mountain weather history science language picture number
   the of and to in is for on with by from as at that this it are was be or an`.split(/\s+/);
 
-/** From 0 up to 1, the same sequence for the same seed. */
-function numbers(seed: number): () => number {
+/** Deterministic random numbers in [0, 1). */
+function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

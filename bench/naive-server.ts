@@ -1,20 +1,20 @@
 import { registerHooks } from "node:module";
 
-// Our own server, all of it, but for the ledger: whoever imports wallet.ts gets naive-ledger.ts. So the comparison
-// stays fair while the server changes: the two differ in batching and in nothing else.
+// The real server with naive-ledger.ts in place of wallet.ts. The two servers differ only in batching, so the comparison
+// stays fair as the server changes.
 
-const ours = new URL("../server/src/wallet/wallet.ts", import.meta.url).href;
-const naive = new URL("./naive-ledger.ts", import.meta.url).href;
+const walletUrl = new URL("../server/src/wallet/wallet.ts", import.meta.url).href;
+const naiveUrl = new URL("./naive-ledger.ts", import.meta.url).href;
 let hasReplaced = false;
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const found = nextResolve(specifier, context);
-    if (found.url !== ours || context.parentURL === naive) return found;
+    if (found.url !== walletUrl || context.parentURL === naiveUrl) return found;
     hasReplaced = true;
-    return { ...found, url: naive };
+    return { ...found, url: naiveUrl };
   },
 });
 
 await import("../server/src/main.ts");
-if (!hasReplaced) throw new Error("main.ts no longer imports wallet.ts: this would measure our server against itself");
+if (!hasReplaced) throw new Error("main.ts no longer imports wallet.ts, so the naive ledger was not loaded");

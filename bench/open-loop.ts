@@ -1,81 +1,82 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Question } from "./question.ts";
+import type { BenchRequest } from "./bench-request.ts";
 
-// A driver that does not wait for its answers: searches are sent when they are due, however many are still out, as
-// callers do who know nothing of each other. A time is counted from when a search was due and not from when it could
-// be sent. It speaks HTTP by hand, because on two cores a client library would take the CPU of those who are measured.
+// Open-loop load generator: sends searches on a fixed schedule regardless of how many are in flight, like independent
+// callers. Latency is measured from the scheduled time, not from when the request was sent (no coordinated omission). It
+// implements HTTP directly, because on two cores a client library would take CPU time from the servers under test.
 
-export interface Shot {
-  /** Milliseconds since the drive began. */
+export interface Sample {
+  /** Scheduled time, in milliseconds since the start. */
   dueMs: number;
-  tookMs: number;
-  /** 0: the connection broke. */
+  latencyMs: number;
+  /** 0 if the connection failed. */
   status: number;
   hasRetryAfter: boolean;
 }
 
-export interface DriveOptions {
+export interface OpenLoopOptions {
   port: number;
   keys: readonly string[];
-  question: Question;
+  request: BenchRequest;
   perSecond: number;
   seconds: number;
-  onShot: (shot: Shot) => void;
+  onSample: (sample: Sample) => void;
 }
 
-const mostConnections = 20_000;
+const maxConnections = 20_000;
 
-/** Resolves when all that was sent has been answered. */
-export async function driveOpenLoop(options: DriveOptions): Promise<void> {
-  const { port, question, perSecond, seconds, onShot } = options;
+/** Resolves when all requests have been answered. */
+export async function driveOpenLoop(options: OpenLoopOptions): Promise<void> {
+  const { port, request, perSecond, seconds, onSample } = options;
   const idle: Connection[] = [];
-  const all = new Set<Connection>();
-  const requests = options.keys.map((key) => encodeRequest(key, question));
-  const began = performance.now();
+  const connections = new Set<Connection>();
+  const requests = options.keys.map((key) => encodeRequest(key, request));
+  const startMs = performance.now();
   const total = Math.round(perSecond * seconds);
   const count = { sent: 0, done: 0 };
 
-  function shoot(): void {
+  function sendNext(): void {
     const dueMs = (count.sent / perSecond) * 1_000;
     const request = requests[count.sent % requests.length] ?? "";
     count.sent += 1;
     const connection = takeIdle() ?? open();
-    connection.ask(request, (status, hasRetryAfter, isReusable) => {
+    connection.send(request, (status, hasRetryAfter, isReusable) => {
       count.done += 1;
-      onShot({ dueMs, tookMs: performance.now() - began - dueMs, status, hasRetryAfter });
+      onSample({ dueMs, latencyMs: performance.now() - startMs - dueMs, status, hasRetryAfter });
       if (isReusable) idle.push(connection);
-      else all.delete(connection);
+      else connections.delete(connection);
     });
   }
 
-  /** The server closes those that have been idle for long; what is written to one of them is never answered. */
+  /** Skips connections that the server has closed after being idle. */
   function takeIdle(): Connection | undefined {
     for (let connection = idle.pop(); connection; connection = idle.pop()) {
       if (connection.isOpen()) return connection;
-      all.delete(connection);
+      connections.delete(connection);
     }
     return undefined;
   }
 
   function open(): Connection {
-    if (all.size >= mostConnections) throw new Error(`${mostConnections} searches are out; nobody answers any more`);
+    if (connections.size >= maxConnections)
+      throw new Error(`${maxConnections} searches in flight: the server has stopped responding`);
     const connection = new Connection(port);
-    all.add(connection);
+    connections.add(connection);
     return connection;
   }
 
   while (count.sent < total) {
-    // The first is due at once.
-    const due = Math.min(total, Math.floor(((performance.now() - began) / 1_000) * perSecond) + 1);
-    while (count.sent < due) shoot();
+    // The first request is due immediately.
+    const due = Math.min(total, Math.floor(((performance.now() - startMs) / 1_000) * perSecond) + 1);
+    while (count.sent < due) sendNext();
     await wait(1);
   }
   while (count.done < count.sent) await wait(5);
-  for (const connection of all) connection.close();
+  for (const connection of connections) connection.close();
 }
 
-function encodeRequest(key: string, { path, body, headers }: Question): string {
+function encodeRequest(key: string, { path, body, headers }: BenchRequest): string {
   const lines = Object.entries({
     host: "bench",
     authorization: `Bearer ${key}`,
@@ -86,12 +87,12 @@ function encodeRequest(key: string, { path, body, headers }: Question): string {
   return `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-type OnAnswer = (status: number, hasRetryAfter: boolean, isReusable: boolean) => void;
+type OnResponse = (status: number, hasRetryAfter: boolean, isReusable: boolean) => void;
 
-/** One connection with at most one search out. */
+/** A connection with at most one request in flight. */
 class Connection {
   readonly #socket: Socket;
-  #onAnswer: OnAnswer | undefined;
+  #onAnswer: OnResponse | undefined;
   #received = "";
 
   constructor(port: number) {
@@ -103,8 +104,8 @@ class Connection {
     this.#socket.on("close", () => this.#answer(0, false, false));
   }
 
-  ask(request: string, onAnswer: OnAnswer): void {
-    this.#onAnswer = onAnswer;
+  send(request: string, onResponse: OnResponse): void {
+    this.#onAnswer = onResponse;
     this.#socket.write(request);
   }
 
@@ -122,18 +123,18 @@ class Connection {
     if (headEnd === -1) return;
     const head = this.#received.slice(0, headEnd).toLowerCase();
     const length = Number(/content-length: (\d+)/.exec(head)?.[1] ?? 0);
-    const isWhole = head.includes("\r\ntransfer-encoding: chunked")
+    const isComplete = head.includes("\r\ntransfer-encoding: chunked")
       ? this.#received.endsWith("\r\n0\r\n\r\n")
       : this.#received.length >= headEnd + 4 + length;
-    if (!isWhole) return;
+    if (!isComplete) return;
     this.#received = "";
     const isReusable = !head.includes("connection: close");
     this.#answer(Number(head.slice(9, 12)), head.includes("\r\nretry-after: "), isReusable);
   }
 
   #answer(status: number, hasRetryAfter: boolean, isReusable: boolean): void {
-    const onAnswer = this.#onAnswer;
+    const onResponse = this.#onAnswer;
     this.#onAnswer = undefined;
-    onAnswer?.(status, hasRetryAfter, isReusable);
+    onResponse?.(status, hasRetryAfter, isReusable);
   }
 }

@@ -1,24 +1,24 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-// Linux counts a process' CPU time in hundredths of a second, in user and in kernel mode.
+// Linux counts user and kernel CPU time in hundredths of a second.
 // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 const tickMicroseconds = 10_000;
 
-/** What a process has used so far. */
+/** The CPU time of a process. */
 export function readCpuMicroseconds(pid: number): number {
   return readProcess(pid)?.ownMicroseconds ?? 0;
 }
 
-/** What a process and all its children have used, those that have ended included: the postmaster waits for each. */
-export function readFamilyCpuMicroseconds(pid: number): number {
+/** The CPU time of a process and its children, including exited ones (the postmaster reaps each of them). */
+export function readTreeCpuMicroseconds(pid: number): number {
   const parent = readProcess(pid);
   if (parent === undefined) return 0;
   const children = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => readProcess(Number(name)))
     .filter((each) => each?.parent === pid);
-  const living = children.reduce((sum, child) => sum + (child?.ownMicroseconds ?? 0), 0);
-  return parent.ownMicroseconds + parent.endedChildrenMicroseconds + living;
+  const running = children.reduce((sum, child) => sum + (child?.ownMicroseconds ?? 0), 0);
+  return parent.ownMicroseconds + parent.endedChildrenMicroseconds + running;
 }
 
 interface ProcessTimes {
@@ -27,7 +27,7 @@ interface ProcessTimes {
   endedChildrenMicroseconds: number;
 }
 
-/** Undefined if it ended between the list and the look. */
+/** Undefined if the process has exited. */
 function readProcess(pid: number): ProcessTimes | undefined {
   let text: string;
   try {
@@ -35,7 +35,7 @@ function readProcess(pid: number): ProcessTimes | undefined {
   } catch {
     return undefined;
   }
-  // The second field is the program's name in brackets, and may itself hold spaces and brackets.
+  // The second field is the program name in parentheses, and may itself contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const ticks = (field: number): number => Number(fields[field - 3]) * tickMicroseconds;
   return {

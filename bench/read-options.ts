@@ -20,65 +20,64 @@ export interface BenchOptions {
   rounds: number;
   seconds: number;
   warmUpSeconds: number;
-  /** Connections of wrk. */
+  /** wrk connections. */
   connections: number;
-  /** How many loops drive the batched ledger. */
+  /** Concurrent loops that drive the batched ledger. */
   loops: number;
   wallets: number;
-  /** How far wallets and ledger grow. */
-  mostWallets: number;
-  mostRows: number;
-  /** Of one wallet over a year, and how often its owner asks each question about them. */
+  /** Limits of the growth benchmark. */
+  maxWallets: number;
+  maxRows: number;
+  /** Searches of one wallet in a year, and requests per usage query. */
   searches: number;
   requests: number;
-  /** Searches a second that are sent whatever becomes of them, and for how long; 0: only the overload. */
+  /** Constant rate of the load benchmark. 0 runs only the overload. */
   perSecond: number;
-  /** Whether the capacity is found and exceeded, and for how long. */
+  /** Whether the load benchmark finds the capacity and exceeds it, and for how long. */
   isOverload: boolean;
   overloadSeconds: number;
   latencyMs: number;
   only: readonly ScenarioName[];
-  /** Which servers are driven; undefined: all. */
+  /** Servers to run. Default: all. */
   servers: readonly string[] | undefined;
-  /** Where the servers leave their CPU profiles. */
+  /** Output folder for CPU profiles. */
   profileFolder: string | undefined;
 }
 
-export class WrongOption extends Error {}
+export class OptionError extends Error {}
 
 export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | growth | shares | charts] options]
 
-What a paid search costs, on this machine, against the same search without billing (bare), other proxies (nginx,
-Portkey's gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and
-stops them. The last line is JSON.
+Measures the cost of a paid search compared with the same search without billing (bare), other proxies (nginx, Portkey's
+gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them at
+the end. The last line of output is JSON.
 
-  latency           how much later an answer comes because it is paid for, at 20, 50 and 80 % load
-  processes         one, two and four servers before one database
-  ledger            hold and capture alone, without HTTP, on one wallet, against pgbench with the same batches
-  rank              ranking alone, without a server, against only merging duplicates
-  usage             a year of one wallet: how fast it is counted, and how fast its owner is answered
-  load              searches that come whether or not the last was answered: a constant rate, then three times
-                    what the server can do
-  shares            where the CPU time went, from the profiles in the folder of --profile
-  charts            draws docs/images/performance-*.svg from docs/performance/*.txt
-  growth            hold and capture while wallets grow to ten million and the ledger to a hundred million rows
-  --quick           done in a minute: good to see that it works, too short to quote
-  --rounds N        of each server, in turns (5; quick: 2)
-  --seconds S       of each round (5; quick: 1)
-  --only NAME       one scenario: ${Object.keys(scenarios).join(", ")}; may be repeated
-  --server NAME     only this server beside the billed one: nginx, bare, gateway, naive; may be repeated
-  --wallets N       in the scenario of many (10000); for growth, at most (10000000; quick: 10000)
-  --rows N          of the ledger, at most, for growth (100000000; quick: 100000)
-  --connections N   of wrk to the server (64)
-  --loops N         that hold and capture at once, for ledger (500)
-  --searches N      of the wallet in a year, for usage (5000000; quick: 100000)
-  --requests N      of each kind, for usage and growth (200; quick: 20)
-  --rate N          searches a second, for load (500; 0: only the overload), during --seconds (600; quick: 10)
-  --latency MS      of the upstream, for load (300)
-  --no-overload     only the constant rate, for load
-  --profile FOLDER  each server leaves a V8 CPU profile there`;
+  latency           latency added by billing at 20, 50 and 80% load
+  processes         one, two and four servers sharing one database
+  ledger            hold and capture on one wallet without HTTP, compared with pgbench and the same batches
+  rank              ranking without a server, compared with merging duplicates only
+  usage             usage roll-up and usage queries for one wallet over a year
+  load              open-loop load: a constant rate, then three times the server's capacity
+  shares            CPU time by category, from the profiles in the --profile folder
+  charts            draw docs/images/performance-*.svg from docs/performance/*.txt
+  growth            hold and capture with up to ten million wallets and a hundred million ledger rows
+  --quick           run for about a minute; too short for meaningful results
+  --rounds N        rounds per server (5; quick: 2)
+  --seconds S       seconds per round (5; quick: 1)
+  --only NAME       run one scenario: ${Object.keys(scenarios).join(", ")}; repeatable
+  --server NAME     run only this server and the billed one: nginx, bare, gateway, naive; repeatable
+  --wallets N       number of wallets (10000); for growth, the maximum (10000000; quick: 10000)
+  --rows N          maximum number of ledger rows for growth (100000000; quick: 100000)
+  --connections N   wrk connections (64)
+  --loops N         concurrent loops for ledger (500)
+  --searches N      searches of the wallet in a year for usage (5000000; quick: 100000)
+  --requests N      requests per query for usage and growth (200; quick: 20)
+  --rate N          searches per second for load (500; 0: overload only), for --seconds (600; quick: 10)
+  --latency MS      upstream latency for load (300)
+  --no-overload     constant rate only, for load
+  --profile FOLDER  write a V8 CPU profile of each server`;
 
-const usual = {
+const defaults = {
   rounds: 5,
   seconds: 5,
   warmUpSeconds: 2,
@@ -105,26 +104,26 @@ export function readOptions(args: string[]): BenchOptions | "help" {
   const { values, positionals } = parse(args);
   if (values.help) return "help";
   const [kind = "search", ...rest] = positionals;
-  if (!isKind(kind) || rest.length > 0) throw new WrongOption(`There is no bench "${positionals.join(" ")}"`);
-  const pace = values.quick ? quick : usual;
+  if (!isKind(kind) || rest.length > 0) throw new OptionError(`Unknown benchmark "${positionals.join(" ")}"`);
+  const pace = values.quick ? quick : defaults;
   const seconds = kind === "load" ? pace.loadSeconds : pace.seconds;
   return {
     kind,
     isQuick: values.quick,
-    rounds: count("--rounds", values.rounds, pace.rounds),
-    seconds: positive("--seconds", values.seconds, seconds),
-    warmUpSeconds: Math.min(pace.warmUpSeconds, positive("--seconds", values.seconds, pace.seconds)),
-    connections: count("--connections", values.connections, 64),
-    loops: count("--loops", values.loops, 500),
-    wallets: count("--wallets", values.wallets, 10_000),
-    mostWallets: count("--wallets", values.wallets, pace.wallets),
-    mostRows: count("--rows", values.rows, pace.rows),
-    searches: count("--searches", values.searches, pace.searches),
-    requests: count("--requests", values.requests, pace.requests),
-    perSecond: values.rate === "0" ? 0 : positive("--rate", values.rate, 500),
+    rounds: parseCount("--rounds", values.rounds, pace.rounds),
+    seconds: parsePositive("--seconds", values.seconds, seconds),
+    warmUpSeconds: Math.min(pace.warmUpSeconds, parsePositive("--seconds", values.seconds, pace.seconds)),
+    connections: parseCount("--connections", values.connections, 64),
+    loops: parseCount("--loops", values.loops, 500),
+    wallets: parseCount("--wallets", values.wallets, 10_000),
+    maxWallets: parseCount("--wallets", values.wallets, pace.wallets),
+    maxRows: parseCount("--rows", values.rows, pace.rows),
+    searches: parseCount("--searches", values.searches, pace.searches),
+    requests: parseCount("--requests", values.requests, pace.requests),
+    perSecond: values.rate === "0" ? 0 : parsePositive("--rate", values.rate, 500),
     isOverload: !values["no-overload"],
     overloadSeconds: pace.overloadSeconds,
-    latencyMs: positive("--latency", values.latency, 300),
+    latencyMs: parsePositive("--latency", values.latency, 300),
     only: readScenarios(values.only),
     servers: values.server,
     profileFolder: values.profile,
@@ -160,26 +159,26 @@ function parse(args: string[]) {
       },
     });
   } catch (error) {
-    if (error instanceof TypeError) throw new WrongOption(error.message);
+    if (error instanceof TypeError) throw new OptionError(error.message);
     throw error;
   }
 }
 
-function count(name: string, text: string | undefined, otherwise: number): number {
-  const value = positive(name, text, otherwise);
-  if (!Number.isInteger(value)) throw new WrongOption(`${name} must be a whole number`);
+function parseCount(name: string, text: string | undefined, fallback: number): number {
+  const value = parsePositive(name, text, fallback);
+  if (!Number.isInteger(value)) throw new OptionError(`${name} must be a whole number`);
   return value;
 }
 
-function positive(name: string, text: string | undefined, otherwise: number): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (!(value > 0 && value <= 100_000_000)) throw new WrongOption(`${name} must be a number above zero`);
+function parsePositive(name: string, text: string | undefined, fallback: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (!(value > 0 && value <= 100_000_000)) throw new OptionError(`${name} must be a positive number`);
   return value;
 }
 
-function readScenarios(given: readonly string[] | undefined): readonly ScenarioName[] {
+function readScenarios(only: readonly string[] | undefined): readonly ScenarioName[] {
   const names = Object.keys(scenarios) as ScenarioName[];
-  const strange = given?.find((name) => !names.some((known) => known === name));
-  if (strange !== undefined) throw new WrongOption(`--only must be one of ${names.join(", ")}`);
-  return given === undefined ? names : names.filter((name) => given.includes(name));
+  if (only?.some((name) => !Object.hasOwn(scenarios, name)))
+    throw new OptionError(`--only must be one of ${names.join(", ")}`);
+  return only === undefined ? names : names.filter((name) => only.includes(name));
 }

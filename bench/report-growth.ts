@@ -1,13 +1,13 @@
 import type { Pool } from "../server/src/db/pool.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
-import type { Measured } from "./measure-growth.ts";
+import type { GrowthResult } from "./measure-growth.ts";
 import type { Growth } from "./seed-growth.ts";
 
 export interface GrowthStep extends Growth {
-  measured: Measured;
+  result: GrowthResult;
 }
 
-/** On the disk. */
+/** Sizes on disk. */
 export async function readSizes(owner: Pool): Promise<string> {
   const { rows } = await owner.query<{ sizes: string }>(
     `with tables as (
@@ -16,8 +16,8 @@ export async function readSizes(owner: Pool): Promise<string> {
        from pg_class where relnamespace = 'pb'::regnamespace and relkind = 'r' group by 1
      )
      select string_agg(
-       format('%s %s + %s of indexes', name, pg_size_pretty(rows), pg_size_pretty(indexes)), ', ' order by rows + indexes desc
-     ) || format('; all %s', pg_size_pretty(pg_database_size(current_database()))) as sizes
+       format('%s %s + %s indexes', name, pg_size_pretty(rows), pg_size_pretty(indexes)), ', ' order by rows + indexes desc
+     ) || format('; total %s', pg_size_pretty(pg_database_size(current_database()))) as sizes
      from tables where name in ('wallets', 'keys', 'payments', 'searches', 'transfers')`,
   );
   return rows[0]?.sizes ?? "";
@@ -25,49 +25,51 @@ export async function readSizes(owner: Pool): Promise<string> {
 
 export function reportGrowth(steps: readonly GrowthStep[]): Record<string, number> {
   const rows = steps.map((step) => {
-    const { everyone, oneWallet, withoutImages, keyMs, entriesMs } = step.measured;
+    const { allWallets, oneWallet, withoutImages, keyMs, entriesMs } = step.result;
     return [
       `${formatNumber(step.wallets)} / ${formatNumber(step.rows)}`,
-      formatNumber(everyone.perSecond),
-      everyone.postgresUs.toFixed(1),
-      overFirst(steps, step, "everyone").toFixed(2),
+      formatNumber(allWallets.perSecond),
+      allWallets.postgresUs.toFixed(1),
+      ratioToFirst(steps, step, "allWallets").toFixed(2),
       oneWallet.postgresUs.toFixed(1),
-      overFirst(steps, step, "oneWallet").toFixed(2),
-      ...[everyone, withoutImages, oneWallet].map((drive) => formatNumber(drive.walBytes)),
+      ratioToFirst(steps, step, "oneWallet").toFixed(2),
+      ...[allWallets, withoutImages, oneWallet].map((drive) => formatNumber(drive.walBytes)),
       ...[keyMs, entriesMs].map((ms) => ms.toFixed(2)),
     ];
   });
-  console.log("\nOne search: of any wallet, or always of the same one (one). CPU is PostgreSQL's.");
-  const head = ["wallets / rows", "a second", "CPU us", "over", "one us", "over", "WAL B", "no images", "one"];
+  console.log(
+    "\nPer search, with random wallets or one fixed wallet (one). CPU is PostgreSQL's; ratios are to the first row.",
+  );
+  const head = ["wallets / rows", "per second", "CPU us", "ratio", "one us", "ratio", "WAL B", "no images", "one"];
   console.log(formatTable([...head, "key ms", "entries ms"], rows));
   return toFigures(steps);
 }
 
-function overFirst(steps: readonly GrowthStep[], step: GrowthStep, name: "everyone" | "oneWallet"): number {
-  return step.measured[name].postgresUs / (steps[0]?.measured[name].postgresUs ?? 0);
+function ratioToFirst(steps: readonly GrowthStep[], step: GrowthStep, name: "allWallets" | "oneWallet"): number {
+  return step.result[name].postgresUs / (steps[0]?.result[name].postgresUs ?? 0);
 }
 
-/** Of the first step and the last, what the last is to the first, and the CPU of each. */
+/** Results of the last step, its ratio to the first, and the CPU time of each step. */
 function toFigures(steps: readonly GrowthStep[]): Record<string, number> {
   const [first, last] = [steps[0], steps.at(-1)];
-  if (!first || !last) throw new Error("nothing was measured");
-  const { measured } = last;
+  if (!first || !last) throw new Error("no measurements");
+  const { result } = last;
   return {
     wallets: last.wallets,
     rows: last.rows,
-    first_cpu_us: round(first.measured.everyone.postgresUs),
-    cpu_us: round(measured.everyone.postgresUs),
-    cpu_over_first: round(overFirst(steps, last, "everyone")),
-    one_wallet_cpu_us: round(measured.oneWallet.postgresUs),
-    one_wallet_cpu_over_first: round(overFirst(steps, last, "oneWallet")),
-    wal_bytes: Math.round(measured.everyone.walBytes),
-    most_wal_bytes_without_images: Math.round(Math.max(...steps.map((step) => step.measured.withoutImages.walBytes))),
-    key_ms: round(measured.keyMs),
-    entries_ms: round(measured.entriesMs),
+    first_cpu_us: round(first.result.allWallets.postgresUs),
+    cpu_us: round(result.allWallets.postgresUs),
+    cpu_over_first: round(ratioToFirst(steps, last, "allWallets")),
+    one_wallet_cpu_us: round(result.oneWallet.postgresUs),
+    one_wallet_cpu_over_first: round(ratioToFirst(steps, last, "oneWallet")),
+    wal_bytes: Math.round(result.allWallets.walBytes),
+    max_wal_bytes_without_images: Math.round(Math.max(...steps.map((step) => step.result.withoutImages.walBytes))),
+    key_ms: round(result.keyMs),
+    entries_ms: round(result.entriesMs),
     ...Object.fromEntries(
-      steps.map(({ wallets, rows, measured }) => [
+      steps.map(({ wallets, rows, result }) => [
         `cpu_us_at_${wallets}_wallets_${rows}_rows`,
-        round(measured.everyone.postgresUs),
+        round(result.allWallets.postgresUs),
       ]),
     ),
   };

@@ -1,27 +1,27 @@
-import type { Driven } from "./drive-searches.ts";
+import type { LoadResult } from "./drive-searches.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
 import type { Scenario } from "./scenarios.ts";
 import { type TargetName, titles } from "./start-servers.ts";
 import { type Summary, summarize, summarizeRatio } from "./summarize.ts";
 
-export interface Measured extends Driven {
+export interface RoundResult extends LoadResult {
   serverUs: number;
   postgresUs: number;
 }
 
-export type Rounds = Map<TargetName, { rounds: Measured[]; allocatedKib: number | undefined }>;
+export type Rounds = Map<TargetName, { rounds: RoundResult[]; allocatedKib: number | undefined }>;
 
-/** Prints the table of a scenario and gives its figures for the last line. */
+/** Prints the table of a scenario and returns its results for the last line. */
 export function reportScenario({ title, suffix }: Scenario, rounds: Rounds): Record<string, number> {
-  const of = (name: TargetName, figure: keyof Measured): number[] =>
+  const values = (name: TargetName, figure: keyof RoundResult): number[] =>
     rounds.get(name)?.rounds.map((round) => round[figure]) ?? [];
-  const median = (name: TargetName, figure: keyof Measured): number => summarize(of(name, figure)).median;
+  const median = (name: TargetName, figure: keyof RoundResult): number => summarize(values(name, figure)).median;
   const rows = [...rounds].map(([name, { allocatedKib }]) => {
-    const rate = summarize(of(name, "perSecond"));
+    const rate = summarize(values(name, "perSecond"));
     return [
       titles[name],
       formatNumber(rate.median),
-      `${formatNumber(rate.least)}..${formatNumber(rate.most)}`,
+      `${formatNumber(rate.min)}..${formatNumber(rate.max)}`,
       ...(["p50Ms", "p99Ms"] as const).map((figure) => median(name, figure).toFixed(1)),
       ...(["serverUs", "postgresUs"] as const).map((figure) => formatNumber(median(name, figure))),
       allocatedKib === undefined ? "" : formatNumber(allocatedKib),
@@ -30,12 +30,12 @@ export function reportScenario({ title, suffix }: Scenario, rounds: Rounds): Rec
   const head = [title, "searches/s", "min..max", "p50 ms", "p99 ms", "server us", "PostgreSQL us", "KiB"];
   console.log(`\n${formatTable(head, rows)}`);
   const over = (under: TargetName): Summary =>
-    summarizeRatio({ over: of("billed", "perSecond"), under: of(under, "perSecond") });
+    summarizeRatio({ over: values("billed", "perSecond"), under: values(under, "perSecond") });
   const figures: Record<string, number> = {};
   for (const name of rounds.keys()) {
     if (name === "billed") continue;
-    const { median, least, most } = over(name);
-    console.log(`billed over ${name} ${median.toFixed(2)} (${least.toFixed(2)}..${most.toFixed(2)})`);
+    const { median, min, max } = over(name);
+    console.log(`billed / ${name}: ${median.toFixed(2)} (${min.toFixed(2)}..${max.toFixed(2)})`);
     figures[`billed_over_${name}${suffix}`] = Number(median.toFixed(3));
   }
   for (const name of rounds.keys()) figures[`${name}_per_s${suffix}`] = Math.round(median(name, "perSecond"));

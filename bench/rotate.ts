@@ -1,5 +1,5 @@
-/** Each comes first in turn, so that nobody always meets what his neighbour left behind. */
-export function inTurn<Item>(items: readonly Item[], round: number): Item[] {
+/** Rotates the order by round, so that no item always runs after the same predecessor. */
+export function rotate<Item>(items: readonly Item[], round: number): Item[] {
   const first = round % items.length;
   return [...items.slice(first), ...items.slice(0, first)];
 }

@@ -1,113 +1,118 @@
-import { checkBill } from "./check-bill.ts";
+import { checkCharges } from "./check-charges.ts";
 import { driveSearches } from "./drive-searches.ts";
+import { checkSameResponse, type Environment, startEnvironment } from "./environment.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
-import { inTurn } from "./in-turn.ts";
+import type { Harness } from "./harness.ts";
 import { driveOpenLoop } from "./open-loop.ts";
 import type { BenchOptions } from "./read-options.ts";
-import { checkSameAnswer, openStage, type Stage } from "./stage.ts";
+import { rotate } from "./rotate.ts";
 import { startServers, type Target, type TargetName, titles } from "./start-servers.ts";
 import { summarize } from "./summarize.ts";
 import { percentile } from "./time-requests.ts";
-import type { Workshop } from "./workshop.ts";
 
-// How much later an answer comes because it is paid for. Searches are sent when they are due, to each server the same
-// number, a fifth, a half and four fifths of what the billed one can do at most.
+// Measures the latency added by billing. Each server gets the same open-loop load: 20, 50 and 80% of the billed server's
+// capacity.
 
 const loads = [0.2, 0.5, 0.8];
 
-interface Times {
+interface Latency {
   p50: number;
   p99: number;
 }
 
-export async function runLatencyBench(workshop: Workshop, options: BenchOptions): Promise<Record<string, number>> {
-  const stage = await openStage(workshop, options);
+export async function runLatencyBench(harness: Harness, options: BenchOptions): Promise<Record<string, number>> {
+  const env = await startEnvironment(harness, options);
   try {
-    // One transaction per step cannot keep up at a half of it.
-    const targets = (await startServers(workshop, stage.wish, options.servers)).filter(({ name }) => name !== "naive");
-    await checkSameAnswer(stage, targets);
-    const most = await findMost(stage, targets);
-    console.log(`Load      open loop, ${formatNumber(options.wallets)} wallets; 100 % is ${formatNumber(most)}/s`);
-    const figures: Record<string, number> = { most_per_s: Math.round(most) };
-    for (const load of loads) Object.assign(figures, await measureLoad(stage, targets, load, most));
-    console.log(`\n${await checkBill(stage.owner, stage.answered)}`);
+    // The naive server cannot sustain 50% load.
+    const targets = (await startServers(harness, env.serverOptions, options.servers)).filter(
+      ({ name }) => name !== "naive",
+    );
+    await checkSameResponse(env, targets);
+    const maxPerSecond = await findMaxRate(env, targets);
+    console.log(
+      `Load      open loop, ${formatNumber(options.wallets)} wallets; 100% is ${formatNumber(maxPerSecond)}/s`,
+    );
+    const figures: Record<string, number> = { max_per_s: Math.round(maxPerSecond) };
+    for (const load of loads) Object.assign(figures, await measureLoad(env, targets, load, maxPerSecond));
+    console.log(`\n${await checkCharges(env.owner, env.answered)}`);
     return figures;
   } finally {
-    await stage.owner.end();
+    await env.owner.end();
   }
 }
 
 /**
- * What the billed one can do. All are driven first, for long: V8 goes on compiling during some ten thousand searches, on a core
- * that a server at work has to itself.
+ * Finds the capacity of the billed server. All servers get a long warm-up first: V8 keeps compiling for some ten thousand
+ * searches.
  */
-async function findMost(stage: Stage, targets: readonly Target[]): Promise<number> {
-  const { workshop, wrk, keys, options } = stage;
-  let most = 0;
+async function findMaxRate(env: Environment, targets: readonly Target[]): Promise<number> {
+  const { harness, wrk, keys, options } = env;
+  let maxPerSecond = 0;
   for (const seconds of [options.warmUpSeconds * 10, options.seconds]) {
     for (const target of targets) {
-      const drive = { workshop, wrk, target, keysFile: keys.manyFile, seconds, hasIdempotencyKeys: false };
-      const driven = await driveSearches({ ...drive, connections: options.connections });
-      if (target.isPaid) stage.answered += driven.answers;
-      if (target.name === "billed") most = driven.perSecond;
+      const drive = { harness, wrk, target, keysFile: keys.allFile, seconds, hasIdempotencyKeys: false };
+      const result = await driveSearches({ ...drive, connections: options.connections });
+      if (target.isBilled) env.answered += result.answers;
+      if (target.name === "billed") maxPerSecond = result.perSecond;
     }
   }
-  return most;
+  return maxPerSecond;
 }
 
 async function measureLoad(
-  stage: Stage,
+  env: Environment,
   targets: readonly Target[],
   load: number,
-  most: number,
+  maxPerSecond: number,
 ): Promise<Record<string, number>> {
-  const { rounds, seconds } = stage.options;
-  const times = new Map<TargetName, Times[]>(targets.map(({ name }) => [name, []]));
+  const { rounds, seconds } = env.options;
+  const latencies = new Map<TargetName, Latency[]>(targets.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const target of inTurn(targets, round))
-      times.get(target.name)?.push(await drive(stage, target, most * load, seconds));
-    console.error(`${load * 100} %, round ${round + 1} of ${rounds}`);
+    for (const target of rotate(targets, round))
+      latencies.get(target.name)?.push(await drive(env, target, maxPerSecond * load, seconds));
+    console.error(`${load * 100}% load, round ${round + 1} of ${rounds}`);
   }
-  return report(times, load, most);
+  return report(latencies, load, maxPerSecond);
 }
 
-async function drive(stage: Stage, target: Target, perSecond: number, seconds: number): Promise<Times> {
-  const took: number[] = [];
+async function drive(env: Environment, target: Target, perSecond: number, seconds: number): Promise<Latency> {
+  const latencies: number[] = [];
   await driveOpenLoop({
     port: Number(new URL(target.url).port),
-    keys: stage.keys.many,
-    question: target.question,
+    keys: env.keys.all,
+    request: target.request,
     perSecond,
     seconds,
-    onShot: ({ status, tookMs }) => {
+    onSample: ({ status, latencyMs }) => {
       if (status !== 200) throw new Error(`${target.name} answered ${status}. Is the machine too busy?`);
-      took.push(tookMs);
+      latencies.push(latencyMs);
     },
   });
-  if (target.isPaid) stage.answered += took.length;
-  return { p50: percentile(took, 50), p99: percentile(took, 99) };
+  if (target.isBilled) env.answered += latencies.length;
+  return { p50: percentile(latencies, 50), p99: percentile(latencies, 99) };
 }
 
-function report(times: Map<TargetName, Times[]>, load: number, most: number): Record<string, number> {
-  const of = (name: TargetName, figure: keyof Times): number[] => times.get(name)?.map((each) => each[figure]) ?? [];
-  /** Round against round: a machine that is slow for both adds nothing. */
-  const added = (name: TargetName, figure: keyof Times): number => {
-    const bare = of("bare", figure);
-    return summarize(of(name, figure).map((value, round) => value - (bare[round] ?? 0))).median;
+function report(latencies: Map<TargetName, Latency[]>, load: number, maxPerSecond: number): Record<string, number> {
+  const values = (name: TargetName, figure: keyof Latency): number[] =>
+    latencies.get(name)?.map((each) => each[figure]) ?? [];
+  /** Compared per round, so that a slowdown of the whole machine cancels out. */
+  const added = (name: TargetName, figure: keyof Latency): number => {
+    const bare = values("bare", figure);
+    return summarize(values(name, figure).map((value, round) => value - (bare[round] ?? 0))).median;
   };
-  const rows = [...times.keys()].map((name) => {
-    const [p50, p99] = [summarize(of(name, "p50")), summarize(of(name, "p99"))];
+  const rows = [...latencies.keys()].map((name) => {
+    const [p50, p99] = [summarize(values(name, "p50")), summarize(values(name, "p99"))];
     return [
       titles[name],
       p50.median.toFixed(2),
-      `${p50.least.toFixed(1)}..${p50.most.toFixed(1)}`,
+      `${p50.min.toFixed(1)}..${p50.max.toFixed(1)}`,
       p99.median.toFixed(2),
-      `${p99.least.toFixed(1)}..${p99.most.toFixed(1)}`,
+      `${p99.min.toFixed(1)}..${p99.max.toFixed(1)}`,
       ...(["p50", "p99"] as const).map((figure) => (name === "bare" ? "" : added(name, figure).toFixed(2))),
     ];
   });
   const head = [
-    `${formatNumber(load * 100)} % load, ${formatNumber(most * load)}/s`,
+    `${formatNumber(load * 100)}% load, ${formatNumber(maxPerSecond * load)}/s`,
     "p50 ms",
     "min..max",
     "p99 ms",

@@ -1,45 +1,45 @@
-import { checkBill } from "./check-bill.ts";
+import { checkCharges } from "./check-charges.ts";
 import { driveSearches } from "./drive-searches.ts";
+import { checkSameResponse, countAllocations, type Environment, startEnvironment } from "./environment.ts";
 import { formatNumber } from "./format-table.ts";
-import { inTurn } from "./in-turn.ts";
-import { readCpuMicroseconds, readFamilyCpuMicroseconds } from "./read-cpu.ts";
+import type { Harness } from "./harness.ts";
+import { readCpuMicroseconds, readTreeCpuMicroseconds } from "./read-cpu.ts";
 import type { BenchOptions } from "./read-options.ts";
-import { type Measured, type Rounds, reportScenario } from "./report-scenario.ts";
+import { type RoundResult, type Rounds, reportScenario } from "./report-scenario.ts";
+import { rotate } from "./rotate.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
-import { checkSameAnswer, countAllocations, openStage, type Stage } from "./stage.ts";
 import { startServers, type Target } from "./start-servers.ts";
-import type { Workshop } from "./workshop.ts";
 
-/** Whole searches over HTTP: ours against the same without billing, against other proxies, and against one transaction per step. */
-export async function runSearchBench(workshop: Workshop, options: BenchOptions): Promise<Record<string, number>> {
-  const stage = await openStage(workshop, options);
+/** Searches over HTTP, compared with no billing, other proxies and one transaction per step. */
+export async function runSearchBench(harness: Harness, options: BenchOptions): Promise<Record<string, number>> {
+  const env = await startEnvironment(harness, options);
   try {
-    console.log(`Load      wrk, 1 thread, ${options.connections} connections; an upstream that answers at once`);
-    const targets = await startServers(workshop, stage.wish, options.servers);
-    await checkSameAnswer(stage, targets);
+    console.log(`Load      wrk, 1 thread, ${options.connections} connections; instant upstream`);
+    const targets = await startServers(harness, env.serverOptions, options.servers);
+    await checkSameResponse(env, targets);
     const figures: Record<string, number> = {};
     for (const name of options.only) {
       const scenario: Scenario = scenarios[name];
       const title = scenario.isHot ? scenario.title : scenario.title.replace("many", formatNumber(options.wallets));
-      const rounds = await measureScenario(stage, scenario, targets);
+      const rounds = await measureScenario(env, scenario, targets);
       Object.assign(figures, reportScenario({ ...scenario, title }, rounds));
     }
-    console.log(`\n${await checkBill(stage.owner, stage.answered)}`);
+    console.log(`\n${await checkCharges(env.owner, env.answered)}`);
     return figures;
   } finally {
-    await stage.owner.end();
+    await env.owner.end();
   }
 }
 
-async function measureScenario(stage: Stage, scenario: Scenario, all: readonly Target[]): Promise<Rounds> {
-  const { options } = stage;
+async function measureScenario(env: Environment, scenario: Scenario, all: readonly Target[]): Promise<Rounds> {
+  const { options } = env;
   const targets = all.filter(({ name }) => scenario.hasPeers || (name !== "nginx" && name !== "gateway"));
   const rounds: Rounds = new Map();
   for (const target of targets)
-    rounds.set(target.name, { rounds: [], allocatedKib: await warmUp(stage, scenario, target) });
+    rounds.set(target.name, { rounds: [], allocatedKib: await warmUp(env, scenario, target) });
   for (let round = 0; round < options.rounds; round += 1) {
-    for (const target of inTurn(targets, round)) {
-      rounds.get(target.name)?.rounds.push(await measureRound(stage, scenario, target, options.seconds));
+    for (const target of rotate(targets, round)) {
+      rounds.get(target.name)?.rounds.push(await measureRound(env, scenario, target, options.seconds));
     }
     const rates = [...rounds].map(([name, done]) => `${name} ${formatNumber(done.rounds.at(-1)?.perSecond ?? 0)}/s`);
     console.error(`${scenario.title}, round ${round + 1} of ${options.rounds}: ${rates.join(", ")}`);
@@ -47,37 +47,42 @@ async function measureScenario(stage: Stage, scenario: Scenario, all: readonly T
   return rounds;
 }
 
-/** Until every wallet has searched once, so that no key is new; then once more, to see what a search allocates. */
-async function warmUp(stage: Stage, scenario: Scenario, target: Target): Promise<number | undefined> {
-  const { warmUpSeconds, wallets } = stage.options;
-  const leastAnswers = scenario.isHot ? 1 : wallets;
-  for (let answers = 0; answers < leastAnswers; )
-    answers += (await measureRound(stage, scenario, target, warmUpSeconds)).answers;
+/** Runs until every wallet has searched once, so that all keys are cached, then measures allocations per search. */
+async function warmUp(env: Environment, scenario: Scenario, target: Target): Promise<number | undefined> {
+  const { warmUpSeconds, wallets } = env.options;
+  const minAnswers = scenario.isHot ? 1 : wallets;
+  for (let answers = 0; answers < minAnswers; )
+    answers += (await measureRound(env, scenario, target, warmUpSeconds)).answers;
   if (!target.isNode) return undefined;
   let answers = 0;
-  const bytes = await countAllocations(stage, target, async () => {
-    answers = (await measureRound(stage, scenario, target, warmUpSeconds)).answers;
+  const bytes = await countAllocations(env, target, async () => {
+    answers = (await measureRound(env, scenario, target, warmUpSeconds)).answers;
   });
   return bytes / answers / 1_024;
 }
 
-async function measureRound(stage: Stage, scenario: Scenario, target: Target, seconds: number): Promise<Measured> {
-  const { workshop, wrk, keys, options, postgres } = stage;
+async function measureRound(
+  env: Environment,
+  scenario: Scenario,
+  target: Target,
+  seconds: number,
+): Promise<RoundResult> {
+  const { harness, wrk, keys, options, postgres } = env;
   const serverBefore = readCpuMicroseconds(target.pid);
-  const postgresBefore = readFamilyCpuMicroseconds(postgres.pid);
-  const driven = await driveSearches({
-    workshop,
+  const postgresBefore = readTreeCpuMicroseconds(postgres.pid);
+  const result = await driveSearches({
+    harness,
     wrk,
     target,
-    keysFile: scenario.isHot ? keys.hotFile : keys.manyFile,
+    keysFile: scenario.isHot ? keys.hotFile : keys.allFile,
     seconds,
     connections: options.connections,
     hasIdempotencyKeys: scenario.hasIdempotencyKeys,
   });
-  if (target.isPaid) stage.answered += driven.answers;
+  if (target.isBilled) env.answered += result.answers;
   return {
-    ...driven,
-    serverUs: (readCpuMicroseconds(target.pid) - serverBefore) / driven.answers,
-    postgresUs: target.isPaid ? (readFamilyCpuMicroseconds(postgres.pid) - postgresBefore) / driven.answers : 0,
+    ...result,
+    serverUs: (readCpuMicroseconds(target.pid) - serverBefore) / result.answers,
+    postgresUs: target.isBilled ? (readTreeCpuMicroseconds(postgres.pid) - postgresBefore) / result.answers : 0,
   };
 }

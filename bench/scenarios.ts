@@ -1,10 +1,10 @@
 export interface Scenario {
   title: string;
-  /** Ends the names of its figures in the last line. */
+  /** Suffix of the result names in the JSON output. */
   suffix: string;
   isHot: boolean;
   hasIdempotencyKeys: boolean;
-  /** Whether those are there too who know no wallets. */
+  /** Whether nginx and the gateway take part. */
   hasPeers: boolean;
 }
 

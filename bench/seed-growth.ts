@@ -7,9 +7,9 @@ import { sql } from "./growth-ids.ts";
 
 export interface Growth {
   wallets: number;
-  /** Of pb.transfers: one top-up for each wallet, and then captures, each with its search. */
+  /** Rows of pb.transfers: one top-up for each wallet, then captures, each with its search. */
   rows: number;
-  /** That they are spread over. Today has a tenth of all rows. */
+  /** Days the rows are spread over. Today has a tenth of them. */
   days: number;
 }
 
@@ -21,15 +21,14 @@ interface Day {
   rows: number;
 }
 
-type Work = (client: pg.PoolClient) => Promise<void>;
+type Job = (client: pg.PoolClient) => Promise<void>;
 
 const dayMs = 86_400_000;
 const creditMicros = 100_000_000_000;
 const hour = 3_600_000;
 
 /**
- * What is lost in a power cut is only time, so nothing is flushed or logged that need not be. In force while seeding, and
- * never while something is measured.
+ * Turns off durability, because seeded data can be recreated. Used only while seeding, never during a measurement.
  */
 export const seedingSettings = [
   "fsync=off",
@@ -38,11 +37,11 @@ export const seedingSettings = [
   "full_page_writes=off",
   "autovacuum=off",
   "checkpoint_timeout=1h",
-  // What is kept of the log needs room beside fifty gigabytes.
+  // WAL must fit on the disk next to fifty gigabytes of data.
   "max_wal_size=2GB",
 ];
 
-/** Replaces what is there: all wallets and the ledger up to now. Needs a superuser, and two cores are used. */
+/** Replaces all wallets and the ledger up to now. Requires a superuser and uses two cores. */
 export async function seedGrowth(adminUrl: string, growth: Growth): Promise<void> {
   const pool = createPool({
     url: adminUrl,
@@ -51,26 +50,26 @@ export async function seedGrowth(adminUrl: string, growth: Growth): Promise<void
     statementTimeoutMs: hour,
     onIdleError: () => undefined,
   });
-  const began = performance.now();
-  const tell = (what: string): void =>
-    console.error(`${((performance.now() - began) / 1_000).toFixed(0).padStart(5)} s  ${what}`);
+  const startMs = performance.now();
+  const logProgress = (message: string): void =>
+    console.error(`${((performance.now() - startMs) / 1_000).toFixed(0).padStart(5)} s  ${message}`);
   try {
     const days = listDays(growth);
     await dropDays(pool);
-    const jobs: Work[] = [
+    const jobs: Job[] = [
       ...days.map((day) => async (client: pg.PoolClient) => {
         await seedDay(client, growth, day);
-        tell(`${day.name}: ${formatNumber(day.rows)} rows`);
+        logProgress(`${day.name}: ${formatNumber(day.rows)} rows`);
       }),
       async (client) => {
         await seedWallets(client, growth);
-        tell(`${formatNumber(growth.wallets)} wallets, accounts and keys`);
+        logProgress(`${formatNumber(growth.wallets)} wallets, accounts and keys`);
       },
     ];
     await Promise.all([1, 2].map(() => runJobs(pool, jobs)));
-    const payments: Work[] = [(client) => seedPayments(client, growth, days)];
+    const payments: Job[] = [(client) => seedPayments(client, growth, days)];
     await runJobs(pool, payments);
-    tell(`${formatNumber(growth.wallets)} payments`);
+    logProgress(`${formatNumber(growth.wallets)} payments`);
     await pool.query("update pb.usage_watermark set counted_before = $1", [new Date((days[0]?.startMs ?? 0) - dayMs)]);
     await pool.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   } finally {
@@ -78,8 +77,8 @@ export async function seedGrowth(adminUrl: string, growth: Growth): Promise<void
   }
 }
 
-/** Each takes the next one until there is none. */
-async function runJobs(pool: Pool, jobs: Work[]): Promise<void> {
+/** Runs jobs from the shared queue until it is empty. */
+async function runJobs(pool: Pool, jobs: Job[]): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query(
@@ -95,23 +94,23 @@ async function runJobs(pool: Pool, jobs: Work[]): Promise<void> {
 
 function listDays({ rows, days }: Growth): Day[] {
   const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
-  const ofToday = Math.floor(rows / 10);
-  const ofOthers = Math.floor((rows - ofToday) / (days - 1));
+  const todayRows = Math.floor(rows / 10);
+  const otherRows = Math.floor((rows - todayRows) / (days - 1));
   return Array.from({ length: days }, (_, index) => {
     const isToday = index === days - 1;
     const startMs = todayMs - (days - 1 - index) * dayMs;
-    const firstRow = index * ofOthers;
+    const firstRow = index * otherRows;
     return {
       name: new Date(startMs).toISOString().slice(0, 10).replaceAll("-", ""),
       startMs,
       lengthMs: isToday ? Math.max(1, Date.now() - startMs) : dayMs,
       firstRow,
-      rows: isToday ? rows - firstRow : ofOthers,
+      rows: isToday ? rows - firstRow : otherRows,
     };
   });
 }
 
-/** Up to now: those of the coming days are empty, and stay. */
+/** Drops partitions up to today. Future partitions are empty and stay. */
 async function dropDays(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits
@@ -121,12 +120,12 @@ async function dropDays(pool: Pool): Promise<void> {
   for (const { name } of rows) await pool.query(`drop table ${name}`);
 }
 
-/** What a transaction writes to tables that it made or emptied itself goes to the disk alone, and not to the log. */
+/** With wal_level=minimal, writes to tables created or truncated in the same transaction are not logged. */
 async function inTransaction(client: pg.PoolClient, statements: readonly string[]): Promise<void> {
   for (const statement of ["begin", ...statements, "commit"]) await client.query(statement);
 }
 
-/** Filled without indexes, seen by vacuum while still in memory, and indexed when they are attached. */
+/** Fills partitions without indexes and vacuums them while cached. Attaching them builds the indexes. */
 async function seedDay(client: pg.PoolClient, growth: Growth, day: Day): Promise<void> {
   const [searches, transfers] = [`pb.searches_${day.name}`, `pb.transfers_${day.name}`];
   const lastRow = day.firstRow + day.rows - 1;
@@ -160,7 +159,7 @@ async function seedDay(client: pg.PoolClient, growth: Growth, day: Day): Promise
   }
 }
 
-/** As pb.make_partitions makes one, but for its indexes. */
+/** Creates a partition like pb.make_partitions does, but without indexes. */
 function createDay(parent: string, { name }: Day, fillfactor: number): string[] {
   return [
     `create table pb.${parent}_${name} (like pb.${parent} including all excluding indexes) with (fillfactor = ${fillfactor})`,
@@ -170,24 +169,24 @@ function createDay(parent: string, { name }: Day, fillfactor: number): string[] 
 
 async function seedWallets(client: pg.PoolClient, { wallets, rows }: Growth): Promise<void> {
   const numbers = `generate_series(0::bigint, ${wallets - 1}) n`;
-  const madeAt = `to_timestamp(${sql.walletMs("n")} / 1000.0)`;
-  const paidMicros = (rows / wallets - 1) * 10_000;
+  const createdAt = `to_timestamp(${sql.walletMs("n")} / 1000.0)`;
+  const debitedMicros = (rows / wallets - 1) * 10_000;
   await inTransaction(client, [
     "truncate pb.accounts cascade",
     ...fill(
       "accounts",
-      `insert into pb.accounts (id, name, created_at) select ${sql.wallet("n")}, 'bench', ${madeAt} from ${numbers}`,
+      `insert into pb.accounts (id, name, created_at) select ${sql.wallet("n")}, 'bench', ${createdAt} from ${numbers}`,
     ),
     ...fill(
       "wallets",
       `insert into pb.wallets (id, account_id, name, credited_micros, debited_micros, created_at)
-       select id, id, 'bench', ${creditMicros}, ${paidMicros}, created_at from pb.accounts`,
+       select id, id, 'bench', ${creditMicros}, ${debitedMicros}, created_at from pb.accounts`,
     ),
     ...fill(
       "keys",
       `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, created_at)
        select ${sql.key("n")}, ${sql.wallet("n")}, 'live', 'bench', 'pb_live_0000', 1, ${sql.digest("n")},
-         array['search'], ${madeAt}
+         array['search'], ${createdAt}
        from ${numbers}`,
     ),
   ]);
@@ -211,7 +210,7 @@ async function seedPayments(client: pg.PoolClient, { wallets }: Growth, days: re
   await client.query("vacuum (freeze, analyze) pb.payments");
 }
 
-/** Its indexes sleep meanwhile and are built at the end: ten million digests in no order are sorted faster than inserted. */
+/** Disables indexes during the insert and rebuilds them, which is faster than inserting ten million random digests. */
 function fill(table: string, ...inserts: string[]): string[] {
   return [
     `update pg_index set indisready = false, indisvalid = false where indrelid = 'pb.${table}'::regclass`,

@@ -11,25 +11,25 @@ export interface SeededWallet {
   key: string;
 }
 
-// More than any run can spend or use: a 402 or a 429 would end the bench.
+// High enough that no run gets a 402 or 429, which would fail the benchmark.
 const creditMicros: Micros = 1_000_000_000_000n;
-const neverReached = 100_000_000;
-const mostPerStatement = 1_000;
+const unlimited = 100_000_000;
+const maxPerStatement = 1_000;
 
-/** Wallets with money in their books and a live key each. Run as the owner. */
+/** Creates wallets with a balance and one live key each. Run as the owner. */
 export async function seedWallets(owner: Pool, pepper: Pepper, count: number): Promise<SeededWallet[]> {
   const wallets = Array.from({ length: count }, () => ({
     walletId: randomUUIDv7(),
     keyId: randomUUIDv7(),
     key: mintKey("live"),
   }));
-  for (let first = 0; first < count; first += mostPerStatement) {
-    await seedSome(owner, pepper, wallets.slice(first, first + mostPerStatement));
+  for (let first = 0; first < count; first += maxPerStatement) {
+    await seedBatch(owner, pepper, wallets.slice(first, first + maxPerStatement));
   }
   return wallets;
 }
 
-async function seedSome(owner: Pool, pepper: Pepper, wallets: readonly SeededWallet[]): Promise<void> {
+async function seedBatch(owner: Pool, pepper: Pepper, wallets: readonly SeededWallet[]): Promise<void> {
   const walletIds = wallets.map((wallet) => wallet.walletId);
   await owner.query("insert into pb.wallets (id, name) select id, 'bench' from unnest($1::uuid[]) as id", [walletIds]);
   await topUpBatch(
@@ -48,7 +48,7 @@ async function seedSome(owner: Pool, pepper: Pepper, wallets: readonly SeededWal
       wallets.map((wallet) => startOfKey(wallet.key)),
       wallets.map((wallet) => digestKey(wallet.key, pepper)),
       pepper.version,
-      neverReached,
+      unlimited,
     ],
   );
 }

@@ -2,15 +2,14 @@ import { randomUUIDv7 } from "node:crypto";
 import type { Pool } from "../server/src/db/pool.ts";
 import { createKey, type Pepper } from "../server/src/keys/keys.ts";
 
-export interface Year {
+export interface SeededYear {
   walletId: string;
   managementKey: string;
-  /** Midnights, UTC. The year ends where today begins. */
+  /** Midnight UTC. The year ends at the start of today. */
   from: Date;
   to: Date;
-  /** The busy day of everybody, and how many searches it has. */
+  /** The busiest day of the other wallets. */
   busyDay: Date;
-  busySearches: number;
   searches: number;
 }
 
@@ -18,10 +17,10 @@ const dayMs = 86_400_000;
 const days = 365;
 
 /**
- * A year of settled searches: so many of one wallet with four live keys and a test key, a fifth as many of a hundred
- * others, and one day on which two thousand wallets do a fifth as many again. Only searches: the money is not looked at.
+ * Seeds a year of settled searches: one wallet with four live keys and a test key, a fifth as many searches in a hundred
+ * other wallets, and one day with another fifth in two thousand wallets. Seeds no transfers or balances.
  */
-export async function seedYear(owner: Pool, pepper: Pepper, searches: number): Promise<Year> {
+export async function seedYear(owner: Pool, pepper: Pepper, searches: number): Promise<SeededYear> {
   const to = new Date(Math.floor(Date.now() / dayMs) * dayMs);
   const from = new Date(to.getTime() - days * dayMs);
   const busyDay = new Date(to.getTime() - 200 * dayMs);
@@ -35,49 +34,40 @@ export async function seedYear(owner: Pool, pepper: Pepper, searches: number): P
   const management = await createKey(owner, pepper, { walletId, mode: "mgmt", name: "management" });
 
   await owner.query("select pb.make_partitions(pb.utc_day($1) - 1, pb.utc_day($2))", [from, to]);
-  const [ours, others] = [Math.ceil(searches / days), Math.ceil(searches / 5 / days)];
-  const busySearches = Math.ceil(searches / 5);
-  const strangers = { few: makeIds(100), many: makeIds(2_000) };
+  const [perDay, othersPerDay] = [Math.ceil(searches / days), Math.ceil(searches / 5 / days)];
+  const otherWallets = { few: makeIds(100), many: makeIds(2_000) };
   for (let at = from.getTime(); at < to.getTime(); at += dayMs) {
     const day = new Date(at);
-    await seedDay(owner, { day, searches: ours, walletIds: [walletId], keyIds });
+    await seedDay(owner, { day, searches: perDay, walletIds: [walletId], keyIds });
     const isBusy = at === busyDay.getTime();
     await seedDay(owner, {
       day,
-      searches: isBusy ? busySearches : others,
-      walletIds: isBusy ? strangers.many : strangers.few,
-      keyIds: strangers.few,
+      searches: isBusy ? Math.ceil(searches / 5) : othersPerDay,
+      walletIds: isBusy ? otherWallets.many : otherWallets.few,
+      keyIds: otherWallets.few,
     });
     if (day.getUTCDate() === 1) console.error(`seeded up to ${day.toISOString().slice(0, 10)}`);
   }
-  await seedRefusals(owner, { walletId, keyIds, from, to });
-  // As the nightly vacuum leaves old days: without it, indexes of block ranges know nothing.
+  await seedRejections(owner, { walletId, keyIds, from, to });
+  // The nightly vacuum would do this. Without it, BRIN indexes are not summarized.
   await owner.query("vacuum analyze pb.searches");
-  return {
-    walletId,
-    managementKey: management.key,
-    from,
-    to,
-    busyDay,
-    busySearches,
-    searches: ours * days,
-  };
+  return { walletId, managementKey: management.key, from, to, busyDay, searches: perDay * days };
 }
 
 function makeIds(count: number): string[] {
   return Array.from({ length: count }, () => randomUUIDv7());
 }
 
-interface Day {
+interface SeedDayOptions {
   day: Date;
   searches: number;
   walletIds: readonly string[];
-  /** Those of the year's wallet, or of nobody in particular; the fifth is a test key. */
+  /** The wallet's keys, or random ids. The fifth is a test key. */
   keyIds: readonly string[];
 }
 
-/** In the order of time, as they would have come; one in thirty fails. */
-async function seedDay(owner: Pool, { day, searches, walletIds, keyIds }: Day): Promise<void> {
+/** Inserts searches in time order. One in thirty fails. */
+async function seedDay(owner: Pool, { day, searches, walletIds, keyIds }: SeedDayOptions): Promise<void> {
   await owner.query(
     `insert into pb.searches
        (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, category, outcome)
@@ -97,8 +87,8 @@ async function seedDay(owner: Pool, { day, searches, walletIds, keyIds }: Day): 
   );
 }
 
-/** Two kinds in every hour of the year, with each live key. */
-async function seedRefusals(
+/** Two kinds of rejected requests in every hour of the year, for each live key. */
+async function seedRejections(
   owner: Pool,
   { walletId, keyIds, from, to }: { walletId: string; keyIds: readonly string[]; from: Date; to: Date },
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 
-// An upstream that takes its time and next to no CPU: `node slow-upstream.ts <port> <ms>`. SearXNG's words, ten results.
+// An upstream with a fixed latency and almost no CPU use, in SearXNG's format: `node slow-upstream.ts <port> <ms>`.
 
 const [port, latencyMs] = process.argv.slice(2).map(Number);
 
@@ -10,11 +10,11 @@ const results = Array.from({ length: 10 }, (_, index) => ({
   content: "PostgreSQL provides a means for creating locks that have application-defined meanings.",
   engine: "slow",
 }));
-const answer = Buffer.from(JSON.stringify({ results }));
-const headers = { "content-type": "application/json", "content-length": answer.length };
+const body = Buffer.from(JSON.stringify({ results }));
+const headers = { "content-type": "application/json", "content-length": body.length };
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => {
-  setTimeout(() => response.writeHead(200, headers).end(answer), latencyMs);
+  setTimeout(() => response.writeHead(200, headers).end(body), latencyMs);
 });
 server.on("connection", (socket) => socket.on("error", () => socket.destroy()));
 server.listen(port, "127.0.0.1");

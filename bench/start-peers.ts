@@ -2,18 +2,18 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { choosePort } from "../server/src/dev/choose-port.ts";
-import type { Question } from "./question.ts";
+import type { BenchRequest } from "./bench-request.ts";
+import type { Harness } from "./harness.ts";
 import { type Nginx, startNginx } from "./start-nginx.ts";
-import type { Workshop } from "./workshop.ts";
 
-// What else a user could put in front of an upstream. Both hand the upstream's bytes through; neither cleans, ranks,
-// knows wallets or charges.
+// Other proxies that could be placed in front of an upstream. Both pass the upstream's bytes through without cleaning,
+// ranking or charging.
 
-/** nginx, which asks the upstream as we would and changes nothing. */
-export function startPlainProxy(workshop: Workshop, upstreamUrl: string): Promise<Nginx> {
+/** nginx as a plain proxy. */
+export function startPlainProxy(harness: Harness, upstreamUrl: string): Promise<Nginx> {
   const { host } = new URL(upstreamUrl);
   return startNginx(
-    workshop,
+    harness,
     "the plain proxy",
     `upstream searches { server ${host}; keepalive 64; }`,
     `location = /v1/search {
@@ -31,36 +31,36 @@ export const gatewayVersion = "1.15.2";
 const peersFolder = new URL("../.pennyblack/peers", import.meta.url).pathname;
 
 /**
- * The nearest published gateway in TypeScript: Portkey's, without its console. It has no search, so it is asked for a
- * chat, and passes on the same bytes from the same upstream: its proxying of other paths fails on Node 24.
+ * Portkey's gateway, the closest published gateway in TypeScript, without its console. It has no search endpoint, so it
+ * gets a chat completion request and passes on the same bytes. Its proxying of other paths fails on Node 24.
  */
 export async function startGateway(
-  workshop: Workshop,
+  harness: Harness,
   upstreamUrl: string,
   nodeOptions: readonly string[],
-): Promise<Nginx & { question: Question }> {
+): Promise<Nginx & { request: BenchRequest }> {
   const script = ensureGateway();
   const port = await choosePort({ host: "127.0.0.1" });
   const args = [...nodeOptions, script, "--headless", `--port=${port}`];
-  const environment = { NODE_ENV: "production" };
-  const { pid } = await workshop.start({ name: "the gateway", program: process.execPath, args, environment, port });
-  const question = {
+  const env = { NODE_ENV: "production" };
+  const { pid } = await harness.start({ name: "the gateway", program: process.execPath, args, env, port });
+  const request = {
     path: "/v1/chat/completions",
     body: JSON.stringify({ model: "any", messages: [{ role: "user", content: "postgresql advisory locks" }] }),
     headers: { "x-portkey-provider": "openai", "x-portkey-custom-host": `${upstreamUrl}/v1` },
   };
-  return { url: `http://127.0.0.1:${port}`, pid, question };
+  return { url: `http://127.0.0.1:${port}`, pid, request };
 }
 
-/** Installed beside the product and not into it. */
+/** Installs the gateway outside the product's dependencies. */
 function ensureGateway(): string {
   const script = join(peersFolder, "node_modules/@portkey-ai/gateway/build/start-server.js");
   if (!existsSync(script)) {
     console.error(`installing @portkey-ai/gateway ${gatewayVersion} into .pennyblack/peers`);
     mkdirSync(peersFolder, { recursive: true });
     writeFileSync(join(peersFolder, "package.json"), JSON.stringify({ private: true }));
-    const wish = ["install", "--ignore-scripts", "--no-audit", "--no-fund", `@portkey-ai/gateway@${gatewayVersion}`];
-    execFileSync("npm", wish, { cwd: peersFolder, stdio: "ignore" });
+    const args = ["install", "--ignore-scripts", "--no-audit", "--no-fund", `@portkey-ai/gateway@${gatewayVersion}`];
+    execFileSync("npm", args, { cwd: peersFolder, stdio: "ignore" });
   }
   return script;
 }

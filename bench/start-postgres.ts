@@ -3,28 +3,28 @@ import { createPool, type Pool } from "../server/src/db/pool.ts";
 import { choosePort } from "../server/src/dev/choose-port.ts";
 import { findAccount } from "../server/src/dev/postgres-programs.ts";
 import { type DatabaseUrls, prepareDatabase } from "../server/src/dev/prepare-database.ts";
-import { makeCluster } from "../server/test/make-cluster.ts";
-import { makeFolder, type Workshop } from "./workshop.ts";
+import { makeCluster } from "../server/test/support/services/make-cluster.ts";
+import { type Harness, makeFolder } from "./harness.ts";
 
 export interface Postgres {
-  /** Of the postmaster, the parent of all the others. */
+  /** The postmaster, parent of all PostgreSQL processes. */
   pid: number;
-  /** The folder of its programs. */
+  /** The folder with the PostgreSQL programs. */
   programs: string;
   urls: DatabaseUrls;
-  /** For what even the owner of the tables may not do. */
+  /** Superuser connection. */
   adminUrl: string;
-  /** What decides how durable a commit is and how much memory it has, as the server itself says. */
+  /** Durability and memory settings, as reported by the server. */
   settings: string;
   version: string;
-  /** The same data under these settings beside the usual ones. What was connected is cut off. */
+  /** Restarts with the same data and these additional settings. Open connections are closed. */
   restart(settings: readonly string[]): Promise<Postgres>;
 }
 
-// Sizes only. Whatever decides whether a commit survives a power cut keeps PostgreSQL's default, which is yes.
-const sizes = ["shared_buffers=512MB", "max_wal_size=8GB"];
+// Durability settings keep PostgreSQL's defaults, so commits survive a power failure.
+const sizeSettings = ["shared_buffers=512MB", "max_wal_size=8GB"];
 
-const settingsShown = [
+const reportedSettings = [
   "fsync",
   "synchronous_commit",
   "full_page_writes",
@@ -36,24 +36,24 @@ const settingsShown = [
   "data_checksums",
 ];
 
-/** A cluster of its own, with our roles and tables. */
-export async function startPostgres(workshop: Workshop, settings: readonly string[] = []): Promise<Postgres> {
+/** Starts a temporary cluster with our roles and tables. */
+export async function startPostgres(harness: Harness, settings: readonly string[] = []): Promise<Postgres> {
   const account = findAccount();
-  const home = makeFolder(join(workshop.folder, "postgres"));
+  const home = makeFolder(join(harness.folder, "postgres"));
   const { programs, data } = makeCluster(home, account);
   const port = await choosePort({ host: "127.0.0.1" });
   const adminUrl = `postgres://postgres@127.0.0.1:${port}/pennyblack`;
 
-  async function start(more: readonly string[]): Promise<Postgres> {
-    const all = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...sizes, ...more];
-    const { pid, stop } = await workshop.start({
+  async function start(extraSettings: readonly string[]): Promise<Postgres> {
+    const allSettings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...sizeSettings, ...extraSettings];
+    const { pid, stop } = await harness.start({
       name: "PostgreSQL",
       program: join(programs, "postgres"),
-      args: ["-D", data, "-p", String(port), ...all.flatMap((setting) => ["-c", setting])],
+      args: ["-D", data, "-p", String(port), ...allSettings.flatMap((setting) => ["-c", setting])],
       account,
       port,
-      readyWords: "ready to accept connections",
-      // At once: what it would still write is thrown away a moment later.
+      readyText: "ready to accept connections",
+      // Immediate shutdown, because the data is deleted anyway.
       stopSignal: "SIGQUIT",
     });
     const urls = await prepareDatabase(adminUrl);
@@ -68,24 +68,19 @@ export async function startPostgres(workshop: Workshop, settings: readonly strin
   return start(settings);
 }
 
-/** For seeding and reconciling, which read and write whole tables. */
 export function connectAsOwner(urls: DatabaseUrls): Pool {
-  return connectPatiently(urls.owner, 2);
+  return connect(urls.owner, 2);
 }
 
-function connectPatiently(url: string, connections: number): Pool {
-  return createPool({
-    url,
-    name: "pennyblack bench",
-    connections,
-    statementTimeoutMs: 600_000,
-    onIdleError: () => undefined,
-  });
+/** A pool with a long statement timeout, for seeding, reconciliation and other work on whole tables. */
+export function connect(url: string, connections: number): Pool {
+  const name = "pennyblack bench";
+  return createPool({ url, name, connections, statementTimeoutMs: 600_000, onIdleError: () => undefined });
 }
 
-/** So that stopping has little left to write, and is not killed for taking long. */
+/** Leaves little to write on shutdown, so that it does not exceed the stop timeout. */
 async function checkpoint(adminUrl: string): Promise<void> {
-  const admin = connectPatiently(adminUrl, 1);
+  const admin = connect(adminUrl, 1);
   try {
     await admin.query("checkpoint");
   } finally {
@@ -94,16 +89,16 @@ async function checkpoint(adminUrl: string): Promise<void> {
 }
 
 async function readSettings(ownerUrl: string): Promise<{ settings: string; version: string }> {
-  const pool = createPool({ url: ownerUrl, name: "pennyblack bench", connections: 1, onIdleError: () => undefined });
+  const pool = connect(ownerUrl, 1);
   try {
     const { rows } = await pool.query<{ name: string; value: string }>(
       "select name, current_setting(name) as value from unnest($1::text[]) as name",
-      [[...settingsShown, "server_version"]],
+      [[...reportedSettings, "server_version"]],
     );
     const values = new Map(rows.map((row) => [row.name, row.value]));
     return {
       version: values.get("server_version") ?? "",
-      settings: settingsShown.map((name) => `${name}=${values.get(name)}`).join(" "),
+      settings: reportedSettings.map((name) => `${name}=${values.get(name)}`).join(" "),
     };
   } finally {
     await pool.end();

@@ -1,17 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Harness } from "./harness.ts";
 import { type Candidate, makeSearches } from "./make-candidates.ts";
 import { startNginx } from "./start-nginx.ts";
-import type { Workshop } from "./workshop.ts";
 
-/** An upstream that answers at once, so that what is measured is ours: nginx, with SearXNG's words from a file. */
-export async function startUpstream(workshop: Workshop): Promise<{ url: string }> {
-  const file = join(workshop.folder, "answer.json");
-  writeFileSync(file, JSON.stringify(answer()));
+/** An upstream without latency: nginx serving a file in SearXNG's format. */
+export async function startUpstream(harness: Harness): Promise<{ url: string }> {
+  const file = join(harness.folder, "answer.json");
+  writeFileSync(file, JSON.stringify(createResponse()));
   const serveFile = `default_type application/json; alias ${file};`;
-  // A file answers no POST; sent on to the other address it does, without its body.
+  // nginx rejects POST to a static file with 405, so map that to the file.
   return startNginx(
-    workshop,
+    harness,
     "nginx",
     "",
     `location = /search { ${serveFile} }
@@ -19,13 +19,13 @@ export async function startUpstream(workshop: Workshop): Promise<{ url: string }
   );
 }
 
-/** Twenty results of the shape and size that SearXNG gives, as different from each other as pages are. */
-function answer(): Record<string, unknown> {
+/** Twenty varied results of the shape and size that SearXNG returns. */
+function createResponse(): Record<string, unknown> {
   const [found = []] = makeSearches({ searches: 1, candidates: 20, unknownHosts: 1_000 });
   return {
     query: "postgresql advisory locks in practice",
     number_of_results: 0,
-    results: found.map(result),
+    results: found.map(toSearxngResult),
     answers: [],
     corrections: [],
     infoboxes: [],
@@ -34,7 +34,7 @@ function answer(): Record<string, unknown> {
   };
 }
 
-function result({ url, title, snippet }: Candidate, index: number): Record<string, unknown> {
+function toSearxngResult({ url, title, snippet }: Candidate, index: number): Record<string, unknown> {
   const { host, pathname, search } = new URL(url);
   return {
     url,

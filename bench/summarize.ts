@@ -1,23 +1,23 @@
 export interface Summary {
   median: number;
-  least: number;
-  most: number;
+  min: number;
+  max: number;
 }
 
 export function summarize(values: readonly number[]): Summary {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   const median = (at(sorted, Math.floor(middle)) + at(sorted, Math.ceil(middle))) / 2;
-  return { median, least: at(sorted, 0), most: at(sorted, sorted.length - 1) };
+  return { median, min: at(sorted, 0), max: at(sorted, sorted.length - 1) };
 }
 
-/** Round against round, because what disturbs the machine disturbs neighbours alike; then the median of those. */
+/** Summarizes per-round ratios, so that a disturbance that affects both sides of a round cancels out. */
 export function summarizeRatio({ over, under }: { over: readonly number[]; under: readonly number[] }): Summary {
   return summarize(over.map((value, round) => value / at(under, round)));
 }
 
 function at(values: readonly number[], index: number): number {
   const value = values[index];
-  if (value === undefined) throw new Error("nothing was measured");
+  if (value === undefined) throw new Error("no measurements");
   return value;
 }

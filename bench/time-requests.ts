@@ -1,29 +1,29 @@
-export interface Timed {
-  /** Milliseconds, in the order of the requests. */
-  took: number[];
-  /** Of the last answer. */
+export interface TimedRequests {
+  /** In request order. */
+  durationsMs: number[];
+  /** Size of the last response. */
   bytes: number;
   body: unknown;
 }
 
-/** One request after the other over one kept connection, each read to its last byte. Any answer but 200 is an error. */
-export async function timeRequests(url: string, key: string, times: number): Promise<Timed> {
-  const took: number[] = [];
+/** Times sequential requests over one connection, including reading the body. Throws on any status but 200. */
+export async function timeRequests(url: string, key: string, count: number): Promise<TimedRequests> {
+  const durationsMs: number[] = [];
   let text = "";
-  for (let time = 0; time < times; time += 1) {
-    const began = performance.now();
+  for (let time = 0; time < count; time += 1) {
+    const startMs = performance.now();
     const response = await fetch(url, { headers: { "x-api-key": key } });
     text = await response.text();
-    took.push(performance.now() - began);
-    if (response.status !== 200) throw new Error(`${url} answers ${response.status}: ${text}`);
+    durationsMs.push(performance.now() - startMs);
+    if (response.status !== 200) throw new Error(`${url} returned ${response.status}: ${text}`);
   }
-  return { took, bytes: text.length, body: JSON.parse(text) };
+  return { durationsMs, bytes: text.length, body: JSON.parse(text) };
 }
 
-/** The smallest value that so many hundredths of the values do not exceed. */
-export function percentile(values: readonly number[], hundredths: number): number {
+/** Nearest-rank percentile. */
+export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const value = sorted[Math.max(0, Math.ceil((hundredths / 100) * sorted.length) - 1)];
-  if (value === undefined) throw new Error("nothing was measured");
+  const value = sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)];
+  if (value === undefined) throw new Error("no measurements");
   return value;
 }

@@ -1,9 +1,9 @@
--- Sends searches for a while and then lets those in flight end, so that every search the server was asked for is also
--- counted here: the bill is compared with this count, to the cent.
+-- Sends searches for a given time and then waits for those in flight, so that every search the server received is
+-- counted. The charges are compared with this count.
 --
 --   wrk ... -- KEYS_FILE MILLISECONDS CONNECTIONS NAME WITH_IDEMPOTENCY_KEYS PATH BODY HEADER_LINES
 --
--- The keys take turns. NAME begins each Idempotency-Key; it must be another one in each run.
+-- Keys are used in rotation. NAME is the prefix of each Idempotency-Key and must be unique per run.
 
 local ffi = require("ffi")
 ffi.cdef([[
@@ -32,7 +32,7 @@ function init(args)
       .. "\r\nContent-Type: application/json\r\nContent-Length: " .. #body .. "\r\n" .. lines
   end
   tail = "\r\n" .. body
-  -- Not always the same first wallets.
+  -- Start at a random wallet.
   math.randomseed(now_ms())
   next_head = math.random(#heads)
 end
@@ -44,8 +44,8 @@ function request()
   return heads[next_head] .. "Idempotency-Key: " .. name .. "-" .. sent .. "\r\n" .. tail
 end
 
--- wrk asks before each request how long to wait. When the time is over a connection waits for ever; when all do, wrk is
--- interrupted, which it takes for the end of its run.
+-- wrk calls this before each request to get a delay. When the time is up, each connection is parked; when all are parked,
+-- SIGINT ends the run.
 function delay()
   local now = now_ms()
   started_ms = started_ms or now
@@ -58,7 +58,7 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '\n{"answers":%d,"refused":%d,"late":%d,"broken":%d,"meanMs":%.3f,"p50Ms":%.3f,"p99Ms":%.3f}\n',
+    '\n{"answers":%d,"failed":%d,"timedOut":%d,"disconnected":%d,"meanMs":%.3f,"p50Ms":%.3f,"p99Ms":%.3f}\n',
     summary.requests, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
     latency.mean / 1000, latency:percentile(50) / 1000, latency:percentile(99) / 1000))
 end

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parse } from "yaml";
-import { readConfig, serverSettings, workerSettings } from "../server/src/config.ts";
+import { readConfig, serverSettings, workerSettings } from "../server/src/config/config.ts";
 
 interface Service {
   image?: string;
@@ -18,7 +18,7 @@ interface Service {
 
 const text = readFileSync(join(import.meta.dirname, "compose.yaml"), "utf8");
 const { services } = parse(text, { merge: true }) as { services: Record<string, Service> };
-const ours = Object.entries(services).filter(([, { image }]) => image === "pennyblack:latest");
+const ownServices = Object.entries(services).filter(([, { image }]) => image === "pennyblack:latest");
 
 const folder = mkdtempSync(join(tmpdir(), "pb-compose-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -29,44 +29,44 @@ const readEnv = (file = ".env"): Record<string, string> =>
     [...readFileSync(join(folder, file), "utf8").matchAll(/^(\w+)=(.*)$/gm)].map(([, ...pair]) => pair),
   );
 
-test("Docker would start the compose file", () => {
-  // About the order of things, and about quotes, which Biome has a say in.
-  const tastes = [
+test("the compose file is valid", () => {
+  // Ordering rules, and quotes, which Biome formats.
+  const styleRules = [
     "service-keys-order",
     "services-alphabetical-order",
     "top-level-properties-order",
     "require-quotes-in-ports",
   ];
   const dclint = join(import.meta.dirname, "../node_modules/.bin/dclint");
-  const words = ["compose.yaml", "--max-warnings=0", ...tastes.map((rule) => `--disable-rule=${rule}`)];
-  const { status, stdout, stderr } = spawnSync(dclint, words, { cwd: import.meta.dirname, encoding: "utf8" });
+  const args = ["compose.yaml", "--max-warnings=0", ...styleRules.map((rule) => `--disable-rule=${rule}`)];
+  const { status, stdout, stderr } = spawnSync(dclint, args, { cwd: import.meta.dirname, encoding: "utf8" });
   assert.equal(status, 0, `${stdout}${stderr}`);
 });
 
-test("the secrets are made once, for their owner's eyes, and are all that the compose file asks for", () => {
+test("make-env.sh generates every secret used in compose.yaml once, in a file only its owner can read", () => {
   makeEnv();
-  const made = readEnv();
-  const asked = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
-  assert.deepEqual(new Set(Object.keys(made)), new Set(asked));
-  assert.equal(new Set(Object.values(made)).size, Object.keys(made).length, "two secrets are alike");
+  const generated = readEnv();
+  const referenced = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
+  assert.deepEqual(new Set(Object.keys(generated)), new Set(referenced));
+  assert.equal(new Set(Object.values(generated)).size, Object.keys(generated).length, "two secrets are equal");
   assert.equal(statSync(join(folder, ".env")).mode & 0o777, 0o600);
-  assert.match(makeEnv(), /stays as it is/);
-  assert.deepEqual(readEnv(), made);
+  assert.match(makeEnv(), /is up to date/);
+  assert.deepEqual(readEnv(), generated);
 });
 
-test("an .env of an older version keeps its secrets and gets what it lacks", () => {
-  const made = readEnv();
+test("make-env.sh adds missing secrets to an existing .env and keeps the others", () => {
+  const generated = readEnv();
   const file = join(folder, ".env");
   writeFileSync(file, readFileSync(file, "utf8").replace(/^PEOPLE_PASSWORD=.*\n/m, ""));
-  assert.match(makeEnv(), /wrote PEOPLE_PASSWORD into/);
+  assert.match(makeEnv(), /added PEOPLE_PASSWORD to/);
   const { PEOPLE_PASSWORD: added, ...kept } = readEnv();
   assert.match(added ?? "", /^[0-9a-f]{48}$/);
-  assert.deepEqual({ ...kept, PEOPLE_PASSWORD: made["PEOPLE_PASSWORD"] }, made);
+  assert.deepEqual({ ...kept, PEOPLE_PASSWORD: generated["PEOPLE_PASSWORD"] }, generated);
 });
 
-test("server, worker and migrations accept the settings that they get", () => {
+test("server, worker, migrations and admin accept their settings", () => {
   const secrets = readEnv();
-  const given = (name: string): Record<string, string> => ({
+  const resolveSettings = (name: string): Record<string, string> => ({
     ...readEnv("settings.env"),
     ...Object.fromEntries(
       Object.entries(services[name]?.environment ?? {}).map(([setting, value]) => [
@@ -75,14 +75,14 @@ test("server, worker and migrations accept the settings that they get", () => {
       ]),
     ),
   });
-  const server = readConfig(serverSettings, given("server"));
+  const server = readConfig(serverSettings, resolveSettings("server"));
   assert.deepEqual([server.upstreams.length, server.operators.length], [1, 1]);
-  assert.ok(readConfig(workerSettings, given("worker")));
-  assert.ok(readConfig(["adminDatabaseUrl", "directDatabaseUrl", "ledgerDatabaseUrl"], given("migrate")));
-  assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secret"], given("admin")));
+  assert.ok(readConfig(workerSettings, resolveSettings("worker")));
+  assert.ok(readConfig(["adminDatabaseUrl", "directDatabaseUrl", "ledgerDatabaseUrl"], resolveSettings("migrate")));
+  assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secret"], resolveSettings("admin")));
 });
 
-test("only the server, Prometheus and Grafana can be reached, from this machine alone, and databases see no outside", () => {
+test("only the server, Prometheus and Grafana publish ports, on loopback, and databases have no external network", () => {
   const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
     ports.map((port) => `${name} ${port}`),
   );
@@ -95,7 +95,8 @@ test("only the server, Prometheus and Grafana can be reached, from this machine 
   for (const name of ["postgres", "valkey"]) assert.deepEqual(services[name]?.networks, ["data"], name);
 });
 
-test("what is ours runs with a file system it cannot write to and no capability", () => {
-  assert.deepEqual(ours.map(([name]) => name).toSorted(), ["admin", "migrate", "server", "worker"]);
-  for (const [name, { read_only, cap_drop }] of ours) assert.deepEqual([read_only, cap_drop], [true, ["ALL"]], name);
+test("our services run with a read-only file system and no capabilities", () => {
+  assert.deepEqual(ownServices.map(([name]) => name).toSorted(), ["admin", "migrate", "server", "worker"]);
+  for (const [name, { read_only, cap_drop }] of ownServices)
+    assert.deepEqual([read_only, cap_drop], [true, ["ALL"]], name);
 });

@@ -3,19 +3,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { serverSettings, workerSettings } from "../server/src/config.ts";
+import { serverSettings, workerSettings } from "../server/src/config/config.ts";
 
-// A setting that the server learns to read is of no use to those whose deployment never passes it on. Here each one is either
-// wired by deploy/compose.yaml, and named where deploy/helm asks for it, or left to the operator on purpose.
+// Every setting must either be set in deploy/compose.yaml and documented in the Helm chart's values, or be listed here as
+// left to the operator. This catches new settings that no deployment passes on.
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, path), "utf8");
 const { services } = parse(read("compose.yaml"), { merge: true }) as {
   services: Record<string, { environment: Record<string, string>; env_file: string[] }>;
 };
-const ours = ["server", "worker", "migrate", "admin"];
+const ownServices = ["server", "worker", "migrate", "admin"];
 
-/** What is good as it is, or is for the operator to decide: in settings.env, in the chart's "settings" or its secrets. */
-const leftToOperators = [
+/** Optional settings, which operators set in settings.env or in the chart's "settings" or secrets. */
+const operatorSettings = [
   "HOST",
   "PORT",
   "PENNYBLACK_OPS_HOST",
@@ -52,7 +52,7 @@ const leftToOperators = [
   "OTEL_TRACES_SAMPLER_ARG",
 ];
 
-const source = read("../server/src/config.ts");
+const source = read("../server/src/config/config.ts");
 const variables = new Map(
   [...source.matchAll(/^ {2}(\w+): \{\s*variable: "(\w+)"/gm)].map(([, name = "", variable = ""]) => [name, variable]),
 );
@@ -62,48 +62,50 @@ const processes = [
   ["worker", workerSettings],
 ] as const;
 for (const [service, names] of processes) {
-  test(`compose gives the ${service} each of its settings, or leaves it to the operator on purpose`, () => {
-    const wanted = names.map((name) => variables.get(name) ?? `the variable of ${name}`);
-    const given = Object.keys(services[service]?.environment ?? {});
-    const forgotten = wanted.filter((name) => !given.includes(name) && !leftToOperators.includes(name));
-    assert.deepEqual(forgotten, []);
+  test(`compose sets every setting of the ${service} that is not left to the operator`, () => {
+    const expected = names.map((name) => variables.get(name) ?? `variable of ${name}`);
+    const provided = Object.keys(services[service]?.environment ?? {});
+    const missing = expected.filter((name) => !provided.includes(name) && !operatorSettings.includes(name));
+    assert.deepEqual(missing, []);
     assert.deepEqual(
-      given.filter((name) => leftToOperators.includes(name)),
+      provided.filter((name) => operatorSettings.includes(name)),
       [],
-      "what compose sets, settings.env cannot change",
+      "settings.env cannot override a setting in compose.yaml",
     );
   });
 }
 
-test("compose lets operators set the rest, for each of our processes", () => {
-  for (const name of ours) assert.deepEqual(services[name]?.env_file, ["settings.env"], name);
+test("compose passes settings.env to each of our services, and every operator setting exists", () => {
+  for (const name of ownServices) assert.deepEqual(services[name]?.env_file, ["settings.env"], name);
   const known = new Set(variables.values());
   assert.deepEqual(
-    leftToOperators.filter((name) => !known.has(name)),
+    operatorSettings.filter((name) => !known.has(name)),
     [],
   );
 });
 
-test("migrations make a role for every database address that a server has", () => {
+test("migrations get every database URL that the server and the worker use", () => {
   const addresses = (service: string): string[] =>
     Object.keys(services[service]?.environment ?? {}).filter((name) => name.endsWith("DATABASE_URL"));
-  const made = addresses("migrate");
+  const created = addresses("migrate");
   assert.deepEqual(
-    [...addresses("server"), ...addresses("worker")].filter((name) => !made.includes(name)),
+    [...addresses("server"), ...addresses("worker")].filter((name) => !created.includes(name)),
     [],
   );
 });
 
-test("the chart's values say of each secret what compose gives that process", () => {
+test("the chart's values document every variable that compose sets for each service", () => {
   const comments = new Map(
     [...read("helm/pennyblack/values.yaml").matchAll(/((?:^ {2}#.*\n)+) {2}(\w+): pennyblack-/gm)].map(
       ([, comment = "", name = ""]) => [name, comment],
     ),
   );
   for (const service of ["server", "worker", "migrate"]) {
-    const given = Object.keys(services[service]?.environment ?? {}).filter((name) => name !== "PENNYBLACK_SEARXNG_URL");
+    const provided = Object.keys(services[service]?.environment ?? {}).filter(
+      (name) => name !== "PENNYBLACK_SEARXNG_URL",
+    );
     const comment = comments.get(service) ?? "";
-    const unnamed = given.filter((name) => !new RegExp(`\\b${name}\\b`).test(comment));
-    assert.deepEqual(unnamed, [], `secrets.${service}`);
+    const undocumented = provided.filter((name) => !new RegExp(`\\b${name}\\b`).test(comment));
+    assert.deepEqual(undocumented, [], `secrets.${service}`);
   }
 });

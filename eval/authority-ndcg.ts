@@ -1,9 +1,9 @@
 /**
- * How much credibility the first ten results hold, as a part of the most they could hold.
+ * nDCG@10 with credibility ratings as gains.
  *
- * A result rated r gains 2^(r-1) - 1: nothing for 1, 15 for 5, each step worth about twice the one before. The gain at
- * place p is divided by log2(p + 1). The best order is that of all rated results of the query, also of those beyond the
- * candidates: so 20 and 40 candidates are measured with one ruler, and with 20 even a perfect order stays below 1.
+ * A result rated r gains 2^(r-1) - 1 (0 for 1, 15 for 5), and the gain at position p is divided by log2(p + 1). The
+ * ideal order uses all rated results of the query, including those beyond the candidates. This makes scores for 20 and
+ * 40 candidates comparable, but with 20 even a perfect order can score below 1.
  */
 export function authorityNdcg({ shown, all }: { shown: readonly number[]; all: readonly number[] }): number {
   const best = discountedGain(all.toSorted((a, b) => b - a));

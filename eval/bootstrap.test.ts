@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bootstrapMean } from "./bootstrap.ts";
 
-test("an interval holds its mean, is the same on every run, and is narrow where values agree", () => {
+test("the interval contains the mean, is deterministic, and is narrow when values agree", () => {
   const values = [0.1, 0.3, -0.1, 0.2, 0.05, 0.15];
   const { mean, low, high } = bootstrapMean(values);
   assert.ok(low < mean && mean < high);

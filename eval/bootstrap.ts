@@ -1,5 +1,5 @@
-/** Numbers from 0 up to 1 that are the same on every run (mulberry32). */
-export function seededNumbers(seed: number): () => number {
+/** Deterministic random numbers in [0, 1) (mulberry32). */
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -15,22 +15,22 @@ export interface Interval {
   high: number;
 }
 
-const rounds = 10_000;
+const resamples = 10_000;
 
 /**
- * The mean of the values and its 95 % interval. Given differences of two systems query by query, it is a paired
- * comparison: that some queries are harder than others then widens nothing.
+ * The mean and its 95% bootstrap interval. Pass per-query differences between two systems for a paired comparison,
+ * which excludes the variance between easy and hard queries.
  */
 export function bootstrapMean(values: readonly number[]): Interval {
-  const next = seededNumbers(20_261_115);
-  const means = Array.from({ length: rounds }, () => {
+  const random = seededRandom(20_261_115);
+  const means = Array.from({ length: resamples }, () => {
     let sum = 0;
-    for (let index = 0; index < values.length; index += 1) sum += values[Math.floor(next() * values.length)] ?? 0;
+    for (let index = 0; index < values.length; index += 1) sum += values[Math.floor(random() * values.length)] ?? 0;
     return sum / values.length;
   }).toSorted((a, b) => a - b);
-  return { mean: meanOf(values), low: means[rounds * 0.025] ?? 0, high: means[rounds * 0.975 - 1] ?? 0 };
+  return { mean: average(values), low: means[resamples * 0.025] ?? 0, high: means[resamples * 0.975 - 1] ?? 0 };
 }
 
-function meanOf(values: readonly number[]): number {
+function average(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -32,7 +32,7 @@ const rated = [
 ];
 const navigational = [{ query: "post", results: [{ rank: 1, url: "https://post.example/" }] }];
 
-test("the last line is the figures as JSON, and nothing is written", () => {
+test("prints the scores as JSON on the last line and writes no files", () => {
   const files = [
     "--credibility",
     writeData("rated.json", rated),
@@ -43,20 +43,22 @@ test("the last line is the figures as JSON, and nothing is written", () => {
   const { stdout, stderr, status } = runEval(...files);
   assert.equal(status, 0, stderr);
   const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
-  // 15 / log2(3) over 15: the upstream put the better one second. The lens puts it first.
+  // The upstream ranks the better result second, which scores (15 / log2(3)) / 15. The lens ranks it first.
   assert.deepEqual(figures, { credibility_20: 1, credibility_40: 1, upstream: 0.6309, nav_keep1: 1, nav_keep3: 1 });
   assert.deepEqual(readdirSync(folder), before);
 });
 
-test("data that is missing or of another shape is refused with a sentence", () => {
+test("missing or invalid data fails with a message", () => {
   const nav = writeData("nav.json", navigational);
   assert.match(
     runEval("--credibility", join(folder, "none.json"), "--navigational", nav).stderr,
-    /There is no .*none\.json/,
+    /File not found: .*none\.json/,
   );
   const [first] = rated;
-  const odd = writeData("odd.json", [{ ...first, results: [{ rank: 1, url: "https://a.example/", rating: 9 }] }]);
-  const { stderr, status } = runEval("--credibility", odd, "--navigational", nav);
-  assert.match(stderr, /odd\.json: query 1 lacks something/);
+  const invalidFile = writeData("odd.json", [
+    { ...first, results: [{ rank: 1, url: "https://a.example/", rating: 9 }] },
+  ]);
+  const { stderr, status } = runEval("--credibility", invalidFile, "--navigational", nav);
+  assert.match(stderr, /odd\.json: query 1 is invalid/);
   assert.equal(status, 2);
 });

@@ -2,13 +2,13 @@ import { writeFileSync } from "node:fs";
 import { drawChart } from "./draw-chart.ts";
 import { evaluateCredibility, evaluateNavigational } from "./evaluate.ts";
 import { formatReport, type Row } from "./format-report.ts";
-import { type NavigationalQuery, type RatedQuery, readNavigational, readRated, UnusableData } from "./read-data.ts";
+import { InvalidDataError, type NavigationalQuery, type RatedQuery, readNavigational, readRated } from "./read-data.ts";
 import { readLensFiles } from "./read-lenses.ts";
-import { type EvalOptions, help, readOptions, WrongOption } from "./read-options.ts";
-import { systemsOver, upstreamOrder } from "./systems.ts";
+import { type EvalOptions, help, OptionError, readOptions } from "./read-options.ts";
+import { createSystems, upstreamOrder } from "./systems.ts";
 
-// `npm run eval`. Both sets of data are research data of others: they are read where they lie, and never copied here.
-// docs/ranking.md tells how to read the figures and what they cannot show.
+// `npm run eval`. Both datasets are third-party research data, so they are not part of the repository. docs/ranking.md
+// explains the scores and their limits.
 
 process.exitCode = main(process.argv.slice(2));
 
@@ -19,7 +19,7 @@ function main(args: string[]): number {
     else evaluate(options);
     return 0;
   } catch (error) {
-    if (!(error instanceof WrongOption || error instanceof UnusableData)) throw error;
+    if (!(error instanceof OptionError || error instanceof InvalidDataError)) throw error;
     console.error(`${error.message}. See: npm run eval -- --help`);
     return 2;
   }
@@ -29,7 +29,7 @@ function evaluate({ credibilityFile, navigationalFile, chartFile }: EvalOptions)
   const rated = readRated(credibilityFile);
   const navigational = readNavigational(navigationalFile);
   if (rated === undefined || navigational === undefined) {
-    throw new UnusableData(`There is no ${rated === undefined ? credibilityFile : navigationalFile}`);
+    throw new InvalidDataError(`File not found: ${rated === undefined ? credibilityFile : navigationalFile}`);
   }
   const rows = measure(rated, navigational);
   console.log(formatReport({ rows, ratedCount: rated.length, navigationalCount: navigational.length }));
@@ -38,7 +38,7 @@ function evaluate({ credibilityFile, navigationalFile, chartFile }: EvalOptions)
 }
 
 function measure(rated: RatedQuery[], navigational: NavigationalQuery[]): Row[] {
-  return systemsOver(readLensFiles()).map(({ name, system }) => ({
+  return createSystems(readLensFiles()).map(({ name, system }) => ({
     name,
     credibility: [
       evaluateCredibility(rated, { system, upstream: upstreamOrder, candidates: 20 }),
@@ -50,13 +50,13 @@ function measure(rated: RatedQuery[], navigational: NavigationalQuery[]): Row[] 
 
 function summarize(rows: readonly Row[]): Record<string, number> {
   const find = (name: string): Row | undefined => rows.find((row) => row.name === name);
-  const ours = find("category lens");
-  const rounded = (value: number | undefined): number => Number((value ?? 0).toFixed(4));
+  const categoryLens = find("category lens");
+  const round = (value: number | undefined): number => Number((value ?? 0).toFixed(4));
   return {
-    credibility_20: rounded(ours?.credibility[0].mean),
-    credibility_40: rounded(ours?.credibility[1].mean),
-    upstream: rounded(find("upstream order")?.credibility[0].mean),
-    nav_keep1: rounded(ours?.navigational?.keepFirst),
-    nav_keep3: rounded(ours?.navigational?.keepTopThree),
+    credibility_20: round(categoryLens?.credibility[0].mean),
+    credibility_40: round(categoryLens?.credibility[1].mean),
+    upstream: round(find("upstream order")?.credibility[0].mean),
+    nav_keep1: round(categoryLens?.navigational?.keepFirst),
+    nav_keep3: round(categoryLens?.navigational?.keepTopThree),
   };
 }

@@ -6,19 +6,19 @@ import type { System } from "./systems.ts";
 export interface CredibilityScore {
   candidates: number;
   mean: number;
-  /** Against the upstream's order, query by query. */
+  /** Paired difference to the upstream order. */
   gain: Interval;
   wins: number;
   losses: number;
 }
 
 export interface NavigationalScore {
-  /** The part of the queries whose official site stands first, and among the first three. */
+  /** The share of queries whose official site is ranked first, and in the top three. */
   keepFirst: number;
   keepTopThree: number;
 }
 
-/** How credible the first ten are that a system picks from the upstream's first 20 or 40. */
+/** Scores the ten results that a system picks from the upstream's first 20 or 40. */
 export function evaluateCredibility(
   queries: readonly RatedQuery[],
   { system, upstream, candidates }: { system: System; upstream: System; candidates: number },
@@ -29,12 +29,12 @@ export function evaluateCredibility(
     candidates,
     mean: bootstrapMean(scores).mean,
     gain: bootstrapMean(gains),
-    wins: gains.filter((gain) => gain > aTie).length,
-    losses: gains.filter((gain) => gain < -aTie).length,
+    wins: gains.filter((gain) => gain > tieThreshold).length,
+    losses: gains.filter((gain) => gain < -tieThreshold).length,
   };
 }
 
-const aTie = 1e-9;
+const tieThreshold = 1e-9;
 
 function scoreQuery(query: RatedQuery, system: System, candidates: number): number {
   const shown = system(query, query.results.slice(0, candidates));
@@ -43,12 +43,15 @@ function scoreQuery(query: RatedQuery, system: System, candidates: number): numb
 
 const navigationalCandidates = 20;
 
-/** No category, as such a query comes in practice. The official site is the very address that the upstream put first. */
+/** Navigational queries have no category, as in practice. The upstream's first result is the official site. */
 export function evaluateNavigational(queries: readonly NavigationalQuery[], system: System): NavigationalScore {
-  const places = queries.map(({ query, results }) => {
+  const positions = queries.map(({ query, results }) => {
     const shown = system({ query, category: null }, results.slice(0, navigationalCandidates));
     return shown.findIndex(({ url }) => url === results[0]?.url);
   });
-  const part = (isKept: (place: number) => boolean): number => places.filter(isKept).length / places.length;
-  return { keepFirst: part((place) => place === 0), keepTopThree: part((place) => place >= 0 && place < 3) };
+  const share = (matches: (position: number) => boolean): number => positions.filter(matches).length / positions.length;
+  return {
+    keepFirst: share((position) => position === 0),
+    keepTopThree: share((position) => position >= 0 && position < 3),
+  };
 }

@@ -1,7 +1,7 @@
 import type { Interval } from "./bootstrap.ts";
 import type { CredibilityScore, NavigationalScore } from "./evaluate.ts";
 
-/** What one system did, with 20 and with 40 candidates. */
+/** The scores of one system, with 20 and with 40 candidates. */
 export interface Row {
   name: string;
   credibility: [CredibilityScore, CredibilityScore];
@@ -18,14 +18,14 @@ interface Report {
 /** A table that can be pasted into docs/ranking.md. */
 export function formatReport({ rows, ratedCount, navigationalCount }: Report): string {
   return [
-    `Authority nDCG@10 over ${ratedCount} rated queries; the gain over the upstream's order with its 95 % interval, and`,
-    `on how many queries it won and lost. Official site kept over ${navigationalCount} navigational queries.`,
+    `Authority nDCG@10 over ${ratedCount} rated queries: gain over the upstream order with its 95% interval, and queries`,
+    `won and lost. Official site ranked first and in the top three over ${navigationalCount} navigational queries.`,
     "",
     "| System | 20 | gain | won, lost | 40 | gain | won, lost | kept first | in top three |",
     "|---|---|---|---|---|---|---|---|---|",
     ...rows.map(formatRow),
     "",
-    "Limits: pages of 2010, English, few queries. Credible is not correct, and relevance is not rated here.",
+    "Limitations: English pages from 2010, few queries. Ratings cover credibility, not correctness or relevance.",
   ].join("\n");
 }
 
@@ -35,8 +35,8 @@ function formatRow({ name, credibility, navigational }: Row): string {
     name === "upstream order" ? "" : formatInterval(gain),
     name === "upstream order" ? "" : `${wins}, ${losses}`,
   ]);
-  const kept = [navigational?.keepFirst, navigational?.keepTopThree].map((part) =>
-    part === undefined ? "" : `${(part * 100).toFixed(0)} %`,
+  const kept = [navigational?.keepFirst, navigational?.keepTopThree].map((share) =>
+    share === undefined ? "" : `${(share * 100).toFixed(0)} %`,
   );
   return `| ${[name, ...cells, ...kept].join(" | ")} |`;
 }

@@ -13,7 +13,7 @@ export function readLensFiles(): LensFile[] {
   return files.toSorted().map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
 }
 
-export function mustBuild(files: readonly LensFile[]): ReadonlyMap<string, Lens> {
+export function buildLensesOrThrow(files: readonly LensFile[]): ReadonlyMap<string, Lens> {
   const built = buildLenses(files);
   if (built.ok) return built.lenses;
   throw new Error(built.faults.map(({ file, line, message }) => `${file}:${line}: ${message}`).join("\n"));

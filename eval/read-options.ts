@@ -4,22 +4,22 @@ import { parseArgs } from "node:util";
 export interface EvalOptions {
   credibilityFile: string;
   navigationalFile: string;
-  /** Where to draw the chart; without it nothing is written. */
+  /** Output path of the chart, if one is requested. */
   chartFile: string | undefined;
 }
 
-export class WrongOption extends Error {}
+export class OptionError extends Error {}
 
 export const help = `npm run eval [-- options]
 
-How credible the results are that the lenses put first, against the upstream's order and other baselines, and whether
-the official site stays first when someone asks for it by name. The last line is JSON. Nothing is written unless asked.
+Compares the credibility of results ranked by the lenses with the upstream order and other baselines, and checks that
+navigational queries keep the official site on top. The last line of output is JSON.
 
   --credibility FILE    rated queries: [{query, topic, category, results: [{rank, url, rating}]}]
-  --navigational FILE   queries for a site: [{query, results: [{rank, url}]}], of which the first is the official site
-  --chart FILE          draw the figures there, as SVG`;
+  --navigational FILE   navigational queries: [{query, results: [{rank, url}]}]; the first result is the official site
+  --chart FILE          write a chart as SVG`;
 
-// Beside the repository, because the data may be read by us and not be published by us.
+// Outside the repository, because we may use the data but not publish it.
 const dataFolder = join(import.meta.dirname, "..", "..", "shared", "eval");
 
 export function readOptions(args: string[]): EvalOptions | "help" {
@@ -44,7 +44,7 @@ function parse(args: string[]) {
       },
     }).values;
   } catch (error) {
-    if (error instanceof TypeError) throw new WrongOption(error.message);
+    if (error instanceof TypeError) throw new OptionError(error.message);
     throw error;
   }
 }

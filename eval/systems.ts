@@ -2,17 +2,17 @@ import { canonicalPage } from "../server/src/ranking/canonical-url.ts";
 import type { Lens } from "../server/src/ranking/lens.ts";
 import { rank } from "../server/src/ranking/rank.ts";
 import { tierValues } from "../server/src/ranking/tier.ts";
-import { seededNumbers } from "./bootstrap.ts";
-import { type LensFile, mustBuild } from "./read-lenses.ts";
+import { seededRandom } from "./bootstrap.ts";
+import { buildLensesOrThrow, type LensFile } from "./read-lenses.ts";
 
-export interface Question {
+export interface EvalQuery {
   query: string;
   category: string | null;
 }
 
-/** Picks ten of the candidates, the best first. */
+/** Picks the ten best candidates, in order. */
 export type System = <Candidate extends { url: string; rating?: number }>(
-  question: Question,
+  query: EvalQuery,
   candidates: readonly Candidate[],
 ) => Candidate[];
 
@@ -20,24 +20,24 @@ const n = 10;
 
 export const upstreamOrder: System = (_, results) => rank({ results, n });
 
-/** The product, and what it has to be better than, or cannot be better than. */
-export function systemsOver(files: readonly LensFile[]): { name: string; system: System }[] {
-  const lenses = mustBuild(files);
-  const suffixes = mustBuild(files.map(onlySuffixRules));
+/** The product's ranking, baselines and an upper bound. */
+export function createSystems(files: readonly LensFile[]): { name: string; system: System }[] {
+  const lenses = buildLensesOrThrow(files);
+  const suffixes = buildLensesOrThrow(files.map(onlySuffixRules));
   const withLens =
-    (choose: (question: Question, results: readonly { url: string }[]) => Lens): System =>
-    (question, results) =>
-      rank({ results, n, query: question.query, lens: choose(question, results) });
+    (choose: (query: EvalQuery, results: readonly { url: string }[]) => Lens): System =>
+    (query, results) =>
+      rank({ results, n, query: query.query, lens: choose(query, results) });
   return [
     { name: "upstream order", system: upstreamOrder },
     {
       name: "shuffled authority",
-      system: withLens((question, results) => shuffled(lensFor(lenses, question), results)),
+      system: withLens((query, results) => shuffleVerdicts(lensFor(lenses, query), results)),
     },
-    { name: "suffix rules only", system: withLens((question) => lensFor(suffixes, question)) },
+    { name: "suffix rules only", system: withLens((query) => lensFor(suffixes, query)) },
     { name: "base lens", system: withLens(({ query }) => lensFor(lenses, { query, category: null })) },
-    { name: "category lens", system: withLens((question) => lensFor(lenses, question)) },
-    { name: "authority alone", system: (question, results) => byTier(lensFor(lenses, question), results) },
+    { name: "category lens", system: withLens((query) => lensFor(lenses, query)) },
+    { name: "authority alone", system: (query, results) => byTier(lensFor(lenses, query), results) },
     {
       name: "oracle",
       system: (_, results) => results.toSorted((a, b) => (b.rating ?? 0) - (a.rating ?? 0)).slice(0, n),
@@ -45,30 +45,32 @@ export function systemsOver(files: readonly LensFile[]): { name: string; system:
   ];
 }
 
-function lensFor(lenses: ReadonlyMap<string, Lens>, { category }: Question): Lens {
+function lensFor(lenses: ReadonlyMap<string, Lens>, { category }: EvalQuery): Lens {
   const lens = lenses.get(category ?? "base") ?? lenses.get("base");
-  if (lens === undefined) throw new Error("there is no base lens");
+  if (lens === undefined) throw new Error("base lens not found");
   return lens;
 }
 
-/** What is known without knowing any site: the suffixes that registries keep for governments and universities. */
+/** Baseline without rules for specific sites: only registry suffixes for governments and universities. */
 function onlySuffixRules({ file, text }: LensFile): LensFile {
-  const isKept = (line: string): boolean => line.startsWith("!") || /^\$.*,suffix=/.test(line);
-  return { file, text: text.split("\n").filter(isKept).join("\n") };
+  const isSuffixRule = (line: string): boolean => line.startsWith("!") || /^\$.*,suffix=/.test(line);
+  return { file, text: text.split("\n").filter(isSuffixRule).join("\n") };
 }
 
-/** The same verdicts, dealt out to the wrong pages: what mere stirring does. */
-function shuffled(lens: Lens, results: readonly { url: string }[]): Lens {
+/** Baseline that assigns the same verdicts to random pages, to measure the effect of reordering alone. */
+function shuffleVerdicts(lens: Lens, results: readonly { url: string }[]): Lens {
   const pages = results.map(({ url }) => canonicalPage(url));
-  const next = seededNumbers(results.reduce((sum, { url }) => sum + url.length, results.length));
-  const dealt = pages.map((page) => ({ verdict: lens.judge(page), at: next() })).toSorted((a, b) => a.at - b.at);
-  const verdicts = new Map(pages.map(({ host, path }, index) => [host + path, dealt[index]?.verdict]));
-  return { ...lens, judge: ({ host, path }) => verdicts.get(host + path) ?? { tier: "N", why: "unlisted" } };
+  const random = seededRandom(results.reduce((sum, { url }) => sum + url.length, results.length));
+  const shuffled = pages
+    .map((page) => ({ verdict: lens.classify(page), at: random() }))
+    .toSorted((a, b) => a.at - b.at);
+  const verdicts = new Map(pages.map(({ host, path }, index) => [host + path, shuffled[index]?.verdict]));
+  return { ...lens, classify: ({ host, path }) => verdicts.get(host + path) ?? { tier: "N", why: "unlisted" } };
 }
 
-/** No share for the upstream's order and no guards: what more could be gained, and the official sites it would cost. */
+/** Ignores the upstream order and the guards, to show the possible gain and its cost in official sites. */
 function byTier<Candidate extends { url: string }>(lens: Lens, results: readonly Candidate[]): Candidate[] {
-  const worth = ({ url }: Candidate): number => tierValues[lens.judge(canonicalPage(url)).tier];
+  const tierValue = ({ url }: Candidate): number => tierValues[lens.classify(canonicalPage(url)).tier];
   const pages = rank({ results, n: results.length });
-  return pages.toSorted((a, b) => worth(b) - worth(a)).slice(0, n);
+  return pages.toSorted((a, b) => tierValue(b) - tierValue(a)).slice(0, n);
 }

@@ -10,7 +10,7 @@ import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { ConfigMap, Service } from "kubernetes-models/v1";
 import { parse, parseAllDocuments } from "yaml";
-import { version } from "../../server/src/version.ts";
+import { version } from "../../server/src/lib/version.ts";
 import { renderChart } from "./render-chart.ts";
 
 const folder = join(import.meta.dirname, "pennyblack");
@@ -24,7 +24,7 @@ const kinds = {
   Service,
 } as const;
 
-// Objects as they were rendered, of any kind.
+// A rendered object of any kind.
 type Rendered = ReturnType<typeof parse>;
 
 function render(values: Record<string, unknown> = {}): Rendered[] {
@@ -36,8 +36,8 @@ function render(values: Record<string, unknown> = {}): Rendered[] {
 }
 
 const variants: Record<string, Record<string, unknown>> = {
-  "as it is": {},
-  "with no autoscaler and no policies": { autoscaling: { enabled: false }, network: { enabled: false } },
+  "with default values": {},
+  "without autoscaler and network policies": { autoscaling: { enabled: false }, network: { enabled: false } },
   "with settings and more ports": {
     settings: { PENNYBLACK_PUBLIC_URL: "https://api.example.com", PENNYBLACK_SERVERS: 3 },
     network: { moreEgressPorts: [8888], apiNamespaces: ["one", "two"] },
@@ -56,12 +56,12 @@ const variants: Record<string, Record<string, unknown>> = {
 };
 
 for (const [name, values] of Object.entries(variants)) {
-  test(`the chart ${name} renders objects that Kubernetes knows`, () => {
+  test(`the chart ${name} renders valid Kubernetes objects`, () => {
     const objects = render(values);
     assert.ok(objects.length >= 7);
     for (const object of objects) {
       const Kind = kinds[object.kind as keyof typeof kinds];
-      assert.ok(Kind, `${object.kind} is not looked at`);
+      assert.ok(Kind, `unexpected kind ${object.kind}`);
       assert.equal(object.apiVersion, Kind.apiVersion);
       new Kind(object).validate();
     }
@@ -69,8 +69,8 @@ for (const [name, values] of Object.entries(variants)) {
   });
 }
 
-// The schemas let through what they do not know, as Kubernetes does. The types do not.
-test("no object of the chart has a field that Kubernetes does not know", () => {
+// The schemas accept unknown fields, as Kubernetes does. The types reject them.
+test("no rendered object has an unknown field", () => {
   const objects = Object.values(variants).flatMap((values) => render(values));
   const imports = Object.entries(kinds).map(([kind, { apiVersion }]) => {
     return `import type { I${kind} } from "kubernetes-models/${apiVersion}";`;
@@ -78,39 +78,29 @@ test("no object of the chart has a field that Kubernetes does not know", () => {
   const literals = objects.map(
     (object, index) => `export const o${index}: I${object.kind} = ${JSON.stringify(object)};`,
   );
-  // In the repository, from where the packages can be found.
+  // Inside the repository, so that packages can be resolved.
   const root = join(import.meta.dirname, "../..");
   mkdirSync(join(root, ".pennyblack"), { recursive: true });
   const scratch = mkdtempSync(join(root, ".pennyblack/chart-"));
   try {
     writeFileSync(join(scratch, "objects.ts"), [...imports, ...literals].join("\n"));
-    const flags = [
-      "--noEmit",
-      "--strict",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--target",
-      "esnext",
-      "--types",
-      "",
-    ];
+    const flags = "--noEmit --strict --skipLibCheck --module nodenext --target esnext --ignoreConfig --types".split(
+      " ",
+    );
     const tsc = join(root, "node_modules/.bin/tsc");
-    const { status, stdout } = spawnSync(tsc, [...flags, "--ignoreConfig", join(scratch, "objects.ts")], {
-      encoding: "utf8",
-    });
+    const { status, stdout } = spawnSync(tsc, [...flags, "", join(scratch, "objects.ts")], { encoding: "utf8" });
     assert.equal(status, 0, stdout);
   } finally {
     rmSync(scratch, { recursive: true });
   }
 });
 
-const find = (kind: string, name: string): Rendered =>
+const findObject = (kind: string, name: string): Rendered =>
   render(variants["with settings and more ports"]).find(
     (object) => object.kind === kind && object.metadata.name === name,
   );
 
-test("no pod is root, writes, has a capability, or holds a token of the cluster", () => {
+test("no pod runs as root, can write, has capabilities or mounts a service account token", () => {
   const pods = render().flatMap(({ spec }) => (spec?.template ? [spec.template.spec] : []));
   assert.equal(pods.length, 3);
   for (const pod of pods) {
@@ -132,38 +122,38 @@ test("no pod is root, writes, has a capability, or holds a token of the cluster"
   }
 });
 
-test("a stopping server gets longer than it drains and than its longest search takes after that", () => {
-  const drainMs = Number(find("ConfigMap", "pb-settings").data.PENNYBLACK_DRAIN_MS);
-  const grace = find("Deployment", "pb-server").spec.template.spec.terminationGracePeriodSeconds;
-  assert.ok(grace * 1_000 >= drainMs + 20_000, `${grace} s for a drain of ${drainMs} ms`);
-  // Readiness is asked often enough for balancers to look away within the drain.
-  const { periodSeconds, failureThreshold } = find("Deployment", "pb-server").spec.template.spec.containers[0]
+test("the termination grace period covers the drain and the longest search after it", () => {
+  const drainMs = Number(findObject("ConfigMap", "pb-settings").data.PENNYBLACK_DRAIN_MS);
+  const grace = findObject("Deployment", "pb-server").spec.template.spec.terminationGracePeriodSeconds;
+  assert.ok(grace * 1_000 >= drainMs + 20_000, `grace period ${grace} s, drain ${drainMs} ms`);
+  // The readiness probe must fail early enough for load balancers to react during the drain.
+  const { periodSeconds, failureThreshold } = findObject("Deployment", "pb-server").spec.template.spec.containers[0]
     .readinessProbe;
   assert.ok(periodSeconds * failureThreshold * 1_000 < drainMs / 2);
 });
 
-test("secrets come by reference, and each pod has its own", () => {
+test("secrets are referenced, not contained, and each pod has its own", () => {
   const text = Object.values(renderChart(folder)).join("\n");
   assert.doesNotMatch(text, /kind: Secret\b/);
-  const referred = render().flatMap(({ spec }) =>
+  const secretNames = render().flatMap(({ spec }) =>
     (spec?.template?.spec.containers ?? []).map(({ name, envFrom }: Rendered) => [
       name,
       envFrom.flatMap(({ secretRef }: Rendered) => secretRef?.name ?? []),
     ]),
   );
-  assert.deepEqual(Object.fromEntries(referred), {
+  assert.deepEqual(Object.fromEntries(secretNames), {
     server: ["pennyblack-server"],
     worker: ["pennyblack-worker"],
     migrate: ["pennyblack-migrate"],
   });
 });
 
-test("nothing comes in but the API from the ingress and the internal listener from the monitoring", () => {
+test("ingress is limited to the API from the ingress namespace and the internal port from monitoring", () => {
   const policies = render().filter(({ kind }) => kind === "NetworkPolicy");
   const deny = policies.find(({ metadata }) => metadata.name === "pb-deny");
   assert.deepEqual(deny.spec.policyTypes, ["Ingress", "Egress"]);
   assert.deepEqual([deny.spec.ingress, deny.spec.egress], [undefined, undefined]);
-  const ways = policies.flatMap(({ spec }) =>
+  const allowed = policies.flatMap(({ spec }) =>
     (spec.ingress ?? []).map(({ from, ports }: Rendered) => [
       ports.map(({ port }: Rendered) => port).join(),
       from
@@ -171,13 +161,13 @@ test("nothing comes in but the API from the ingress and the internal listener fr
         .join(),
     ]),
   );
-  assert.deepEqual(ways, [
+  assert.deepEqual(allowed, [
     ["http", "ingress-nginx"],
     ["ops", "monitoring"],
   ]);
 });
 
-test("every pod can be pulled from a private registry, and what is mounted is where it was asked for", () => {
+test("every pod has the image pull secrets, and volumes are mounted at the given paths", () => {
   const fromRegistry = render(variants["from a private registry, with an archive and lenses"]);
   const pods = fromRegistry.flatMap(({ spec }) => (spec?.template ? [spec.template.spec] : []));
   for (const pod of pods) assert.deepEqual(pod.imagePullSecrets, [{ name: "registry" }], pod.containers[0].name);
@@ -187,12 +177,12 @@ test("every pod can be pulled from a private registry, and what is mounted is wh
     ...(container.volumeMounts ?? []).map(({ mountPath }: Rendered) => mountPath),
   ]);
   assert.deepEqual(
-    mounts.toSorted(([one], [other]) => String(one).localeCompare(String(other))),
+    mounts.toSorted(([a], [b]) => String(a).localeCompare(String(b))),
     [["migrate"], ["server", "lenses", "/lenses"], ["worker", "archive", "/archive"]],
   );
 });
 
-test("servers know how many share the limits, unless the operator says it", () => {
+test("PENNYBLACK_SERVERS defaults to the number of replicas and can be overridden", () => {
   const servers = (values: Record<string, unknown>): unknown =>
     render(values).find(({ kind }) => kind === "ConfigMap").data.PENNYBLACK_SERVERS;
   assert.equal(servers({ autoscaling: { minReplicas: 4 } }), "4");
@@ -200,21 +190,21 @@ test("servers know how many share the limits, unless the operator says it", () =
   assert.equal(servers({ settings: { PENNYBLACK_SERVERS: 7 } }), "7");
 });
 
-test("a node can be drained while no pod is ready", () => {
-  assert.equal(find("PodDisruptionBudget", "pb-server").spec.unhealthyPodEvictionPolicy, "AlwaysAllow");
+test("a node can be drained when no pod is ready", () => {
+  assert.equal(findObject("PodDisruptionBudget", "pb-server").spec.unhealthyPodEvictionPolicy, "AlwaysAllow");
 });
 
-test("migrations run before an installation and before an upgrade", () => {
-  assert.equal(find("Job", "pb-migrate").metadata.annotations["helm.sh/hook"], "pre-install,pre-upgrade");
+test("migrations run before install and upgrade", () => {
+  assert.equal(findObject("Job", "pb-migrate").metadata.annotations["helm.sh/hook"], "pre-install,pre-upgrade");
 });
 
-test("new settings make new pods", () => {
-  const sum = (settings: Record<string, string>): unknown =>
+test("changed settings restart the pods", () => {
+  const annotations = (settings: Record<string, string>): unknown =>
     render({ settings }).find(({ kind }) => kind === "Deployment").spec.template.metadata.annotations;
-  assert.notDeepEqual(sum({ PENNYBLACK_LOG_LEVEL: "warn" }), sum({ PENNYBLACK_LOG_LEVEL: "info" }));
+  assert.notDeepEqual(annotations({ PENNYBLACK_LOG_LEVEL: "warn" }), annotations({ PENNYBLACK_LOG_LEVEL: "info" }));
 });
 
-test("the chart and its image have the product's version", () => {
+test("the chart and its image tag have the product version", () => {
   const chart = parse(readFileSync(join(folder, "Chart.yaml"), "utf8")) as Record<string, unknown>;
   const values = parse(readFileSync(join(folder, "values.yaml"), "utf8")) as { image: { tag: unknown } };
   assert.deepEqual([chart["version"], chart["appVersion"], values.image.tag], [version, version, version]);

@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse, stringify } from "yaml";
 
-// As much of Helm's language of templates as our chart uses, so that what the chart renders can be checked where there is
-// no Helm. What it does not know it refuses. Rules: https://pkg.go.dev/text/template, https://helm.sh/docs/chart_template_guide
+// Implements the subset of Helm's template language that our chart uses, so that the chart can be tested without Helm.
+// Anything else is an error. See https://pkg.go.dev/text/template and https://helm.sh/docs/chart_template_guide
 
 type Node =
   | { kind: "text"; text: string }
-  | { kind: "print"; words: string }
-  | { kind: "if"; words: string; body: Node[]; otherwise: Node[] }
-  | { kind: "range"; words: string; body: Node[] };
+  | { kind: "print"; expression: string }
+  | { kind: "if"; expression: string; body: Node[]; elseBody: Node[] }
+  | { kind: "range"; expression: string; body: Node[] };
 
 interface Scope {
   dot: unknown;
@@ -19,8 +19,8 @@ interface Scope {
 
 type Values = Record<string, unknown>;
 
-/** Every template's text by its file name, rendered with the chart's values and those given over them. */
-export function renderChart(folder: string, given: Values = {}): Record<string, string> {
+/** Renders all templates with the chart's values and the overrides. Returns the text by file name. */
+export function renderChart(folder: string, overrides: Values = {}): Record<string, string> {
   const chart = parse(readFileSync(join(folder, "Chart.yaml"), "utf8")) as { name: string; appVersion: string };
   const values = parse(readFileSync(join(folder, "values.yaml"), "utf8")) as Values;
   const files = readdirSync(join(folder, "templates"));
@@ -31,7 +31,7 @@ export function renderChart(folder: string, given: Values = {}): Record<string, 
     templates.set(`${basePath}/${file}`, nodes);
   }
   const dot = {
-    Values: merge(values, given),
+    Values: merge(values, overrides),
     Release: { Name: "pb", Namespace: "default", Service: "Helm" },
     Chart: { Name: chart.name, AppVersion: chart.appVersion },
     Template: { BasePath: basePath },
@@ -45,8 +45,8 @@ export function renderChart(folder: string, given: Values = {}): Record<string, 
 function merge(base: Values, over: Values): Values {
   const merged = { ...base };
   for (const [name, value] of Object.entries(over)) {
-    const below = merged[name];
-    merged[name] = isMap(below) && isMap(value) ? merge(below, value) : value;
+    const current = merged[name];
+    merged[name] = isMap(current) && isMap(value) ? merge(current, value) : value;
   }
   return merged;
 }
@@ -56,54 +56,54 @@ function isMap(value: unknown): value is Values {
 }
 
 function parseTemplate(text: string, templates: Map<string, Node[]>): Node[] {
-  // "{{-" takes the white space before it, "-}}" that after it.
+  // "{{-" trims white space before it, "-}}" after it.
   const trimmed = text.replace(/\s*\{\{- /g, "{{ ").replace(/ -\}\}\s*/g, " }}");
-  const parts = trimmed.split(/(\{\{.*?\}\})/s);
-  const nodes = parseNodes(parts, templates);
-  if (parts.length > 0) throw new Error(`${parts[0]} ends nothing`);
+  const segments = trimmed.split(/(\{\{.*?\}\})/s);
+  const nodes = parseNodes(segments, templates);
+  if (segments.length > 0) throw new Error(`unexpected ${segments[0]}`);
   return nodes;
 }
 
-/** Takes parts until an end or an else, which it leaves. */
-function parseNodes(parts: string[], templates: Map<string, Node[]>): Node[] {
+/** Consumes segments up to the next end or else. */
+function parseNodes(segments: string[], templates: Map<string, Node[]>): Node[] {
   const nodes: Node[] = [];
-  for (let part = parts[0]; part !== undefined; part = parts[0]) {
-    const action = /^\{\{(.*)\}\}$/s.exec(part)?.[1]?.trim();
+  for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
+    const action = /^\{\{(.*)\}\}$/s.exec(segment)?.[1]?.trim();
     if (action === "end" || action === "else") return nodes;
-    parts.shift();
-    if (action === undefined) nodes.push({ kind: "text", text: part });
-    else nodes.push(...parseAction(action, parts, templates));
+    segments.shift();
+    if (action === undefined) nodes.push({ kind: "text", text: segment });
+    else nodes.push(...parseAction(action, segments, templates));
   }
   return nodes;
 }
 
-function parseAction(action: string, parts: string[], templates: Map<string, Node[]>): Node[] {
-  const [, keyword = "", words = ""] = /^(if|range|define)\s+(.*)$/s.exec(action) ?? [];
-  if (keyword === "") return [{ kind: "print", words: action }];
-  const body = parseNodes(parts, templates);
-  const hasElse = parts[0]?.includes("else") === true;
-  if (hasElse) parts.shift();
-  const otherwise = hasElse ? parseNodes(parts, templates) : [];
-  if (parts.shift() === undefined) throw new Error(`${action} has no end`);
-  if (keyword === "if") return [{ kind: "if", words, body, otherwise }];
-  if (keyword === "range") return [{ kind: "range", words, body }];
-  templates.set(String(JSON.parse(words)), body);
+function parseAction(action: string, segments: string[], templates: Map<string, Node[]>): Node[] {
+  const [, keyword = "", expression = ""] = /^(if|range|define)\s+(.*)$/s.exec(action) ?? [];
+  if (keyword === "") return [{ kind: "print", expression: action }];
+  const body = parseNodes(segments, templates);
+  const hasElse = segments[0]?.includes("else") === true;
+  if (hasElse) segments.shift();
+  const elseBody = hasElse ? parseNodes(segments, templates) : [];
+  if (segments.shift() === undefined) throw new Error(`${action} has no end`);
+  if (keyword === "if") return [{ kind: "if", expression, body, elseBody }];
+  if (keyword === "range") return [{ kind: "range", expression, body }];
+  templates.set(String(JSON.parse(expression)), body);
   return [];
 }
 
 function include(templates: Map<string, Node[]>, name: string, dot: unknown): string {
   const nodes = templates.get(name);
-  if (!nodes) throw new Error(`there is no template ${name}`);
+  if (!nodes) throw new Error(`template ${name} not found`);
   return render(nodes, { dot, variables: { $: dot } }, templates);
 }
 
 function render(nodes: Node[], scope: Scope, templates: Map<string, Node[]>): string {
   const texts = nodes.map((node) => {
     if (node.kind === "text") return node.text;
-    if (node.kind === "print") return print(evaluate(node.words, scope, templates));
+    if (node.kind === "print") return print(evaluate(node.expression, scope, templates));
     if (node.kind === "if") {
-      const isSo = isTrue(evaluate(node.words, scope, templates));
-      return render(isSo ? node.body : node.otherwise, scope, templates);
+      const condition = isTrue(evaluate(node.expression, scope, templates));
+      return render(condition ? node.body : node.elseBody, scope, templates);
     }
     return renderRange(node, scope, templates);
   });
@@ -111,9 +111,9 @@ function render(nodes: Node[], scope: Scope, templates: Map<string, Node[]>): st
 }
 
 function renderRange(node: Node & { kind: "range" }, scope: Scope, templates: Map<string, Node[]>): string {
-  const [, names = "", words = node.words] = /^(\$.*?) := (.*)$/s.exec(node.words) ?? [];
-  const over = evaluate(words, scope, templates);
-  // Go walks a map in the order of its keys.
+  const [, names = "", expression = node.expression] = /^(\$.*?) := (.*)$/s.exec(node.expression) ?? [];
+  const over = evaluate(expression, scope, templates);
+  // Go iterates over maps in key order.
   const entries: [unknown, unknown][] = isMap(over)
     ? Object.entries(over).toSorted(([left], [right]) => (left < right ? -1 : 1))
     : [...((over ?? []) as unknown[]).entries()];
@@ -126,10 +126,10 @@ function renderRange(node: Node & { kind: "range" }, scope: Scope, templates: Ma
 }
 
 /** A pipeline: each command's result is the last argument of the next. */
-function evaluate(words: string, scope: Scope, templates: Map<string, Node[]>): unknown {
-  const tokens = words.match(/"(?:[^"\\]|\\.)*"|[()|]|[^\s()|]+/g) ?? [];
+function evaluate(expression: string, scope: Scope, templates: Map<string, Node[]>): unknown {
+  const tokens = expression.match(/"(?:[^"\\]|\\.)*"|[()|]|[^\s()|]+/g) ?? [];
   const result = evaluatePipeline(tokens, scope, templates);
-  if (tokens.length > 0) throw new Error(`cannot read "${words}"`);
+  if (tokens.length > 0) throw new Error(`cannot parse "${expression}"`);
   return result;
 }
 
@@ -138,28 +138,29 @@ function evaluatePipeline(tokens: string[], scope: Scope, templates: Map<string,
   while (tokens.length > 0 && tokens[0] !== ")") {
     const values: unknown[] = [];
     const name = /^[a-z]\w*$/i.test(tokens[0] ?? "") ? tokens.shift() : undefined;
-    while (tokens.length > 0 && tokens[0] !== "|" && tokens[0] !== ")") values.push(operand(tokens, scope, templates));
+    while (tokens.length > 0 && tokens[0] !== "|" && tokens[0] !== ")")
+      values.push(evaluateOperand(tokens, scope, templates));
     if (tokens[0] === "|") tokens.shift();
     result = [name === undefined ? values[0] : call(name, [...values, ...result], templates)];
   }
   return result[0];
 }
 
-function operand(tokens: string[], scope: Scope, templates: Map<string, Node[]>): unknown {
+function evaluateOperand(tokens: string[], scope: Scope, templates: Map<string, Node[]>): unknown {
   const token = tokens.shift() ?? "";
   if (token === "(") {
     const value = evaluatePipeline(tokens, scope, templates);
-    if (tokens.shift() !== ")") throw new Error("a bracket is not closed");
+    if (tokens.shift() !== ")") throw new Error("missing closing parenthesis");
     return value;
   }
   if (token.startsWith('"')) return JSON.parse(token);
   if (/^\d+$/.test(token)) return Number(token);
   const [, variable = "", path = ""] = /^(\$\w*)?((?:\.\w*)*)$/.exec(token) ?? [];
-  if (variable === "" && path === "") throw new Error(`cannot read "${token}"`);
+  if (variable === "" && path === "") throw new Error(`cannot parse "${token}"`);
   let value = variable === "" ? scope.dot : scope.variables[variable];
   for (const name of path.split(".").filter(Boolean)) {
-    // Helm prints nothing for what is not there. Here it is a fault, because it is always a slip.
-    if (!isMap(value) || !(name in value)) throw new Error(`there is no ${token}`);
+    // Helm renders a missing value as empty. Here it is an error, because it is always a mistake.
+    if (!isMap(value) || !(name in value)) throw new Error(`value ${token} not found`);
     value = value[name];
   }
   return value;
@@ -177,7 +178,7 @@ function call(name: string, values: unknown[], templates: Map<string, Node[]>): 
   if (name === "mul") return Number(first) * Number(last);
   if (name === "hasKey") return isMap(first) && String(last) in first;
   if (name === "not") return !isTrue(last);
-  throw new Error(`the chart may not use ${name} before render-chart.ts knows it`);
+  throw new Error(`function ${name} is not implemented in render-chart.ts`);
 }
 
 function isTrue(value: unknown): boolean {
@@ -188,5 +189,5 @@ function isTrue(value: unknown): boolean {
 function print(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  throw new Error("only texts, numbers and booleans can be printed");
+  throw new Error("only strings, numbers and booleans can be printed");
 }

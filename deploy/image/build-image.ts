@@ -9,40 +9,40 @@ export const imageName = "localhost/pennyblack:latest";
 export const imageFolder = join(root, ".pennyblack/image");
 export const storageFolder = join(imageFolder, "containers");
 
-const standIn = join(import.meta.dirname, "stand-in");
-const unchanged = ["build", "--format", "docker", "--pull=never", "--isolation", "chroot"];
+const standInFolder = join(import.meta.dirname, "stand-in");
+const buildFlags = ["build", "--format", "docker", "--pull=never", "--isolation", "chroot"];
 
-/** The Dockerfile as it is, on a stand-in for its base. `folder` has debian.tar, or gets it. */
+/** Builds the unmodified Dockerfile on a stand-in base image. Creates `folder`/debian.tar if missing. */
 export async function buildImage({ buildah }: Containers, folder: string): Promise<void> {
   await buildBase({ buildah }, folder);
-  // What npm has fetched once it does not fetch again.
+  // Reuse the npm cache.
   const cache = execFileSync("npm", ["config", "get", "cache"], { encoding: "utf8" }).trim();
-  await buildah(...unchanged, "--volume", `${cache}:${join("/root", ".npm")}`, "--tag", imageName, root);
+  await buildah(...buildFlags, "--volume", `${cache}:${join("/root", ".npm")}`, "--tag", imageName, root);
 }
 
 async function buildBase({ buildah }: Pick<Containers, "buildah">, folder: string): Promise<void> {
   makeDebian(join(folder, "debian.tar"));
   const contexts = { node: dirname(process.execPath), npm: npmFolder() };
   await buildah(
-    ...unchanged,
+    ...buildFlags,
     ...Object.entries(contexts).flatMap(([name, path]) => ["--build-context", `${name}=${path}`]),
     "--file",
-    join(standIn, "node.Containerfile"),
+    join(standInFolder, "node.Containerfile"),
     "--tag",
     baseName,
     folder,
   );
 }
 
-/** CI makes it beside other things. */
+/** CI creates the archive in the background. */
 export function makeDebian(tar: string, ...packages: string[]): void {
   if (existsSync(tar)) return;
-  execFileSync(join(standIn, "make-debian.sh"), [tar, ...packages], { stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync(join(standInFolder, "make-debian.sh"), [tar, ...packages], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
-/** The npm that runs us. */
+/** The npm that runs this script. */
 function npmFolder(): string {
   const script = process.env["npm_execpath"];
-  if (script === undefined) throw new Error("Start this with npm run.");
+  if (script === undefined) throw new Error("Run this with npm run.");
   return dirname(dirname(realpathSync(script)));
 }

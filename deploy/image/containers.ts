@@ -3,35 +3,35 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-// podman and buildah over a storage of their own: what is built and run here never meets an operator's images, some of
-// which would bear the same names. Both need root.
+// podman and buildah with separate storage, so that test images do not conflict with an operator's images of the same
+// name. Both require root.
 
-export type Run = (...words: string[]) => Promise<string>;
+export type Run = (...args: string[]) => Promise<string>;
 
 export interface Containers {
   podman: Run;
   buildah: Run;
-  /** Any other program that calls podman. */
-  call: (program: string, words: string[]) => Promise<string>;
-  /** Ends what runs and deletes every image. */
+  /** Runs another program that uses podman. */
+  call: (program: string, args: string[]) => Promise<string>;
+  /** Removes all containers and images. */
   close: () => Promise<void>;
 }
 
 const run = promisify(execFile);
 
 export function openContainers(folder: string): Containers {
-  const environment = { ...process.env, ...writeSettings(folder) };
-  const call = async (program: string, words: string[]): Promise<string> => {
-    const options = { maxBuffer: 1 << 28, env: environment };
-    const { stdout } = await run(program, words, options).catch((error: unknown) => {
+  const env = { ...process.env, ...writeConfig(folder) };
+  const call = async (program: string, args: string[]): Promise<string> => {
+    const options = { maxBuffer: 1 << 28, env: env };
+    const { stdout } = await run(program, args, options).catch((error: unknown) => {
       const { stderr } = error as { stderr?: string };
-      throw new Error(`${program} ${words.join(" ")}:\n${stderr?.slice(-4_000)}`);
+      throw new Error(`${program} ${args.join(" ")}:\n${stderr?.slice(-4_000)}`);
     });
     return stdout.trim();
   };
   return {
-    podman: (...words) => call("podman", words),
-    buildah: (...words) => call("buildah", words),
+    podman: (...args) => call("podman", args),
+    buildah: (...args) => call("buildah", args),
     call,
     async close() {
       await call("podman", ["rm", "--force", "--all", "--time", "0"]);
@@ -40,8 +40,8 @@ export function openContainers(folder: string): Containers {
   };
 }
 
-/** Debian's podman takes its runtime and limits from a service manager, which a build machine need not have. */
-function writeSettings(folder: string): Record<string, string> {
+/** Debian's podman expects systemd by default, which a build machine may not have. */
+function writeConfig(folder: string): Record<string, string> {
   mkdirSync(folder, { recursive: true });
   const [storage, containers] = [join(folder, "storage.conf"), join(folder, "containers.conf")];
   writeFileSync(storage, `[storage]\ndriver = "overlay"\ngraphroot = "${folder}/storage"\nrunroot = "${folder}/run"\n`);

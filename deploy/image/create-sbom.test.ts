@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { writeSbom } from "./write-sbom.ts";
+import { createSbom } from "./create-sbom.ts";
 
-test("every installed package of npm and Debian is listed once with its version, and Node itself", () => {
+test("lists every installed npm and Debian package once with its version, and Node", () => {
   const integrity = `sha512-${Buffer.alloc(64, 1).toString("base64")}`;
   const npmLock = JSON.stringify({
     packages: {
@@ -16,7 +16,7 @@ test("every installed package of npm and Debian is listed once with its version,
     "Package: libc6\nStatus: install ok installed\nArchitecture: amd64\nVersion: 2.36-9+deb12u10",
     "Package: gone\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1:1",
   ].join("\n\n");
-  const sbom = JSON.parse(writeSbom({ version: "0.1.0", npmLock, dpkgStatus, nodeVersion: "24.1.0" }));
+  const sbom = JSON.parse(createSbom({ version: "0.1.0", npmLock, dpkgStatus, nodeVersion: "24.1.0" }));
   assert.deepEqual(
     sbom.components.map(({ purl }: { purl: string }) => purl),
     [

@@ -1,6 +1,6 @@
 export interface ImageContents {
   version: string;
-  /** node_modules/.package-lock.json, which npm writes for what it installed. */
+  /** node_modules/.package-lock.json, npm's record of installed packages. */
   npmLock: string;
   /** /var/lib/dpkg/status */
   dpkgStatus: string;
@@ -16,8 +16,8 @@ interface Component {
   hashes?: { alg: string; content: string }[];
 }
 
-/** What an image holds, from its own records, as CycloneDX 1.6. */
-export function writeSbom({ version, npmLock, dpkgStatus, nodeVersion }: ImageContents): string {
+/** Creates an SBOM in CycloneDX 1.6 format from the package records of an image. */
+export function createSbom({ version, npmLock, dpkgStatus, nodeVersion }: ImageContents): string {
   const node: Component = {
     type: "application",
     name: "node",
@@ -49,15 +49,15 @@ interface LockedPackage {
 function npmComponents(npmLock: string): Component[] {
   const { packages } = JSON.parse(npmLock) as { packages: Record<string, LockedPackage> };
   return Object.entries(packages).flatMap(([path, { name, version, license, integrity, link }]): Component[] => {
-    const called = name ?? path.split("node_modules/").at(-1) ?? path;
+    const packageName = name ?? path.split("node_modules/").at(-1) ?? path;
     if (link || version === undefined || !path.includes("node_modules/")) return [];
     const [algorithm, base64] = integrity?.split("-") ?? [];
     return [
       {
         type: "library",
-        name: called,
+        name: packageName,
         version,
-        purl: `pkg:npm/${called.replace("@", "%40")}@${version}`,
+        purl: `pkg:npm/${packageName.replace("@", "%40")}@${version}`,
         ...(license && { licenses: [{ expression: license }] }),
         ...(algorithm === "sha512" &&
           base64 && { hashes: [{ alg: "SHA-512", content: Buffer.from(base64, "base64").toString("hex") }] }),

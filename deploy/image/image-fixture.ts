@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import { createPool } from "../../server/src/db/pool.ts";
 import { withRole } from "../../server/src/db/roles.ts";
 import { choosePort } from "../../server/src/dev/choose-port.ts";
-import { superuserUrl } from "../../server/test/database.ts";
-import { startHostileUpstream } from "../../server/test/hostile-upstream.ts";
-import { until } from "../../server/test/until.ts";
+import { until } from "../../server/test/support/assertions/until.ts";
+import { superuserUrl } from "../../server/test/support/services/database.ts";
+import { startHostileUpstream } from "../../server/test/support/upstreams/hostile-upstream.ts";
 import { imageName } from "./build-image.ts";
 import type { Containers, Run } from "./containers.ts";
 
-// The image as an operator runs it: migrations, two servers and a worker, none of them root, none with a file system it can
-// write to. They share the machine's network, and with it the PostgreSQL of the tests.
+// Runs the image like an operator would: migrations, two servers and a worker, not as root and with a read-only file
+// system. They use the host network, and with it the test PostgreSQL.
 
 export interface Service {
   name: string;
@@ -17,54 +17,54 @@ export interface Service {
   opsUrl: string;
 }
 
-export interface ImageWorld {
+export interface ImageFixture {
   servers: [Service, Service];
   worker: Service;
   wallet: { liveKey: string; managementKey: string };
-  /** The admin command in a container of its own; what it prints. */
+  /** Runs the admin command in a new container and returns its output. */
   runAdmin: Run;
 }
 
-const confined = "--network=host --read-only --cap-drop=ALL --security-opt=no-new-privileges";
+const sandboxFlags = "--network=host --read-only --cap-drop=ALL --security-opt=no-new-privileges";
 
-/** `atEnd` is told at once how to undo each step, so that a start that fails half-way leaves nothing behind. */
-export async function startImageWorld(
+/** Registers a cleanup for each step with `addCleanup`, so that a failed start leaves nothing behind. */
+export async function startImageFixture(
   containers: Containers,
-  atEnd: (undo: () => Promise<void>) => void,
-): Promise<ImageWorld> {
+  addCleanup: (cleanup: () => Promise<void>) => void,
+): Promise<ImageFixture> {
   const { podman } = containers;
   const upstream = await startHostileUpstream();
-  atEnd(() => upstream.close());
+  addCleanup(() => upstream.close());
   await upstream.behave("slow_headers", { everyMs: 30 });
   const database = `pb_image_${randomBytes(4).toString("hex")}`;
-  atEnd(() => dropDatabase(database));
+  addCleanup(() => dropDatabase(database));
   const removeContainers = async (): Promise<void> => {
     await podman("rm", "--force", "--all", "--time", "0");
   };
-  // A run that was killed leaves its containers, which have the same names.
+  // A killed run may have left containers with the same names.
   await removeContainers();
-  atEnd(removeContainers);
+  addCleanup(removeContainers);
   const settings = makeSettings(database, upstream.url);
-  const runAdmin = (...words: string[]): Promise<string> =>
-    podman(...runWords(settings), "--rm", imageName, "server/src/admin/main.ts", ...words);
+  const runAdmin = (...args: string[]): Promise<string> =>
+    podman(...runArgs(settings), "--rm", imageName, "server/src/admin/main.ts", ...args);
   await runAdmin("database", "setup");
-  const made = await runAdmin("wallet", "create", "--name", "image", "--balance", "50.00", "--json");
+  const wallet = await runAdmin("wallet", "create", "--name", "image", "--balance", "50.00", "--json");
   const one = await startService(containers, settings, "one");
   const two = await startService(containers, settings, "two");
   const worker = await startService(containers, settings, "worker", "server/src/jobs/main.ts");
-  return { servers: [one, two], worker, wallet: JSON.parse(made) as ImageWorld["wallet"], runAdmin };
+  return { servers: [one, two], worker, wallet: JSON.parse(wallet) as ImageFixture["wallet"], runAdmin };
 }
 
 function makeSettings(database: string, upstreamUrl: string): Record<string, string> {
-  const at = new URL(superuserUrl);
-  at.pathname = `/${database}`;
+  const databaseUrl = new URL(superuserUrl);
+  databaseUrl.pathname = `/${database}`;
   return {
     PENNYBLACK_ADMIN_DATABASE_URL: superuserUrl,
-    PENNYBLACK_DIRECT_DATABASE_URL: withRole(at.href, "owner"),
-    DATABASE_URL: withRole(at.href, "ledger"),
-    PENNYBLACK_TENANT_DATABASE_URL: withRole(at.href, "tenant"),
-    PENNYBLACK_OPERATOR_DATABASE_URL: withRole(at.href, "operator"),
-    PENNYBLACK_PEOPLE_DATABASE_URL: withRole(at.href, "people"),
+    PENNYBLACK_DIRECT_DATABASE_URL: withRole(databaseUrl.href, "owner"),
+    DATABASE_URL: withRole(databaseUrl.href, "ledger"),
+    PENNYBLACK_TENANT_DATABASE_URL: withRole(databaseUrl.href, "tenant"),
+    PENNYBLACK_OPERATOR_DATABASE_URL: withRole(databaseUrl.href, "operator"),
+    PENNYBLACK_PEOPLE_DATABASE_URL: withRole(databaseUrl.href, "people"),
     PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
     PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
     PENNYBLACK_SEARXNG_URL: upstreamUrl,
@@ -74,12 +74,12 @@ function makeSettings(database: string, upstreamUrl: string): Record<string, str
   };
 }
 
-function runWords(settings: Record<string, string>): string[] {
+function runArgs(settings: Record<string, string>): string[] {
   const variables = Object.entries(settings).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
-  return ["run", ...confined.split(" "), ...variables];
+  return ["run", ...sandboxFlags.split(" "), ...variables];
 }
 
-/** Started, and healthy by the image's own health check. */
+/** Starts a container and waits until the image's health check passes. */
 async function startService(
   { podman, call }: Containers,
   settings: Record<string, string>,
@@ -88,12 +88,12 @@ async function startService(
 ): Promise<Service> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const listeners = { PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
-  await podman(...runWords({ ...settings, ...listeners }), "--detach", "--name", name, imageName, ...command);
+  await podman(...runArgs({ ...settings, ...listeners }), "--detach", "--name", name, imageName, ...command);
   await until(
     `${name} is healthy`,
     async () => {
       if ((await podman("inspect", "--format", "{{.State.Running}}", name)) !== "true") {
-        throw new Error(`${name} ended:\n${await call("sh", ["-c", `podman logs ${name} 2>&1`])}`);
+        throw new Error(`${name} exited:\n${await call("sh", ["-c", `podman logs ${name} 2>&1`])}`);
       }
       return isHealthy(podman, name);
     },

@@ -1,25 +1,25 @@
 export interface Balancer {
-  /** The address of a server that said a moment ago that it is ready. */
+  /** The URL of the next ready server. */
   choose: () => string;
   stop: () => void;
 }
 
-/** What every balancer does: asks each server whether it is ready, and sends requests to those that are, in turn. */
+/** A round-robin load balancer that polls each server's readiness. */
 export function startBalancer(servers: readonly { url: string; opsUrl: string }[]): Balancer {
   let ready = [...servers];
-  let turn = 0;
-  const look = async (): Promise<void> => {
-    const answers = await Promise.all(servers.map(({ opsUrl }) => isReady(opsUrl)));
-    const saidYes = servers.filter((_server, index) => answers[index]);
-    // With nowhere else to go, a balancer goes where it went before.
-    if (saidYes.length > 0) ready = saidYes;
+  let nextIndex = 0;
+  const checkReadiness = async (): Promise<void> => {
+    const results = await Promise.all(servers.map(({ opsUrl }) => isReady(opsUrl)));
+    const readyServers = servers.filter((_server, index) => results[index]);
+    // If no server is ready, keep the previous list.
+    if (readyServers.length > 0) ready = readyServers;
   };
   const timer = setInterval(() => {
-    look().catch(() => undefined);
+    checkReadiness().catch(() => undefined);
   }, 100);
   return {
     choose() {
-      return ready[turn++ % ready.length]?.url ?? "";
+      return ready[nextIndex++ % ready.length]?.url ?? "";
     },
     stop: () => clearInterval(timer),
   };

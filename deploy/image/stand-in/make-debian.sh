@@ -1,6 +1,6 @@
 #!/bin/sh
-# The file system of a small Debian 12 as a tar archive, with what Node needs and the packages named: what stand-in images
-# are made of where no registry of images can be reached. Needs root and mmdebstrap.
+# Creates a minimal Debian 12 root file system as a tar archive, with Node's dependencies and the given packages. Stand-in
+# images are built from it when no container registry is available. Requires root and mmdebstrap.
 #
 #   deploy/image/stand-in/make-debian.sh debian.tar [package ...]
 
@@ -9,7 +9,7 @@ tar="$1"
 shift
 mkdir -p "$(dirname "$tar")"
 
-# The authorities that this machine trusts are the ones that its way out to npm needs.
+# Copy this machine's CA certificates, which may be needed to reach npm through a proxy.
 mmdebstrap --quiet --variant=essential --include="ca-certificates libatomic1 libstdc++6 $*" \
   --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
   --dpkgopt='path-exclude=/usr/share/locale/*' \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# As the public image of PostgreSQL does: makes a cluster in the volume if there is none, then becomes the server.
+# Like the official PostgreSQL image: creates a cluster in the volume if there is none, then runs the server.
 set -eu
 data=/var/lib/postgresql/data
 as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }

@@ -5,12 +5,12 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
-{{- define "pennyblack.selector" -}}
+{{- define "pennyblack.selectorLabels" -}}
 app.kubernetes.io/name: pennyblack
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "pennyblack.podSecurity" -}}
+{{- define "pennyblack.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 1000
 runAsGroup: 1000
@@ -19,14 +19,14 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
-{{- define "pennyblack.pullSecrets" -}}
+{{- define "pennyblack.imagePullSecrets" -}}
 {{- if .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- toYaml .Values.image.pullSecrets | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{- define "pennyblack.containerSecurity" -}}
+{{- define "pennyblack.containerSecurityContext" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:
