@@ -2,12 +2,12 @@ import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { defineConfig } from "vitepress";
 
-// The site under /docs. Every page is a file of this folder; each is also copied as it stands, so that
+// Builds the site under /docs from the pages in this folder. Each page's source is copied beside it, so that
 // /docs/<page>.md is the Markdown of /docs/<page>.
 
 const start = [
   { text: "Quickstart", link: "/quickstart" },
-  { text: "The console", link: "/console" },
+  { text: "Console", link: "/console" },
   { text: "Test mode", link: "/test-mode" },
   { text: "API reference", link: "/reference" },
 ];
@@ -42,15 +42,15 @@ const codes = readdirSync(new URL("../problems/", import.meta.url))
 
 export default defineConfig({
   title: "Pennyblack",
-  description: "Prepaid web search: one cent a search, charged only when it works.",
+  description: "Prepaid web search: $0.01 per search, charged only when it succeeds.",
   lang: "en",
   base: "/docs/",
-  // Notes for those who change Pennyblack, not for those who use it.
+  // For contributors, not for users.
   srcExclude: ["decisions/**"],
   cleanUrls: true,
-  // Keeps what differs from page to page out of inline scripts, which the server's policy does not allow.
+  // Moves per-page data out of inline scripts, which the content security policy blocks.
   metaChunk: true,
-  // Or it would insert a style element at run time, which the policy does not allow either.
+  // true would insert a style element at run time, which the policy also blocks.
   appearance: { disableTransition: false },
   head: [["link", { rel: "icon", type: "image/svg+xml", href: "/docs/favicon.svg" }]],
   markdown: { theme: { light: "github-light-high-contrast", dark: "github-dark-dimmed" } },
@@ -80,7 +80,7 @@ export default defineConfig({
         collapsed: true,
         items: [
           { text: "All runbooks", link: "/runbooks" },
-          ...runbooks.map((name) => ({ text: name.replaceAll("-", " "), link: `/runbooks/${name}` })),
+          ...runbooks.map((name) => ({ text: toTitle(name), link: `/runbooks/${name}` })),
         ],
       },
       {
@@ -95,9 +95,14 @@ export default defineConfig({
     ],
     outline: [2, 3],
     notFound: {
-      title: "There is no such page",
-      quote: "It may have moved. The search above looks through all of them.",
+      title: "Page not found",
+      quote: "The page may have moved. Use the search at the top to find it.",
       linkText: "Docs home",
     },
   },
 });
+
+/** "books-differ" becomes "Books differ". */
+function toTitle(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll("-", " ")}`;
+}
