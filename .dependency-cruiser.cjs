@@ -1,16 +1,16 @@
-// Who may import whom. The picture is in ARCHITECTURE.md; this file is what makes it true.
+// Import rules. ARCHITECTURE.md describes the layers; these rules enforce them.
 //
 //   main, generate, dev, jobs/main, admin/main,
-//   providers/main, failover/main                           processes: wire things and start them
-//     -> app                                       the only wiring of the HTTP server
-//       -> slices                                  one folder for each thing the product does
-//         -> http, db, jobs, telemetry             what is true of every request, query, job
-//           -> problems, lib                       leaves
+//   providers/main, failover/main                           entry points: wire modules and start them
+//     -> app.ts, app/                              wiring of the HTTP server
+//       -> modules                                 one folder per feature of the product
+//         -> http, db, jobs, telemetry             infrastructure shared by every module
+//           -> config, problems, lib               leaves
 //
-// tools/check-imports.ts runs these rules and also fails when a file was not looked at.
+// tools/check-imports.ts runs these rules and fails if a file was not analysed.
 
-// A slice is entered by the file that bears its name, in the singular or the plural.
-const frontDoors = {
+// The public file of each module. Other modules import only this file.
+const publicFiles = {
   search: "search",
   wallet: "wallet",
   keys: "keys?",
@@ -21,84 +21,86 @@ const frontDoors = {
   payments: "payments?",
   usage: "usage",
   webhooks: "webhooks?",
+  email: "email",
   operator: "operator",
   "docs-site": "docs-site",
   console: "console",
   admin: "admin",
 };
 
-const slices = Object.keys(frontDoors).join("|");
-const anySlice = `^server/src/(?:${slices})/`;
-const backRooms = Object.entries(frontDoors)
-  .map(([slice, door]) => `${slice}/(?!${door}\\.ts$)`)
+const modules = Object.keys(publicFiles).join("|");
+const anyModule = `^server/src/(?:${modules})/`;
+const internalFiles = Object.entries(publicFiles)
+  .map(([module, publicFile]) => `${module}/(?!${publicFile}\\.ts$)`)
   .join("|");
 
 const tests = "\\.test\\.ts$|^server/test/";
 const processes =
   "^server/src/(?:main|generate|healthcheck)\\.ts$|^server/src/(?:jobs|admin|providers|lenses|failover)/main\\.ts$|^server/src/dev/";
-// Harnesses may look into every room, and start what they measure.
+// Harnesses may import internal files and start the processes they measure.
 const harnesses = "^(?:bench|deploy)/";
-const wiring = `${processes}|^server/src/app\\.ts$`;
+const wiring = `${processes}|^server/src/app\\.ts$|^server/src/app/`;
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
     {
       name: "no-cycles",
-      comment: "Two files that need each other are one file, or a third one is missing.",
+      comment: "Break the cycle by merging the files or moving the shared part to a third.",
       severity: "error",
       from: {},
       to: { circular: true },
     },
     {
       name: "no-unresolved",
-      comment: "An import that leads nowhere would escape every other rule.",
+      comment: "An unresolved import would escape every other rule.",
       severity: "error",
       from: {},
       to: { couldNotResolve: true },
     },
     {
-      name: "slices-by-the-front-door",
-      comment: "Another slice is entered by the file that bears its name. Only the wiring and tests see more.",
+      name: "public-files-only",
+      comment:
+        "Other modules import only a module's public file, which has the module's name. Wiring and tests may import any file.",
       severity: "error",
-      from: { path: `^server/src/(${slices})/`, pathNot: [tests, wiring] },
-      to: { path: `^server/src/(?:${backRooms})`, pathNot: "^server/src/$1/" },
+      from: { path: `^server/src/(${modules})/`, pathNot: [tests, wiring] },
+      to: { path: `^server/src/(?:${internalFiles})`, pathNot: "^server/src/$1/" },
     },
     {
-      name: "search-is-handed-its-neighbours",
+      name: "search-receives-its-dependencies",
       comment:
-        "app.ts hands keys, wallet, providers and ranking to search as functions; only their types are imported.",
+        "search receives keys, wallet, providers and ranking as functions from app/; it imports only their types.",
       severity: "error",
       from: { path: "^server/src/search/", pathNot: tests },
       to: { path: "^server/src/(?:keys|wallet|providers|ranking)/", dependencyTypesNot: ["type-only"] },
     },
     {
-      name: "providers-and-ranking-stand-alone",
-      comment: "An upstream adapter or a ranking rule can be read, tested and replaced knowing only lib and problems.",
+      name: "providers-and-ranking-are-independent",
+      comment: "Upstream adapters and ranking depend only on lib and problems.",
       severity: "error",
       from: { path: "^server/src/(providers|ranking)/", pathNot: [tests, processes] },
       to: {
         path: "^(?:server|sdk|cli|mcp|console|tools)/",
-        pathNot: ["^server/src/$1/", "^server/src/lib/", "^server/src/problems\\.ts$"],
+        pathNot: ["^server/src/$1/", "^server/src/lib/", "^server/src/problems/"],
       },
     },
     {
-      name: "nothing-below-knows-the-slices",
-      comment: "http, db, jobs, telemetry and lib serve every slice and know none.",
+      name: "infrastructure-imports-no-modules",
+      comment: "http, db, jobs, telemetry and lib are used by every module and import none.",
       severity: "error",
       from: { path: "^server/src/(?:http|db|jobs|telemetry|lib)/", pathNot: [tests, wiring] },
-      to: { path: anySlice },
+      to: { path: anyModule },
     },
     {
-      name: "nothing-below-knows-http",
-      comment: "A query, a job or a metric does not know that a request asked for it.",
+      name: "infrastructure-below-http",
+      comment: "db, jobs, telemetry and lib do not depend on HTTP.",
       severity: "error",
       from: { path: "^server/src/(?:db|jobs|telemetry|lib)/", pathNot: [tests, wiring] },
       to: { path: "^server/src/http/" },
     },
     {
-      name: "lib-imports-nothing-of-ours",
-      comment: "lib is what could be published tomorrow: packages and Node only.",
+      name: "lib-imports-only-packages",
+      comment: "lib imports only packages and Node modules.",
       severity: "error",
       from: { path: "^server/src/lib/", pathNot: tests },
       to: { path: "^(?:server|sdk|cli|mcp|console|tools)/", pathNot: "^server/src/lib/" },
@@ -106,36 +108,33 @@ module.exports = {
     {
       name: "config-and-problems-are-leaves",
       comment:
-        "Every slice reads them, so they may import lib and each other only, and the list of providers, whose settings config reads. Types are fine.",
+        "Every module imports config and problems, so they import only lib, each other and the list of providers. Types are allowed.",
       severity: "error",
-      from: { path: "^server/src/(?:config|read-setting|read-upstreams|problems|problem-row|console-problems)\\.ts$" },
+      from: { path: "^server/src/(?:config|problems)/", pathNot: tests },
       to: {
         path: "^server/",
-        pathNot: [
-          "^server/src/lib/",
-          "^server/src/(?:config|read-setting|read-upstreams|problems|problem-row|console-problems|providers/providers)\\.ts$",
-        ],
+        pathNot: ["^server/src/(?:lib|config|problems)/", "^server/src/providers/providers\\.ts$"],
         dependencyTypesNot: ["type-only"],
       },
     },
     {
       name: "only-processes-import-app",
-      comment: "A slice that imports the wiring turns the house upside down.",
+      comment: "Modules do not import the wiring.",
       severity: "error",
-      from: { pathNot: [tests, processes, "^server/src/(?:app|console-rooms)\\.ts$"] },
-      to: { path: "^server/src/(?:app|doors|console-rooms|operator-rooms)\\.ts$" },
+      from: { pathNot: [tests, wiring] },
+      to: { path: "^server/src/app(?:\\.ts$|/)" },
     },
     {
-      name: "nobody-imports-a-process",
-      comment: "Importing a process starts it.",
+      name: "processes-are-not-imported",
+      comment: "Importing an entry point starts the process.",
       severity: "error",
       from: { pathNot: [tests, harnesses, "^server/src/dev/"] },
       to: { path: processes },
     },
     {
-      name: "one-file-talks-to-upstreams",
+      name: "one-file-calls-upstreams",
       comment:
-        "Limits, deadlines and redirects are set once for each outside party: upstreams in call-provider.ts, receivers of webhooks in deliver.ts. (The global fetch is a lint rule.)",
+        "Limits, deadlines and redirects are set in one place: call-provider.ts for upstreams, deliver.ts for webhooks. A lint rule covers the global fetch.",
       severity: "error",
       from: {
         path: "^server/src/",
@@ -145,77 +144,77 @@ module.exports = {
     },
     {
       name: "one-file-signs-webhooks",
-      comment: "What is signed, and how, is read in one place.",
+      comment: "Webhook signing is in one file.",
       severity: "error",
       from: { path: "^server/src/", pathNot: [tests, "^server/src/webhooks/sign\\.ts$"] },
       to: { path: "(?:^|/)node_modules/standardwebhooks/|^standardwebhooks(?:/|$)" },
     },
     {
-      name: "one-file-talks-to-stripe",
-      comment: "Whatever is asked of Stripe bears our idempotency keys and comes back in our words. Types are fine.",
+      name: "one-file-calls-stripe",
+      comment: "Every Stripe call carries our idempotency keys and returns our types. Types are allowed.",
       severity: "error",
       from: { path: "^server/src/", pathNot: [tests, "^server/src/payments/stripe\\.ts$"] },
       to: { path: "(?:^|/)node_modules/stripe/|^stripe(?:/|$)", dependencyTypesNot: ["type-only"] },
     },
     {
-      name: "one-file-talks-to-openid-providers",
-      comment: "What is believed of a provider, and how it is checked, is read in one place.",
+      name: "one-file-calls-openid-providers",
+      comment: "Validation of OpenID Connect responses is in one file.",
       severity: "error",
       from: { path: "^server/src/", pathNot: [tests, "^server/src/console/oidc\\.ts$"] },
       to: { path: "(?:^|/)node_modules/openid-client/|^openid-client(?:/|$)" },
     },
     {
-      name: "no-raw-sockets-in-slices",
-      comment: "node:http and friends would walk around call-provider.ts. Their types are fine.",
+      name: "no-raw-sockets-in-modules",
+      comment: "node:http and similar modules would bypass call-provider.ts. Types are allowed.",
       severity: "error",
-      from: { path: anySlice, pathNot: [tests, wiring, "^server/src/providers/call-provider\\.ts$"] },
+      from: { path: anyModule, pathNot: [tests, wiring, "^server/src/providers/call-provider\\.ts$"] },
       to: { path: "^(?:node:)?(?:http|https|http2|tls|dgram)$", dependencyTypesNot: ["type-only"] },
     },
     {
-      name: "no-tests-in-the-product",
-      comment: "What runs in production imports neither tests nor their harness.",
+      name: "no-tests-in-product",
+      comment: "Production code imports no tests and no test support.",
       severity: "error",
       from: { path: "^(?:server|sdk|cli|mcp|console)/", pathNot: tests },
       to: { path: tests },
     },
     {
-      name: "server-stands-alone",
-      comment: "The server does not know its clients. Tests may.",
+      name: "server-imports-no-clients",
+      comment: "The server does not import its clients. Tests may.",
       severity: "error",
       from: { path: "^server/", pathNot: tests },
       to: { path: "^(?:sdk|cli|mcp|console|tools|bench|eval)/" },
     },
     {
-      name: "sdk-imports-nothing",
-      comment: "The SDK has no dependencies: Node or a browser is enough.",
+      name: "sdk-has-no-dependencies",
+      comment: "The SDK runs in Node and in browsers without dependencies.",
       severity: "error",
       from: { path: "^sdk/", pathNot: tests },
       to: { pathNot: "^sdk/", dependencyTypesNot: ["core"] },
     },
     {
-      name: "cli-and-mcp-stand-on-sdk",
-      comment: "They do what any customer can do, and nothing else.",
+      name: "cli-and-mcp-use-the-sdk",
+      comment: "The CLI and the MCP server use the public API through the SDK.",
       severity: "error",
       from: { path: "^(cli|mcp)/", pathNot: tests },
       to: { path: "^(?:server|console|cli|mcp|tools)/", pathNot: "^$1/" },
     },
     {
-      name: "console-talks-http",
-      comment: "The console reaches the server over HTTP only.",
+      name: "console-uses-http",
+      comment: "The console calls the server only over HTTP.",
       severity: "error",
       from: { path: "^console/", pathNot: tests },
       to: { path: "^(?:server|cli|mcp|tools)/" },
     },
     {
-      name: "tools-stand-alone",
-      comment: "A guard must not depend on what it guards.",
+      name: "tools-are-independent",
+      comment: "A check must not depend on the code it checks.",
       severity: "error",
       from: { path: "^tools/" },
       to: { path: "^(?:server|sdk|cli|mcp|console)/" },
     },
   ],
   options: {
-    // TypeScript 7 has no JavaScript API: without this line the cruise finds 0 modules and calls that a success.
+    // TypeScript 7 has no JavaScript API: without this setting the cruise finds 0 modules and reports success.
     parser: "swc",
     tsPreCompilationDeps: true,
     combinedDependencies: true,

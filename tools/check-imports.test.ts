@@ -1,9 +1,9 @@
-// Every import rule is shown a small house that breaks it, and one that does not.
+// Tests each import rule with a small source tree that breaks it.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { checkImports } from "./check-imports.ts";
 
@@ -11,110 +11,133 @@ const empty = "export const a = 1;";
 const value = (path: string) => `import { a } from "${path}";\nexport const b = a;`;
 const type = (path: string) => `import type { a } from "${path}";\nexport type B = typeof a;`;
 
-test("a house that keeps the rules passes, and every file was looked at", async (context) => {
-  const { faults, moduleCount } = await check(context, {
+test("a valid source tree passes and every file is analyzed", async (context) => {
+  const { violations, moduleCount } = await check(context, {
     "server/src/main.ts": value("./app.ts"),
+    "server/src/app/routes.ts": value("../keys/secret.ts"),
     "server/src/app.ts": `${value("./search/search.ts")}\nimport { a as c } from "./wallet/hold.ts";\nexport const d = c;`,
     "server/src/search/search.ts": type("../wallet/wallet.ts"),
     "server/src/wallet/wallet.ts": value("../lib/money.ts"),
     "server/src/wallet/hold.ts": value("../db/pool.ts"),
     "server/src/wallet/wallet.test.ts": value("../keys/secret.ts"),
     "server/src/keys/secret.ts": value("../http/reply.ts"),
-    "server/src/http/reply.ts": value("../problems.ts"),
+    "server/src/http/reply.ts": value("../problems/problems.ts"),
     "server/src/jobs/main.ts": value("../wallet/hold.ts"),
     "server/src/providers/call-provider.ts": 'import { request } from "undici";\nexport const b = request;',
     "server/src/db/pool.ts": "export const a = { b: 1 } as const satisfies object;",
     "server/src/lib/money.ts": empty,
-    "server/src/problems.ts": empty,
+    "server/src/problems/problems.ts": empty,
     "bench/naive-server.ts": value("../server/src/main.ts"),
   });
-  assert.deepEqual(faults, []);
-  assert.equal(moduleCount, 14);
+  assert.deepEqual(violations, []);
+  assert.equal(moduleCount, 15);
 });
 
-test("a cruise over nothing fails", async (context) => {
-  assert.deepEqual((await check(context, {})).faults, ["no source files were found"]);
+test("an empty source tree fails", async (context) => {
+  assert.deepEqual((await check(context, {})).violations, ["no source files found"]);
 });
 
-test("a file that cannot be read fails", async (context) => {
-  const house = { "server/src/lib/broken.ts": "export const = ;" };
-  await assert.rejects(check(context, house), /broken\.ts/);
+test("a file that cannot be parsed fails", async (context) => {
+  const tree = { "server/src/lib/broken.ts": "export const = ;" };
+  await assert.rejects(check(context, tree), /broken\.ts/);
 });
 
-test("an import that the cruise leaves out fails", async (context) => {
-  const house = { "server/src/lib/a.ts": `export const text = \`\n${value("./b.ts")}\n\`;` };
-  const { faults } = await check(context, house);
-  assert.deepEqual(faults, ['server/src/lib/a.ts: the cruise did not see its import of "./b.ts"']);
+test("an import missed by dependency-cruiser fails", async (context) => {
+  const tree = { "server/src/lib/a.ts": `export const text = \`\n${value("./b.ts")}\n\`;` };
+  const { violations } = await check(context, tree);
+  assert.deepEqual(violations, ['server/src/lib/a.ts: dependency-cruiser missed the import of "./b.ts"']);
 });
 
 const undici = 'import { request } from "undici";\nexport const b = request;';
 const signing = 'import { Webhook } from "standardwebhooks";\nexport const b = Webhook;';
 const stripe = 'import { Stripe } from "stripe";\nexport const b = Stripe;';
 const openid = 'import { discovery } from "openid-client";\nexport const b = discovery;';
-const faults: [rule: string, from: string, text: string, to: string][] = [
-  ["slices-by-the-front-door", "server/src/usage/usage.ts", value("../wallet/hold.ts"), "server/src/wallet/hold.ts"],
-  ["slices-by-the-front-door", "server/src/search/search.ts", type("../wallet/hold.ts"), "server/src/wallet/hold.ts"],
+const cases: [rule: string, from: string, text: string, to: string][] = [
+  ["public-files-only", "server/src/usage/usage.ts", value("../wallet/hold.ts"), "server/src/wallet/hold.ts"],
+  ["public-files-only", "server/src/search/search.ts", type("../wallet/hold.ts"), "server/src/wallet/hold.ts"],
   [
-    "search-is-handed-its-neighbours",
+    "search-receives-its-dependencies",
     "server/src/search/search.ts",
     value("../keys/keys.ts"),
     "server/src/keys/keys.ts",
   ],
   [
-    "providers-and-ranking-stand-alone",
+    "providers-and-ranking-are-independent",
     "server/src/providers/brave.ts",
     value("../db/pool.ts"),
     "server/src/db/pool.ts",
   ],
-  ["providers-and-ranking-stand-alone", "server/src/ranking/rank.ts", value("../config.ts"), "server/src/config.ts"],
-  ["nothing-below-knows-the-slices", "server/src/http/reply.ts", value("../keys/keys.ts"), "server/src/keys/keys.ts"],
   [
-    "nothing-below-knows-the-slices",
+    "providers-and-ranking-are-independent",
+    "server/src/ranking/rank.ts",
+    value("../config/config.ts"),
+    "server/src/config/config.ts",
+  ],
+  [
+    "infrastructure-imports-no-modules",
+    "server/src/http/reply.ts",
+    value("../keys/keys.ts"),
+    "server/src/keys/keys.ts",
+  ],
+  [
+    "infrastructure-imports-no-modules",
     "server/src/jobs/run.ts",
     type("../wallet/wallet.ts"),
     "server/src/wallet/wallet.ts",
   ],
-  ["nothing-below-knows-http", "server/src/db/pool.ts", value("../http/reply.ts"), "server/src/http/reply.ts"],
-  ["lib-imports-nothing-of-ours", "server/src/lib/money.ts", value("../problems.ts"), "server/src/problems.ts"],
-  ["config-and-problems-are-leaves", "server/src/problems.ts", value("./db/pool.ts"), "server/src/db/pool.ts"],
+  ["infrastructure-below-http", "server/src/db/pool.ts", value("../http/reply.ts"), "server/src/http/reply.ts"],
+  [
+    "lib-imports-only-packages",
+    "server/src/lib/money.ts",
+    value("../problems/problems.ts"),
+    "server/src/problems/problems.ts",
+  ],
+  [
+    "config-and-problems-are-leaves",
+    "server/src/problems/problems.ts",
+    value("../db/pool.ts"),
+    "server/src/db/pool.ts",
+  ],
   ["only-processes-import-app", "server/src/usage/usage.ts", value("../app.ts"), "server/src/app.ts"],
-  ["nobody-imports-a-process", "server/src/app.ts", value("./main.ts"), "server/src/main.ts"],
-  ["one-file-talks-to-upstreams", "server/src/search/routing.ts", undici, "server/src/lib/a.ts"],
-  ["one-file-talks-to-upstreams", "server/src/providers/brave.ts", undici, "server/src/lib/a.ts"],
-  ["one-file-talks-to-upstreams", "server/src/webhooks/webhooks.ts", undici, "server/src/lib/a.ts"],
+  ["only-processes-import-app", "server/src/usage/usage.ts", type("../app/routes.ts"), "server/src/app/routes.ts"],
+  ["processes-are-not-imported", "server/src/app.ts", value("./main.ts"), "server/src/main.ts"],
+  ["one-file-calls-upstreams", "server/src/search/routing.ts", undici, "server/src/lib/a.ts"],
+  ["one-file-calls-upstreams", "server/src/providers/brave.ts", undici, "server/src/lib/a.ts"],
+  ["one-file-calls-upstreams", "server/src/webhooks/webhooks.ts", undici, "server/src/lib/a.ts"],
   ["one-file-signs-webhooks", "server/src/webhooks/webhooks.ts", signing, "server/src/lib/a.ts"],
-  ["one-file-talks-to-stripe", "server/src/payments/charge.ts", stripe, "server/src/lib/a.ts"],
-  ["one-file-talks-to-openid-providers", "server/src/console/sign-in.ts", openid, "server/src/lib/a.ts"],
-  ["no-raw-sockets-in-slices", "server/src/webhooks/send.ts", value("node:https"), "server/src/lib/a.ts"],
-  ["no-tests-in-the-product", "server/src/app.ts", value("../test/clock.ts"), "server/test/clock.ts"],
-  ["server-stands-alone", "server/src/app.ts", value("../../sdk/src/sdk.ts"), "sdk/src/sdk.ts"],
-  ["sdk-imports-nothing", "sdk/src/sdk.ts", undici, "server/src/lib/a.ts"],
-  ["cli-and-mcp-stand-on-sdk", "cli/src/main.ts", value("../../server/src/lib/a.ts"), "server/src/lib/a.ts"],
-  ["console-talks-http", "console/src/main.ts", value("../../server/src/lib/a.ts"), "server/src/lib/a.ts"],
-  ["tools-stand-alone", "tools/guard.ts", value("../server/src/lib/a.ts"), "server/src/lib/a.ts"],
+  ["one-file-calls-stripe", "server/src/payments/charge.ts", stripe, "server/src/lib/a.ts"],
+  ["one-file-calls-openid-providers", "server/src/console/sign-in.ts", openid, "server/src/lib/a.ts"],
+  ["no-raw-sockets-in-modules", "server/src/webhooks/send.ts", value("node:https"), "server/src/lib/a.ts"],
+  ["no-tests-in-product", "server/src/app.ts", value("../test/clock.ts"), "server/test/clock.ts"],
+  ["server-imports-no-clients", "server/src/app.ts", value("../../sdk/src/sdk.ts"), "sdk/src/sdk.ts"],
+  ["sdk-has-no-dependencies", "sdk/src/sdk.ts", undici, "server/src/lib/a.ts"],
+  ["cli-and-mcp-use-the-sdk", "cli/src/main.ts", value("../../server/src/lib/a.ts"), "server/src/lib/a.ts"],
+  ["console-uses-http", "console/src/main.ts", value("../../server/src/lib/a.ts"), "server/src/lib/a.ts"],
+  ["tools-are-independent", "tools/guard.ts", value("../server/src/lib/a.ts"), "server/src/lib/a.ts"],
   ["no-unresolved", "server/src/app.ts", value("./nowhere.ts"), "server/src/lib/a.ts"],
   ["no-cycles", "server/src/lib/b.ts", value("./a.ts"), "server/src/lib/a.ts"],
+  ["no-cycles", "console/src/pages/b.tsx", type("./a.tsx"), "console/src/pages/a.tsx"],
 ];
 
-for (const [rule, from, text, to] of faults) {
-  test(`${rule}: ${from} is caught`, async (context) => {
-    const target = rule === "no-cycles" ? value("./b.ts") : empty;
-    const found = (await check(context, { [from]: text, [to]: target })).faults;
-    assert.ok(found.length > 0, "nothing was found");
+for (const [rule, from, text, to] of cases) {
+  test(`${rule}: detects a violation in ${from}`, async (context) => {
+    const target = rule === "no-cycles" ? value(`./${basename(from)}`) : empty;
+    const { violations } = await check(context, { [from]: text, [to]: target });
+    assert.ok(violations.length > 0, "no violation detected");
     assert.ok(
-      found.every((fault) => fault.startsWith(`${rule}: `)),
-      found.join("\n"),
+      violations.every((violation) => violation.startsWith(`${rule}: `)),
+      violations.join("\n"),
     );
   });
 }
 
 async function check(context: TestContext, files: Record<string, string>): ReturnType<typeof checkImports> {
-  const house = mkdtempSync(join(tmpdir(), "pennyblack-imports-"));
-  context.after(() => rmSync(house, { recursive: true }));
+  const tree = mkdtempSync(join(tmpdir(), "pennyblack-imports-"));
+  context.after(() => rmSync(tree, { recursive: true }));
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(join(house, dirname(path)), { recursive: true });
-    writeFileSync(join(house, path), `${text}\n`);
+    mkdirSync(join(tree, dirname(path)), { recursive: true });
+    writeFileSync(join(tree, path), `${text}\n`);
   }
-  symlinkSync(join(import.meta.dirname, "..", "node_modules"), join(house, "node_modules"));
-  return checkImports(house);
+  symlinkSync(join(import.meta.dirname, "..", "node_modules"), join(tree, "node_modules"));
+  return checkImports(tree);
 }

@@ -1,21 +1,21 @@
-// Each rule is shown a fault it must find and a neighbour it must leave alone.
+// Tests each rule with a violation it must report and a similar valid case it must not.
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { findFaults } from "./check-text.ts";
+import { findViolations } from "./check-text.ts";
 
-// Put together here, so that the rules do not find them in this file.
+// Assembled at runtime, so that the rules do not match this file.
 const todo = ["TO", "DO"].join("");
 const home = ["", "home", "me"].join("/");
 
 const api = (fields: string) => `{ "paths": { "/v1/search": { "summary": "Search", "properties": { ${fields} } } } }`;
-const sum = "b7976feb1040";
+const checksum = "b7976feb1040";
 
-const lookalikes = new Map([
-  ["openapi.json", api('"title": { "type": "string", "description": "Other words, the same shape." }')],
-  ["CHANGELOG.md", `<!-- The API's sum: ${sum} -->`],
+const validFiles = new Map([
+  ["openapi.json", api('"title": { "type": "string", "description": "Different description, same shape." }')],
+  ["CHANGELOG.md", `<!-- API checksum: ${checksum} -->`],
   ["server/src/wallet/hold.ts", "select 1 from pb.wallets"],
-  ["server/src/config.ts", "read(process.env)"],
+  ["server/src/config/config.ts", "read(process.env)"],
   ["server/src/app.ts", `get("https://example.com/home/page"); // ${todo}(#12): say less`],
   ["server/migrations/0001_tables.sql", "-- Tables, because money needs rows.\ncreate table a ();"],
   ["package.json", '{ "dependencies": { "pg": "8.23.1", "@pennyblack/sdk": "*" } }'],
@@ -26,71 +26,76 @@ const lookalikes = new Map([
   ["README.md", "[a](docs/errors.md) [b](docs/decisions) [c](server/src/app.ts)"],
 ]);
 
-test("files that only look wrong are left alone", () => {
-  assert.deepEqual(findFaults(lookalikes), []);
+test("valid files that resemble violations pass", () => {
+  assert.deepEqual(findViolations(validFiles), []);
 });
 
-const faults: [guarantee: string, path: string, text: string, expected: RegExp][] = [
+const cases: [name: string, path: string, text: string, expected: RegExp][] = [
   [
-    "a changed API is in the changelog",
+    "an API change requires a changelog entry",
     "openapi.json",
     api('"title": { "type": "string" }, "url": { "type": "string" }'),
     /CHANGELOG\.md: the API has changed/,
   ],
   [
-    "a link leads to a file",
+    "a link to a missing file is reported",
     "README.md",
     "\n[a](docs/gone.md)",
-    /README\.md:2: the link to docs\/gone\.md leads nowhere/,
+    /README\.md:2: link to docs\/gone\.md: file not found/,
   ],
-  ["a link leads to a heading", "README.md", "[a](docs/errors.md#gone)", /names no heading/],
-  ["a link in front matter leads to a page", "docs/new.md", "---\na:\n  link: /gone\n---\n", /gone\.md leads nowhere/],
-  ["a page of the site stays on the site", "docs/new.md", "[a](../server/src/app.ts)", /leads out of the docs site/],
+  ["a link to a missing heading is reported", "README.md", "[a](docs/errors.md#gone)", /heading not found/],
+  ["front matter links are checked", "docs/new.md", "---\na:\n  link: /gone\n---\n", /gone\.md: file not found/],
+  ["docs pages link only within the site", "docs/new.md", "[a](../server/src/app.ts)", /not part of the docs site/],
   [
-    "a money table is named only in wallet/",
+    "money tables are used only in wallet/",
     "server/src/usage/usage.ts",
     "from pb.searches",
-    /usage\.ts:1: names the money/,
+    /usage\.ts:1: uses the money/,
   ],
-  ["a quoted money table is found too", "server/src/keys/keys.ts", '"pb"."key_budgets"', /names the money table/],
-  ["a partition of a money table is found too", "server/src/jobs/drop.ts", "pb.transfers_p7", /names the money table/],
+  ["quoted money tables are detected", "server/src/keys/keys.ts", '"pb"."key_budgets"', /uses the money table/],
+  ["partitions of money tables are detected", "server/src/jobs/drop.ts", "pb.transfers_p7", /uses the money table/],
   [
     "the environment is read only in config.ts",
     "server/src/db/pool.ts",
     "process.env.URL",
     /pool\.ts:1: reads the env/,
   ],
-  ["the environment is not taken apart elsewhere", "server/src/app.ts", "const { env } = process;", /reads the env/],
-  ["the environment is not imported elsewhere", "server/src/app.ts", 'from "node:process"', /reads the env/],
-  ["no path of one machine is written down", "docs/guide.md", `run ${home}/run`, /path of one machine/],
-  ["a file URL is a path too", "server/src/app.ts", `"file://${home}"`, /path of one machine/],
+  ["destructuring process.env is detected", "server/src/app.ts", "const { env } = process;", /reads the env/],
+  ["importing node:process is detected", "server/src/app.ts", 'from "node:process"', /reads the env/],
+  ["absolute paths are reported", "docs/guide.md", `run ${home}/run`, /absolute path/],
+  ["file URLs are reported", "server/src/app.ts", `"file://${home}"`, /absolute path/],
   [
-    "the lock file names no package host",
+    "the lock file contains no registry host",
     "package-lock.json",
     '{ "resolved": "https://npm.example/a.tgz" }',
-    /package host/,
+    /registry host/,
   ],
   [
-    "the lock file is complete on every platform",
+    "the lock file is complete for every platform",
     "package-lock.json",
     '{ "packages": { "node_modules/a": { "optionalDependencies": { "a-linux-x64": "1.0.0" } } } }',
-    /lacks a-linux-x64/,
+    /a-linux-x64 is missing/,
   ],
-  ["an open end has an issue number", "server/src/app.ts", `// ${todo}: later`, /without an issue number/],
-  ["a migration says why", "server/migrations/0002_more.sql", "create table b ();", /open with a comment/],
-  ["a migration has no way down", "server/migrations/0002_more.sql", "-- Why.\n-- Down Migration\n", /has a way down/],
-  ["migrations are numbered without a gap", "server/migrations/0003_more.sql", "-- Why.\n", /should be 0002/],
-  ["migrations are named alike", "server/migrations/0002-More.sql", "-- Why.\n", /is not named like/],
-  ["a file is named after what it exports", "server/src/http/utils.ts", "", /named after what it exports/],
-  ["a dependency has a row", "cli/package.json", '{ "dependencies": { "left": "1.0.0" } }', /left has no row/],
-  ["a row has a dependency", "docs/decisions/dependencies.md", "| `pg` | a |\n| `gone` | b |", /gone is in no package/],
-  ["a version is exact", "package.json", '{ "dependencies": { "pg": "^8.23.1" } }', /write one exact version/],
+  ["a to-do requires an issue number", "server/src/app.ts", `// ${todo}: later`, /without an issue number/],
+  [
+    "a migration starts with a comment",
+    "server/migrations/0002_more.sql",
+    "create table b ();",
+    /start with a comment/,
+  ],
+  ["down migrations are rejected", "server/migrations/0002_more.sql", "-- Why.\n-- Down Migration\n", /down migration/],
+  ["migrations are numbered without gaps", "server/migrations/0003_more.sql", "-- Why.\n", /should be 0002/],
+  ["migration names follow the pattern", "server/migrations/0002-More.sql", "-- Why.\n", /not named like/],
+  ["generic file names are rejected", "server/src/http/utils.ts", "", /name the file after its exports/],
+  ["a dependency must be documented", "cli/package.json", '{ "dependencies": { "left": "1.0.0" } }', /left has no row/],
+  ["a documented dependency must exist", "docs/decisions/dependencies.md", "| `pg` | a |\n| `x` | b |", /x is in no/],
+  ["versions must be exact", "package.json", '{ "dependencies": { "pg": "^8.23.1" } }', /use an exact version/],
 ];
 
-for (const [guarantee, path, text, expected] of faults) {
-  test(guarantee, () => {
-    const found = findFaults(new Map([...lookalikes, [path, text]]));
-    assert.equal(found.length, 1, found.join("\n"));
-    assert.match(found[0] ?? "", expected);
+for (const [name, path, text, expected] of cases) {
+  test(name, () => {
+    const violations = findViolations(new Map([...validFiles, [path, text]]));
+    assert.equal(violations.length, 1, violations.join("\n"));
+    assert.match(violations[0] ?? "", expected);
   });
 }

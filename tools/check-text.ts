@@ -1,12 +1,11 @@
-// Rules that neither the compiler nor the linter can see: they are about what a file says, not what it does.
-// Each rule is a function from the repository's files to sentences about what is wrong; check-text.test.ts plants
-// one fault for each.
+// Checks of the repository's text that neither the compiler nor the linter covers. Each rule is a function from all files
+// to a list of violations; check-text.test.ts has a test case for each.
 
 import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { unloggedApiChange } from "./check-changelog.ts";
-import { deadLinks } from "./check-links.ts";
+import { missingChangelogEntry } from "./check-changelog.ts";
+import { brokenLinks } from "./check-links.ts";
 import { missingFromLock } from "./complete-lock.ts";
 
 type Files = ReadonlyMap<string, string>;
@@ -31,86 +30,86 @@ const moneyTables = [
   "budget_openings",
 ];
 
-export function findFaults(files: Files): string[] {
+export function findViolations(files: Files): string[] {
   return [
-    ...moneyTablesStayInTheWallet(files),
-    ...environmentIsReadOnce(files),
-    ...noPathsOfOneMachine(files),
-    ...noRegistryInTheLock(files),
-    ...lockIsComplete(files),
-    ...everyTodoHasAnIssue(files),
-    ...migrationsGoForward(files),
-    ...fileNamesSayWhatTheyHold(files),
-    ...everyDependencyIsExplained(files),
-    ...versionsAreExact(files),
-    ...deadLinks(files),
-    ...unloggedApiChange(files),
+    ...moneyTablesOutsideWallet(files),
+    ...environmentOutsideConfig(files),
+    ...absolutePaths(files),
+    ...registryHostsInLock(files),
+    ...incompleteLock(files),
+    ...todosWithoutIssue(files),
+    ...invalidMigrations(files),
+    ...genericFileNames(files),
+    ...undocumentedDependencies(files),
+    ...inexactVersions(files),
+    ...brokenLinks(files),
+    ...missingChangelogEntry(files),
   ];
 }
 
-/** Only wallet/ may write down the name of a money table, so that every statement that moves money is in one folder. */
-function moneyTablesStayInTheWallet(files: Files): string[] {
+/** Only wallet/ may use money tables, so that every statement that moves money is in one folder. */
+function moneyTablesOutsideWallet(files: Files): string[] {
   const name = new RegExp(`"?\\bpb"?\\."?(?:${moneyTables.join("|")})`);
   return matchingLines(files, name)
     .filter(({ path }) => path.startsWith("server/src/") && !path.startsWith("server/src/wallet/"))
-    .map(({ at, match }) => `${at}: names the money table ${match}; only server/src/wallet/ may`);
+    .map(({ location, match }) => `${location}: uses the money table ${match}; allowed only in server/src/wallet/`);
 }
 
-function environmentIsReadOnce(files: Files): string[] {
+function environmentOutsideConfig(files: Files): string[] {
   const read =
     /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\[["']env["']\]|\benv\b[^=\n]*\}\s*=\s*process\b|from ["'](?:node:)?process["']/;
   return matchingLines(files, read)
-    .filter(({ path }) => path.startsWith("server/src/") && path !== "server/src/config.ts")
-    .map(({ at }) => `${at}: reads the environment; only server/src/config.ts may`);
+    .filter(({ path }) => path.startsWith("server/src/") && path !== "server/src/config/config.ts")
+    .map(({ location }) => `${location}: reads the environment; allowed only in server/src/config/config.ts`);
 }
 
-function noPathsOfOneMachine(files: Files): string[] {
+function absolutePaths(files: Files): string[] {
   return matchingLines(files, /(?:^|[\s"'`(=:,[]|file:\/\/)\/(?:work|root|home)\/[\w.-]/).map(
-    ({ at, match }) => `${at}: names a path of one machine (${match.trim()}...)`,
+    ({ location, match }) => `${location}: absolute path (${match.trim()}...)`,
   );
 }
 
-/** npm ci must work behind any mirror, so the lock file holds hashes and no hosts. */
-function noRegistryInTheLock(files: Files): string[] {
+/** npm ci must work with any registry mirror, so the lock file must not contain hosts. */
+function registryHostsInLock(files: Files): string[] {
   const locks = new Map([...files].filter(([path]) => basename(path) === "package-lock.json"));
   return matchingLines(locks, /"resolved": "https?:[^"]*"|\bregistry\.[\w.-]+/).map(
-    ({ at, match }) => `${at}: names a package host (${match}); see omit-lockfile-registry-resolved in .npmrc`,
+    ({ location, match }) => `${location}: registry host (${match}); see omit-lockfile-registry-resolved in .npmrc`,
   );
 }
 
-function lockIsComplete(files: Files): string[] {
+function incompleteLock(files: Files): string[] {
   return missingFromLock(files.get("package-lock.json") ?? "{}").map(
-    ({ name }) => `package-lock.json: lacks ${name}, so npm ci will refuse it; run npm run lock:complete`,
+    ({ name }) => `package-lock.json: ${name} is missing, so npm ci will fail; run npm run lock:complete`,
   );
 }
 
-function everyTodoHasAnIssue(files: Files): string[] {
+function todosWithoutIssue(files: Files): string[] {
   return matchingLines(files, /\b(?:T[O]DO|F[I]XME|X[X]X)\b(?!\(#\d+\))/)
     .filter(({ path }) => /\.(?:ts|tsx|cjs|mjs|sql|sh|ya?ml)$|^\.ci\//.test(path))
-    .map(({ at, match }) => `${at}: ${match} without an issue number; write ${match}(#123)`);
+    .map(({ location, match }) => `${location}: ${match} without an issue number; write ${match}(#123)`);
 }
 
-function migrationsGoForward(files: Files): string[] {
+function invalidMigrations(files: Files): string[] {
   const migrations = [...files].filter(([path]) => path.startsWith("server/migrations/")).toSorted(byPath);
   return migrations.flatMap(([path, text], index) => {
     const number = String(index + 1).padStart(4, "0");
     return [
-      ...(/^\d{4}_[a-z0-9_]+\.sql$/.test(basename(path)) ? [] : [`${path}: is not named like 0007_expire_holds.sql`]),
-      ...(basename(path).startsWith(number) ? [] : [`${path}: its number should be ${number}`]),
-      ...(/^-- \S/.test(text) ? [] : [`${path}: does not open with a comment that says why`]),
-      ...(/^\s*--\s*down migration/im.test(text) ? [`${path}: has a way down; migrations only go forward`] : []),
+      ...(/^\d{4}_[a-z0-9_]+\.sql$/.test(basename(path)) ? [] : [`${path}: not named like 0007_expire_holds.sql`]),
+      ...(basename(path).startsWith(number) ? [] : [`${path}: number should be ${number}`]),
+      ...(/^-- \S/.test(text) ? [] : [`${path}: does not start with a comment that gives the reason`]),
+      ...(/^\s*--\s*down migration/im.test(text) ? [`${path}: has a down migration; migrations only go forward`] : []),
     ];
   });
 }
 
-function fileNamesSayWhatTheyHold(files: Files): string[] {
+function genericFileNames(files: Files): string[] {
   return [...files.keys()]
     .filter((path) => /(?:^|\/)(?:utils?|helpers?|common|types|misc|index)(?:\.test)?\.tsx?$/.test(path))
-    .map((path) => `${path}: a file is named after what it exports`);
+    .map((path) => `${path}: generic name; name the file after its exports`);
 }
 
-/** docs/decisions/dependencies.md has one row for each dependency of each package.json, and no row for anything else. */
-function everyDependencyIsExplained(files: Files): string[] {
+/** docs/decisions/dependencies.md must have exactly one row for each dependency in any package.json. */
+function undocumentedDependencies(files: Files): string[] {
   const page = "docs/decisions/dependencies.md";
   const rows = new Set([...(files.get(page) ?? "").matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? ""));
   const declared = dependencies(files);
@@ -121,10 +120,10 @@ function everyDependencyIsExplained(files: Files): string[] {
   ];
 }
 
-function versionsAreExact(files: Files): string[] {
+function inexactVersions(files: Files): string[] {
   return dependencies(files)
     .filter(({ version }) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
-    .map(({ path, name, version }) => `${path}: ${name} is ${version}; write one exact version`);
+    .map(({ path, name, version }) => `${path}: ${name} is ${version}; use an exact version`);
 }
 
 function dependencies(files: Files): { path: string; name: string; version: string }[] {
@@ -139,11 +138,11 @@ function dependencies(files: Files): { path: string; name: string; version: stri
   });
 }
 
-function matchingLines(files: Files, pattern: RegExp): { path: string; at: string; match: string }[] {
+function matchingLines(files: Files, pattern: RegExp): { path: string; location: string; match: string }[] {
   return [...files].flatMap(([path, text]) =>
     text.split("\n").flatMap((line, index) => {
       const match = pattern.exec(line)?.[0];
-      return match === undefined ? [] : [{ path, at: `${path}:${index + 1}`, match }];
+      return match === undefined ? [] : [{ path, location: `${path}:${index + 1}`, match }];
     }),
   );
 }
@@ -152,23 +151,23 @@ function byPath([left]: [string, string], [right]: [string, string]): number {
   return left < right ? -1 : 1;
 }
 
-/** Every file that is tracked or would be, as text. A file that holds a zero byte is not text, and is empty here. */
-function repositoryFiles(): Files {
-  // The owner of a checkout in CI is often someone else; reading a list of names is safe all the same.
+/** All tracked and untracked files that are not ignored. Binary files (with a zero byte) are returned as empty. */
+function readRepositoryFiles(): Files {
+  // In CI the checkout often belongs to another user. Listing files is still safe.
   const list = ["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const paths = execFileSync("git", list, { encoding: "utf8", maxBuffer: 1 << 26 })
     .split("\0")
     .filter(Boolean);
-  // Git still lists a file that was deleted but not yet committed, and names links as well.
-  const present = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile());
-  const texts = present.map((path): [string, string] => [path, readFileSync(path, "utf8")]);
+  // Git also lists symlinks and files whose deletion is not committed yet.
+  const existing = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile());
+  const texts = existing.map((path): [string, string] => [path, readFileSync(path, "utf8")]);
   return new Map(texts.map(([path, text]) => [path, text.includes("\0") ? "" : text]));
 }
 
 if (import.meta.main) {
-  const files = repositoryFiles();
-  const faults = files.size === 0 ? ["git listed no files"] : findFaults(files);
-  for (const fault of faults) console.error(fault);
-  console.log(`${files.size} files, ${faults.length} faults in the text`);
-  process.exitCode = faults.length === 0 ? 0 : 1;
+  const files = readRepositoryFiles();
+  const violations = files.size === 0 ? ["git listed no files"] : findViolations(files);
+  for (const violation of violations) console.error(violation);
+  console.log(`${files.size} files, ${violations.length} text violations`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
 }

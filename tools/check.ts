@@ -1,6 +1,5 @@
-// Everything CI asks, in the order in which it is cheapest to know. All steps run even after one has failed, so that
-// one run tells the whole story. The last line is "N passed, N failed": the tests, and each other step that failed
-// counts as one failure, so the line never reads better than the exit code.
+// Runs all CI checks, cheapest first. All steps run even if one fails, so that one run reports every problem. The last
+// line is "N passed, N failed": the test counts plus one failure for each other failed step.
 
 import { spawnSync } from "node:child_process";
 
@@ -18,7 +17,7 @@ const steps = [
   "image:build",
   "test",
   "fuzz -- --inputs 50000",
-  // One each of keys, searches and answers, whose tests take seconds. `npm run planted-faults` alone plants all.
+  // One fault each for keys, searches and problems, with fast tests. `npm run planted-faults` runs all faults.
   "planted-faults -- --only 25,28,32",
 ];
 
@@ -33,7 +32,7 @@ for (const step of steps) {
   console.log(`== ${step}: ${status === 0 ? "ok" : "FAILED"} in ${seconds} s\n`);
 
   if (step === "test") tests = readCount(output);
-  // A test run that failed without a failed test (no test ran, it crashed) must still show.
+  // A test run can also fail without a failed test, for example if it crashed.
   if (status !== 0 && (step !== "test" || tests.failed === 0)) failedSteps.push(step);
 }
 

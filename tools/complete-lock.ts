@@ -1,8 +1,8 @@
-// Run as `npm run lock:complete` after `npm install`, when `npm run text` says that the lock file lacks packages.
+// Run `npm run lock:complete` after `npm install` when `npm run text` reports packages missing from the lock file.
 //
-// Some packages come as one small package for each platform. npm leaves those out of the lock file that the registry
-// in use does not carry, and then `npm ci` refuses the lock file on every platform. This adds them by name, version and
-// platform. They carry no hash, because that registry cannot tell it; each is installed on its own platform only.
+// Some packages ship one optional package per platform. npm omits those that the current registry does not have, and then
+// `npm ci` rejects the lock file on every platform. This script adds them by name, version and platform, without a hash,
+// because the registry does not provide it. Each is installed on its own platform only.
 
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -16,22 +16,10 @@ interface Entry {
   optionalDependencies?: Record<string, string>;
 }
 
-const systems = [
-  "aix",
-  "android",
-  "darwin",
-  "freebsd",
-  "linux",
-  "netbsd",
-  "openbsd",
-  "openharmony",
-  "sunos",
-  "wasi",
-  "win32",
-];
-const processors = ["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
+const systems = "aix android darwin freebsd linux netbsd openbsd openharmony sunos wasi win32".split(" ");
+const architectures = ["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
-/** The optional packages that some package in the lock file asks for and that have no entry in it. */
+/** Optional dependencies of packages in the lock file that have no entry of their own. */
 export function missingFromLock(lockText: string): { name: string; version: string; dev: boolean }[] {
   const packages = packagesOf(JSON.parse(lockText) as { packages?: Record<string, Entry> });
   return Object.entries(packages).flatMap(([path, entry]) =>
@@ -45,19 +33,19 @@ export function completeLock(lockText: string): string {
   const lock = JSON.parse(lockText) as { packages?: Record<string, Entry> };
   const added = missingFromLock(lockText).map(({ name, version, dev }): [string, Entry] => [
     `node_modules/${name}`,
-    { version, ...(dev ? { dev } : {}), optional: true, ...platformOf(name) },
+    { version, ...(dev ? { dev } : {}), optional: true, ...parsePlatform(name) },
   ]);
-  // In npm's own order, so that the next `npm install` changes nothing.
+  // In npm's order, so that the next `npm install` changes nothing.
   const packages = [...Object.entries(packagesOf(lock)), ...added].toSorted(([a], [b]) => a.localeCompare(b, "en"));
   return `${JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }, null, 2)}\n`;
 }
 
-/** What `@oxlint/binding-linux-arm64-musl` says about itself. A name that says nothing is for a person to look at. */
-function platformOf(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
+/** Reads the platform from a name such as `@oxlint/binding-linux-arm64-musl`. Throws if the name does not contain it. */
+function parsePlatform(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
   const words = name.split(/[/-]/);
   const os = systems.filter((system) => words.includes(system));
-  const cpu = processors.filter((processor) => words.includes(processor));
-  if (os.length !== 1 || cpu.length !== 1) throw new Error(`${name} does not say for which platform it is`);
+  const cpu = architectures.filter((architecture) => words.includes(architecture));
+  if (os.length !== 1 || cpu.length !== 1) throw new Error(`cannot read the platform from the name ${name}`);
   const isMusl = words.some((word) => word.startsWith("musl"));
   const isGlibc = words.some((word) => word.startsWith("gnu"));
   return { cpu, ...(isMusl ? { libc: ["musl"] } : {}), ...(isGlibc ? { libc: ["glibc"] } : {}), os };

@@ -1,11 +1,11 @@
-// The Grafana dashboard as data. `npm run dashboard` writes deploy/grafana/dashboards/pennyblack.json from it, and
-// `npm run docs:pictures` draws the same panels for the docs. A test holds every query against the metrics there are.
+// Source of the Grafana dashboard. `npm run dashboard` writes deploy/grafana/dashboards/pennyblack.json, and
+// `npm run docs:pictures` draws the same panels for the docs. A test checks that every metric in the queries exists.
 
 import { writeFileSync } from "node:fs";
 
 export interface Panel {
   title: string;
-  /** As Grafana names units. */
+  /** A Grafana unit. */
   unit: string;
   queries: { query: string; legend: string }[];
 }
@@ -13,7 +13,7 @@ export interface Panel {
 const searches = 'pennyblack_searches_total{mode!="test"}[5m]';
 const quantile = (share: number, metric: string, by: string): string =>
   `histogram_quantile(${share}, sum by (le${by && `, ${by}`}) (rate(${metric}_bucket[5m])))`;
-const usdAnHour = (metric: string): string => `sum(rate(${metric}_total[5m])) * 3600 / 1e6`;
+const usdPerHour = (metric: string): string => `sum(rate(${metric}_total[5m])) * 3600 / 1e6`;
 
 export const panels: Panel[] = [
   {
@@ -22,19 +22,19 @@ export const panels: Panel[] = [
     queries: [{ query: `sum by (outcome) (rate(${searches})) > 0`, legend: "{{outcome}}" }],
   },
   {
-    title: "Share that fails",
+    title: "Error rate",
     unit: "percentunit",
     queries: [
-      { query: "pennyblack:own_errors:ratio_rate5m", legend: "by our own fault" },
-      { query: "pennyblack:end_to_end_errors:ratio_rate5m", legend: "whoever is to blame" },
+      { query: "pennyblack:own_errors:ratio_rate5m", legend: "server errors" },
+      { query: "pennyblack:end_to_end_errors:ratio_rate5m", legend: "including upstream errors" },
     ],
   },
   {
-    title: "How long a search takes",
+    title: "Search latency",
     unit: "s",
     queries: [0.5, 0.95, 0.99].map((share) => ({
       query: quantile(share, "pennyblack_search_duration_seconds", ""),
-      legend: `${share * 100} %`,
+      legend: `p${share * 100}`,
     })),
   },
   {
@@ -43,25 +43,25 @@ export const panels: Panel[] = [
     queries: [{ query: "sum(pennyblack_searches_in_flight)", legend: "in flight" }],
   },
   {
-    title: "Money, USD an hour",
+    title: "Holds by result (USD per hour)",
     unit: "currencyUSD",
-    queries: ["captured", "released", "expired"].map((word) => ({
-      query: usdAnHour(`pennyblack_${word}_micro_usd`),
-      legend: word,
+    queries: ["captured", "released", "expired"].map((kind) => ({
+      query: usdPerHour(`pennyblack_${kind}_micro_usd`),
+      legend: kind,
     })),
   },
   {
-    title: "Worked and not charged",
+    title: "Successful searches not charged",
     unit: "short",
     queries: [{ query: "sum by (reason) (increase(pennyblack_lost_captures_total[5m]))", legend: "{{reason}}" }],
   },
   {
-    title: "The ledger's slowest hundredth",
+    title: "Ledger latency (p99)",
     unit: "s",
     queries: [{ query: quantile(0.99, "pennyblack_ledger_duration_seconds", "kind"), legend: "{{kind}}" }],
   },
   {
-    title: "Searches in one statement",
+    title: "Ledger batch size",
     unit: "short",
     queries: [
       {
@@ -72,12 +72,12 @@ export const panels: Panel[] = [
     ],
   },
   {
-    title: "Waiting for the ledger",
+    title: "Ledger queue length",
     unit: "short",
     queries: [{ query: "sum by (lane) (pennyblack_ledger_waiting)", legend: "{{lane}}" }],
   },
   {
-    title: "Upstreams, by what came of it",
+    title: "Upstream calls by outcome",
     unit: "reqps",
     queries: [
       {
@@ -87,17 +87,17 @@ export const panels: Panel[] = [
     ],
   },
   {
-    title: "Upstreams' slowest twentieth",
+    title: "Upstream latency (p95)",
     unit: "s",
     queries: [{ query: quantile(0.95, "pennyblack_upstream_duration_seconds", "upstream"), legend: "{{upstream}}" }],
   },
   {
-    title: "Upstreams put behind the others",
+    title: "Open upstream circuits",
     unit: "short",
-    queries: [{ query: "sum by (upstream) (pennyblack_upstream_circuit_open)", legend: "{{upstream}}, servers" }],
+    queries: [{ query: "sum by (upstream) (pennyblack_upstream_circuit_open)", legend: "{{upstream}} (servers)" }],
   },
   {
-    title: "Since the books were compared",
+    title: "Last reconciliation",
     unit: "s",
     queries: [
       { query: "time() - max(pennyblack_reconciliation_timestamp_seconds)", legend: "age" },
@@ -105,7 +105,7 @@ export const panels: Panel[] = [
     ],
   },
   {
-    title: "Behind",
+    title: "Background job lag",
     unit: "s",
     queries: [
       { query: "max(pennyblack_usage_lag_seconds)", legend: "usage" },
@@ -114,18 +114,18 @@ export const panels: Panel[] = [
     ],
   },
   {
-    title: "Days that have partitions",
+    title: "Partitions created ahead (days)",
     unit: "short",
-    queries: [{ query: "max(pennyblack_partition_days_ahead)", legend: "ahead" }],
+    queries: [{ query: "max(pennyblack_partition_days_ahead)", legend: "days ahead" }],
   },
   {
-    title: "Replicas behind",
+    title: "Replica lag",
     unit: "bytes",
     queries: [{ query: "max by (replica) (pennyblack_replica_lag_bytes)", legend: "{{replica}}" }],
   },
 ];
 
-/** As Grafana imports it, three panels in a row. */
+/** The dashboard JSON for Grafana, with three panels per row. */
 export function renderDashboard(): string {
   const dashboard = {
     uid: "pennyblack",

@@ -1,7 +1,7 @@
 // npm run docs:screenshots -- http://localhost:8080
 //
-// Three pages of the docs, light and dark, from a running server into docs/images/, seen by the machine's own Chromium. It
-// fails if a page breaks the server's policy or shows a fault, so that a picture is never of a broken page.
+// Takes screenshots of three docs pages in light and dark mode from a running server, with the system's Chromium, and
+// saves them in .pennyblack/screenshots/. Fails if a page logs an error or warning, such as a CSP violation.
 
 import { chromium, type Page } from "playwright-core";
 
@@ -13,36 +13,38 @@ const browser = await chromium.launch({
   executablePath: "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"],
 });
-const faults: string[] = [];
+const errors: string[] = [];
 try {
   for (const colorScheme of schemes) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
-    watch(page);
+    collectErrors(page);
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(`${server}/docs/${path}`, { waitUntil: "networkidle" });
-      await page.screenshot({ path: `docs/images/docs-${name}-${colorScheme}.png` });
+      await page.screenshot({ path: `.pennyblack/screenshots/docs-${name}-${colorScheme}.png` });
     }
-    await search(page);
+    await checkSearch(page);
     await page.close();
   }
 } finally {
   await browser.close();
 }
-for (const fault of faults) console.error(fault);
-console.log(`${Object.keys(pages).length * schemes.length} pictures in docs/images, ${faults.length} faults`);
-process.exitCode = faults.length === 0 ? 0 : 1;
+for (const fault of errors) console.error(fault);
+console.log(
+  `${Object.keys(pages).length * schemes.length} screenshots in .pennyblack/screenshots, ${errors.length} errors`,
+);
+process.exitCode = errors.length === 0 ? 0 : 1;
 
-function watch(page: Page): void {
+function collectErrors(page: Page): void {
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") faults.push(`${page.url()}: ${message.text()}`);
+    if (message.type() === "error" || message.type() === "warning") errors.push(`${page.url()}: ${message.text()}`);
   });
-  page.on("pageerror", (error) => void faults.push(`${page.url()}: ${error.message}`));
+  page.on("pageerror", (error) => void errors.push(`${page.url()}: ${error.message}`));
 }
 
-/** The search has an index of its own, loaded when it is opened. */
-async function search(page: Page): Promise<void> {
+/** Checks that the search index loads when the search is opened. */
+async function checkSearch(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
   await page.getByRole("searchbox").fill("idempotency");
   const hit = page.locator("#localsearch-list a").first();
-  await hit.waitFor({ timeout: 10_000 }).catch(() => void faults.push("the search found nothing"));
+  await hit.waitFor({ timeout: 10_000 }).catch(() => void errors.push("the docs search returned no results"));
 }

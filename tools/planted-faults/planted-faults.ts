@@ -1,11 +1,11 @@
-// Plants one fault after the other in a copy of the tree, runs the tests that should see it, and tells which did. The
-// same tests run first without a fault: a test that fails anyhow catches nothing.
+// Plants one fault at a time in a copy of the repository, runs the tests that should catch it, and reports the results.
+// The same tests first run without a fault, because a test that always fails proves nothing.
 //
-//   npm run planted-faults                   all of them
-//   npm run planted-faults -- --only 1,14    some
+//   npm run planted-faults                   all faults
+//   npm run planted-faults -- --only 1,14    selected faults
 //
-// The tests run on PENNYBLACK_TEST_DATABASE_URL like all others. Faulty migrations make templates of their own there, under
-// a name of their own, so that others can test on that cluster meanwhile.
+// Uses PENNYBLACK_TEST_DATABASE_URL. Template databases with faulty migrations have their own name prefix, so that other
+// test runs can use the same cluster.
 
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -14,47 +14,49 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type PlantedFault, plantedFaults } from "./faults.ts";
 
-/** No other run has it, and it begins like no template of the tests. */
+/** Unique per run, and different from the prefix of regular test templates. */
 const templatePrefix = `pb_faults_${process.pid}`;
 
 if (import.meta.main) await main().finally(dropTemplates);
 
-/** By a script of the tests: a guard imports nothing of what it guards. */
+/** Runs as a script, because tools must not import server code. */
 function dropTemplates(): void {
-  execFileSync(process.execPath, ["server/test/drop-templates.ts", templatePrefix], { stdio: "inherit" });
+  execFileSync(process.execPath, ["server/test/support/services/drop-templates.ts", templatePrefix], {
+    stdio: "inherit",
+  });
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { only: { type: "string" } } });
   const numbers = values.only?.split(",").map(Number) ?? plantedFaults.map((_, index) => index + 1);
-  const chosen = numbers.map((number) => ({ number, fault: faultNumbered(number) }));
+  const selected = numbers.map((number) => ({ number, fault: getFault(number) }));
   const tree = copyTree();
   process.once("exit", () => rmSync(tree, { recursive: true, force: true }));
   process.once("SIGINT", () => process.exit(1));
 
-  const failing = await findFailing(tree, [...new Set(chosen.flatMap(({ fault }) => fault.tests))]);
+  const failing = await findFailing(tree, [...new Set(selected.flatMap(({ fault }) => fault.tests))]);
   if (failing.length > 0) {
-    console.log(`Without a fault these fail already, so they prove nothing:\n${failing.join("\n")}`);
+    console.log(`These tests fail without a fault:\n${failing.join("\n")}`);
     process.exitCode = 1;
     return;
   }
   let caught = 0;
-  for (const { number, fault } of chosen) {
+  for (const { number, fault } of selected) {
     const undo = plant(tree, fault);
     const { failures } = await runTests(tree, fault.tests);
     undo();
-    const catcher = failures.find((failure) => failure.endsWith(`: ${fault.caughtBy}`));
-    if (catcher) caught += 1;
+    const caughtByTest = failures.find((failure) => failure.endsWith(`: ${fault.caughtBy}`));
+    if (caughtByTest) caught += 1;
     const others = failures.length > 0 ? `, only by ${failures.join("; ")}` : "";
     console.log(
-      `${String(number).padStart(2)}. ${fault.what} (${fault.file})\n    ${catcher ?? `NOT CAUGHT${others}`}`,
+      `${String(number).padStart(2)}. ${fault.description} (${fault.file})\n    ${caughtByTest ?? `NOT CAUGHT${others}`}`,
     );
   }
-  console.log(`${caught} of ${chosen.length} planted faults caught`);
-  process.exitCode = caught === chosen.length ? 0 : 1;
+  console.log(`${caught} of ${selected.length} planted faults caught`);
+  process.exitCode = caught === selected.length ? 0 : 1;
 }
 
-/** The tests that fail without a fault. Those that fail once, on a machine that has no time for them, get a second try. */
+/** Returns the tests that fail without a fault. Files that fail once are retried, because the machine may be busy. */
 async function findFailing(tree: string, tests: readonly string[]): Promise<string[]> {
   const first = await runTests(tree, tests);
   if (first.hasPassed) return [];
@@ -63,25 +65,25 @@ async function findFailing(tree: string, tests: readonly string[]): Promise<stri
   return second.hasPassed && files.length > 0 ? [] : [...second.failures, second.output.slice(-2_000)];
 }
 
-function faultNumbered(number: number): PlantedFault {
+function getFault(number: number): PlantedFault {
   const fault = plantedFaults[number - 1];
-  if (!fault) throw new Error(`There is no fault ${number}; there are ${plantedFaults.length}.`);
+  if (!fault) throw new Error(`Fault ${number} does not exist; there are ${plantedFaults.length}.`);
   return fault;
 }
 
-/** Why the fault cannot be planted any more, or nothing if it can. */
-export function whyStale({ find, replace }: PlantedFault, text: string): string | undefined {
-  const times = text.split(find).length - 1;
-  if (times !== 1) return `stands there ${times} times, not once: ${find}`;
+/** Why the fault can no longer be planted; undefined if it can. */
+export function staleReason({ find, replace }: PlantedFault, text: string): string | undefined {
+  const count = text.split(find).length - 1;
+  if (count !== 1) return `occurs ${count} times instead of once: ${find}`;
   return find === replace ? "changes nothing" : undefined;
 }
 
-/** Changes the file, and gives what changes it back. */
+/** Changes the file and returns a function that restores it. */
 function plant(tree: string, fault: PlantedFault): () => void {
   const path = join(tree, fault.file);
   const text = readFileSync(path, "utf8");
-  const stale = whyStale(fault, text);
-  if (stale) throw new Error(`${fault.file}: "${fault.what}" ${stale}`);
+  const reason = staleReason(fault, text);
+  if (reason) throw new Error(`${fault.file}: "${fault.description}" ${reason}`);
   writeFileSync(
     path,
     text.replace(fault.find, () => fault.replace),
@@ -89,7 +91,7 @@ function plant(tree: string, fault: PlantedFault): () => void {
   return () => writeFileSync(path, text);
 }
 
-/** What git knows, or would; packages are shared. */
+/** Copies all files that are not ignored, and links node_modules. */
 function copyTree(): string {
   const tree = mkdtempSync(join(tmpdir(), "pennyblack-faults-"));
   const list = ["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
@@ -105,7 +107,7 @@ function runTests(
   tree: string,
   tests: readonly string[],
 ): Promise<{ hasPassed: boolean; failures: string[]; output: string }> {
-  return new Promise((settle) => {
+  return new Promise((done) => {
     const child = spawn(process.execPath, ["tools/test-report.ts", ...tests], {
       cwd: tree,
       env: { ...process.env, PENNYBLACK_TEST_TEMPLATE_PREFIX: templatePrefix },
@@ -116,7 +118,7 @@ function runTests(
       stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.once("close", (code) => {
       const failures = [...output.matchAll(/^FAILED (\S+?):\d+: (.*)$/gm)].map(([, file, name]) => `${file}: ${name}`);
-      settle({ hasPassed: code === 0, failures, output });
+      done({ hasPassed: code === 0, failures, output });
     });
   });
 }

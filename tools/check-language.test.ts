@@ -1,0 +1,67 @@
+// One planted fault for each language rule, and texts that must pass.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findLanguageViolations } from "./check-language.ts";
+
+const find = (path: string, text: string): string[] => findLanguageViolations(new Map([[path, text]]));
+
+const sentences: [fault: string, text: string][] = [
+  ["nobody", "A key that nobody uses expires."],
+  ["whoever", "Whoever asks gets an answer."],
+  ["Who types", "Who types the name of a shop wants the shop."],
+  ["told", "The owner is told of it."],
+  ["tells", "The header tells how much is left."],
+  ["stands", "The reason stands in the log."],
+  ["What was held is", "What was held is given back."],
+  ["anew", "The file is read anew."],
+  ["once more", "It is sent once more."],
+  ["all the same", "It works all the same."],
+  ["life is over", "A hold whose life is over cannot be captured."],
+  ["is away", "Redis is away."],
+  ["95 of 100", "The same for 95 of 100 searches."],
+  ["wishes", "The wishes of the caller."],
+  ["comes by", "The sweeper comes by every five seconds."],
+  ["has gone", "The caller has gone."],
+];
+
+for (const [fault, text] of sentences) {
+  test(`rejects "${fault}" in prose, comments and SQL`, () => {
+    for (const [path, line] of [
+      ["docs/a.md", text],
+      ["server/src/a.ts", `// ${text}`],
+      ["server/sql/a.sql", `-- ${text}`],
+    ] as const)
+      assert.ok(
+        find(path, line).some((message) => message.startsWith(`${path}:1: "`)),
+        line,
+      );
+  });
+}
+
+test("rejects banned words in file names and exports, not in longer words", () => {
+  assert.match(find("server/src/keys/note-uses.ts", "")[0] ?? "", /note-uses\.ts is named after a banned word/);
+  assert.match(find("server/src/a.ts", "export function keepReport() {}")[0] ?? "", /keepReport is named/);
+  assert.match(find("server/src/a.ts", "export interface SearchParts {}")[0] ?? "", /SearchParts is named/);
+  assert.deepEqual(find("server/src/keeper.ts", "export const keyword = 1;\nexport const partsOf = 2;"), [
+    "server/src/keeper.ts: partsOf is named after a banned word; see the vocabulary in STYLE.md",
+  ]);
+});
+
+test("rejects references to files that do not exist", () => {
+  const files = new Map([
+    ["server/src/search/search.ts", ""],
+    ["README.md", "See `search/search.ts` and server/src/search/search.ts, not `search/story.ts`."],
+  ]);
+  assert.deepEqual(findLanguageViolations(files), ["README.md:1: there is no file search/story.ts"]);
+  assert.deepEqual(find("server/src/a.ts", 'const name = "gone.ts";'), [], "code is not a comment");
+});
+
+test("accepts ordinary sentences, questions, data and listed exceptions", () => {
+  assert.deepEqual(
+    find("docs/a.md", "What is a run? It stands for a budget. Standard terms, a stand-in, outstanding."),
+    [],
+  );
+  assert.deepEqual(find("mcp/src/a.ts", '"Tell the user that the budget is spent."'), []);
+  assert.deepEqual(find("server/src/providers/fixtures/a.json", "nobody"), []);
+});

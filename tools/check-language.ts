@@ -1,0 +1,125 @@
+// Language rules for prose and names, from STYLE.md. Each rule is a pattern that a reviewer would otherwise have to point
+// out again and again; check-language.test.ts plants one fault for each.
+
+import { basename } from "node:path";
+
+type Files = ReadonlyMap<string, string>;
+
+interface Rule {
+  pattern: RegExp;
+  instead: string;
+}
+
+/** Patterns that read as translated or personify software. */
+const rules: Rule[] = [
+  { pattern: /\bnobody\b/i, instead: "name who: no client, no role, no other process" },
+  { pattern: /\bwhoever\b/i, instead: "use a noun: a caller that, the process that" },
+  { pattern: /(?:^|[.:;] )Who \w+s\b(?!.*\?)/, instead: "use a noun: a caller that, the process that" },
+  { pattern: /\b(?:is|are|was|were|be|been|being) told\b|\btells?\b|\btold\b/i, instead: "returns, reports, notifies" },
+  { pattern: /\bstands?\b(?!-)(?! (?:for|alone|out)\b)/i, instead: "is" },
+  {
+    pattern: /(?:^|[.:;] )What (?:\w+ ){1,6}?(?:is|are|was|were|has|have|does|do|may|must|cannot)\b(?!.*\?)/,
+    instead: "use a noun as the subject",
+  },
+  { pattern: /\banew\b|\bonce more\b|\ball the same\b/i, instead: "again, still, anyway, or nothing" },
+  { pattern: /\blife is over\b|\bits life\b|\bof its own accord\b/i, instead: "has expired, lifetime, automatically" },
+  { pattern: /\b(?:is|was|are|were) away\b/i, instead: "is unavailable" },
+  { pattern: /\b\d+ of 100\b/i, instead: "a percentage or a percentile" },
+  { pattern: /\bthe wish\b|\bwishes\b/i, instead: "the request, the options" },
+  { pattern: /\bcomes? by\b|\bhas gone\b|\bhave gone\b/i, instead: "runs; has disconnected; no longer exists" },
+];
+
+/** Words that must not be part of a file name or an exported name. */
+const bannedWords = new Set(
+  "room rooms door doors house household parts letter letters news tell tells told note notes noted keep keeps kept forget forgets forgot remember remembers remembered wish wishes patience judge world".split(
+    " ",
+  ),
+);
+
+interface Exception {
+  /** Where the text may appear: a path prefix. */
+  path: string;
+  text: RegExp;
+  reason: string;
+}
+
+const exceptions: Exception[] = [
+  { path: "mcp/src/", text: /\btell the user\b/i, reason: "an instruction to a language model" },
+  { path: "STYLE.md", text: /"nobody"|It does not tell|utils\.ts/, reason: "examples of what not to write" },
+  { path: "server/src/dev/postgres-programs.ts", text: /"nobody"/, reason: "the Unix account" },
+  { path: "server/src/ranking/near-copies.test.ts", text: /\b(?:nobody|no one)\b/i, reason: "news texts used as data" },
+  { path: "server/src/providers/call-provider.test.ts", text: /nobody\.invalid/, reason: "a host name" },
+  { path: "CONTRIBUTING.md", text: /NNNN_description|<name>/, reason: "placeholders" },
+  { path: "docs/decisions/0001", text: /NNNN-decision/, reason: "a placeholder" },
+  { path: "tools/check-language", text: /.*/, reason: "the rules themselves and their tests" },
+  { path: "deploy/helm/pennyblack/templates/NOTES.txt", text: /NOTES/, reason: "the name Helm requires" },
+  { path: "LICENSE", text: /.*/, reason: "the licence is not our text" },
+];
+
+const prose =
+  /\.(?:md|ts|tsx|cjs|mjs|js|sql|sh|ya?ml|py|lua|css|html|txt|tpl|lens)$|^(?:Dockerfile|\.ci\/run|deploy\/backup\/)/;
+const notOurs = /(?:^|\/)(?:fixtures|authority)\/|package-lock\.json$|\.(?:json|png|svg)$/;
+
+export function findLanguageViolations(files: Files): string[] {
+  return [...bannedPatterns(files), ...bannedNames(files), ...missingFiles(files)];
+}
+
+function bannedPatterns(files: Files): string[] {
+  return [...files].flatMap(([path, text]) =>
+    !prose.test(path) || notOurs.test(path)
+      ? []
+      : text.split("\n").flatMap((line, index) => {
+          const sentence = line.replace(/^\s*(?:\/\/|--|\*|#|\/\*\*|<!--|-|\d+\.|>)+\s*/, "");
+          return rules.flatMap(({ pattern, instead }) => {
+            const found = pattern.exec(sentence)?.[0];
+            return found === undefined || isExcepted(path, line)
+              ? []
+              : [`${path}:${index + 1}: "${found.trim()}": ${instead}`];
+          });
+        }),
+  );
+}
+
+function isExcepted(path: string, line: string): boolean {
+  return exceptions.some((exception) => path.startsWith(exception.path) && exception.text.test(line));
+}
+
+function bannedNames(files: Files): string[] {
+  return [...files].flatMap(([path, text]) => {
+    const names = /\.tsx?$/.test(path)
+      ? [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|interface|type|let) (\w+)/gm)].map(
+          (match) => match[1] ?? "",
+        )
+      : [];
+    return [basename(path), ...names]
+      .filter((name) => wordsOf(name).some((word) => bannedWords.has(word)) && !isExcepted(path, name))
+      .map((name) => `${path}: ${name} is named after a banned word; see the vocabulary in STYLE.md`);
+  });
+}
+
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+}
+
+const reference = /(?<![\w./@$*{<-])((?:[\w.-]+\/)*[\w.-]+\.(?:tsx?|sql|md|sh|ya?ml|py|cjs|lens))(?![\w*])/g;
+
+/** Files that comments and documents mention, and that do not exist. A path may be relative to any folder. */
+function missingFiles(files: Files): string[] {
+  const suffixes = new Set(
+    [...files.keys()].flatMap((path) => path.split("/").map((_, index, all) => all.slice(index).join("/"))),
+  );
+  return [...files].flatMap(([path, text]) => {
+    if (!prose.test(path) || notOurs.test(path) || /\.test\.tsx?$/.test(path)) return [];
+    return text.split("\n").flatMap((line, index) => {
+      const isComment = path.endsWith(".md") || /^\s*(?:\/\/|--|\*|#|\/\*\*)/.test(line);
+      if (!isComment) return [];
+      return [...line.matchAll(reference)]
+        .map(([, name = ""]) => name.replace(/^(?:\.\.?\/)+/, ""))
+        .filter((name) => !suffixes.has(name) && !isExcepted(path, line))
+        .map((name) => `${path}:${index + 1}: there is no file ${name}`);
+    });
+  });
+}
