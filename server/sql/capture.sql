@@ -1,69 +1,40 @@
--- Why: at less than full load most batches are of one search, and then it is not the rows that cost but the statements: what
--- a table checks and when a trigger fires is read from its text by each of them, so long rules are slow rules.
+-- pb.capture charges searches that succeeded: pending -> captured. The ledger entry and the stored answer are written
+-- in the same transaction as the state. A hold that has expired is never captured, even if the sweeper has not reached
+-- it yet.
+--
+-- Money moves only for the rows that the conditional update returned, so a capture that is sent twice charges once. "id
+-- = any (ids) and id between the first and the last" prunes partitions and looks up each id; a join with the batch
+-- would scan the range of ids. For the same reason "in" is wrapped in coalesce: otherwise the planner turns it into a
+-- join.
 
--- Follows from the others: what was credited is at least what was debited and is held, and neither is below zero.
-alter table pb.wallets drop constraint wallets_credited_micros_check;
-
--- Not for captures, of which there are as many as of all others together. Called, and not read anew each time.
-create function pb.fits_other_kinds(
-  kind pb.transfer_kind, from_account pb.ledger_account, to_account pb.ledger_account, search_id uuid
-)
-returns boolean immutable language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  return (search_id is not null) = (kind = 'refund')
-    and kind::text || ' ' || from_account::text || ' ' || to_account::text = any (
-      '{refund revenue wallet, top_up cash wallet, credit promotion wallet, reversal wallet cash,
-        receivable receivable cash, reinstatement cash wallet, settlement wallet receivable}'::text[]
-    );
-end
-$$;
-
--- Three rules of 0001 and 0016 in one, a third of their length. Every row that kept those keeps this one. A capture bears its
--- search's id, which makes "captured once" a primary key.
-alter table pb.transfers
-  drop constraint both_legs_fit_the_kind,
-  drop constraint searches_named_where_one_paid,
-  drop constraint capture_bears_its_search,
-  add constraint legs_and_search_fit_the_kind check (
-    case kind
-      when 'capture' then from_account = 'wallet' and to_account = 'revenue' and search_id is not null and id = search_id
-      else pb.fits_other_kinds(kind, from_account, to_account, search_id)
-    end
-  ) not valid;
-
--- As in 0013, but whether a threshold was crossed is asked here, only of wallets that are below one.
-create or replace function pb.tell_of_balance() returns trigger
+-- The state of each search after a capture or release, with the wallet's balance.
+create or replace function pb.search_states(search_ids uuid[], wallet_ids uuid[], now_at timestamptz)
+returns table (item integer, state text, balance_micros bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  balance_was bigint := old.credited_micros - old.debited_micros;
-  balance bigint := new.credited_micros - new.debited_micros;
-  the_type text;
-  was jsonb;
-  said jsonb;
+  first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
+  last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
-  if (balance >= 10000 or balance_was < 10000)
-    and (balance < new.low_balance_micros and (balance_was < old.low_balance_micros) is not true) is not true
-  then
-    return null;
-  end if;
-  foreach the_type in array array['wallet.low_balance', 'wallet.depleted'] loop
-    was := pb.describe_wallet(the_type, old);
-    said := pb.describe_wallet(the_type, new);
-    if was is null and said is not null then
-      perform pb.note_event_hourly(new.id, new.id, the_type, said);
-    end if;
-  end loop;
-  return null;
+  return query
+    select i.item::integer,
+      case
+        when s.state is null then 'unknown'
+        -- Overdue: it cannot be captured any more, although the sweeper has not run yet.
+        when s.state = 'pending' and s.expires_at <= now_at then 'expired'
+        else s.state::text
+      end,
+      w.credited_micros - w.debited_micros
+    from unnest(search_ids, wallet_ids) with ordinality as i (search_id, wallet_id, item)
+    -- OFFSET 0 forces an index look-up per item.
+    left join lateral (
+      select f.state, f.expires_at from pb.searches f
+      where f.id = i.search_id and f.id between first_id and last_id and f.wallet_id = i.wallet_id offset 0
+    ) s on true
+    left join pb.wallets w on w.id = i.wallet_id;
 end
 $$;
 
-create or replace trigger tell_of_balance
-  after update of credited_micros, debited_micros, low_balance_micros on pb.wallets
-  for each row when (new.credited_micros - new.debited_micros < greatest(new.low_balance_micros, 10000))
-  execute function pb.tell_of_balance();
-
--- As in 0003. Charges a batch of searches that worked. The ledger entry and the stored answer are written with the state,
--- or none of them is. A hold whose life is over is not captured, however late its sweeper is.
+-- Charges a batch of searches.
 create or replace function pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[])
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
@@ -117,7 +88,7 @@ begin
     select id, wallet_id, id, 'capture', 'wallet', 'revenue', price_micros, now_at
     from captured where price_micros > 0
   ), stored as (
-    -- The first mention of an id is nearly always the only one; searching for the pair each time is quadratic.
+    -- An id nearly always appears once; searching for the pair every time would be quadratic.
     update pb.idempotency c set answer = case
       when wallet_ids[array_position(search_ids, p.id)] = p.wallet_id then answers[array_position(search_ids, p.id)]
       else (
@@ -137,7 +108,7 @@ begin
   )
   select count(*) into captured_now from captured;
 
-  -- Nearly always all of them: then there is nothing left to look up.
+  -- Usually all of them are captured, and no states need to be read.
   if captured_now = cardinality(search_ids) then
     return query
       select i.item::integer, 'captured', w.credited_micros - w.debited_micros

@@ -1,12 +1,31 @@
--- Why: whether an id is known already was asked for every search, in a plan that locks each day's partition each time it
--- runs: 2 us for each day that is kept. But a server makes its ids itself, and knows which ones it sends again.
+-- pb.hold decides whether a search may spend its price, and puts the price on hold. The check and the update are in one
+-- transaction under the wallet lock; otherwise two searches could spend the same cent.
 --
--- The new argument has a default, the careful one, so that a running server of the version before can go on calling.
+-- A batch is decided in order of arrival and must give the same results as its items would one by one: an item that is
+-- refused, replayed or already held takes nothing from the next one. No decision involves two wallets, so pb.hold_each
+-- processes wallet by wallet and keeps what the batch has taken so far in variables. Budgets, runs and claims, of which
+-- a wallet can have several, are counted in arrays indexed by a dense rank.
+--
+-- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), key budget, run budget (403).
+--
+-- Three paths, from fast to slow. Below full load most batches hold a single search, and per-statement overhead
+-- dominates.
+--   1. One new search without Idempotency-Key or run: takes the money first, then checks the key, and returns the money
+--      if the key may not spend.
+--   2. A batch of new searches without Idempotency-Keys, runs and key budgets that all succeed: decided in one stateme
+--   3. Everything else: pb.hold_each.
+--
+-- A server generates search ids itself and knows which ones it sends again. Only then (sent_before) are existing
+-- searches looked up, because that query locks every partition. If an id that is declared new exists, the primary key
+-- of pb.searches rejects the whole batch.
+--
+-- The planner settings fix one plan per function: index look-ups per item, planned once per connection. Otherwise a
+-- plan made while a table was small is reused after it has grown, or every call is planned again, which costs more than
+-- running it. Joins on keys use "is not distinct from" for the wallet, because with "=" the planner may use the index
+-- by wallet and scan all keys of a wallet.
 
-drop function pb.hold(uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[]);
-
--- Decides item by item, as in 0004 and 0008 where its rules are told; the wallets are locked.
-create function pb.hold_each(
+-- Decides each item on its own. The caller has locked the wallets.
+create or replace function pb.hold_each(
   search_ids uuid[],
   wallet_ids uuid[],
   key_ids uuid[],
@@ -29,7 +48,7 @@ declare
   size integer := cardinality(search_ids);
   today date;
   this_month date;
-  -- The id's time is the server's clock; the sweeper and the partitions rely on it being about right.
+  -- The id contains the server's time; the sweeper and the partitions rely on it being off by at most a day.
   oldest_id uuid;
   newest_id uuid;
 
@@ -38,7 +57,7 @@ declare
   has_budgets boolean;
 
   items refcursor;
-  i record;  -- what an item does not have is null there, and null refuses nothing
+  i record;  -- columns that do not apply to an item are NULL, and NULL comparisons refuse nothing
   price bigint;
   this_wallet uuid;
   balance bigint;
@@ -56,10 +75,10 @@ declare
   run_expires timestamptz[];
   run_taken bigint[];
 
-  -- What is to be written, under the item's number. An item without a mode was not accepted.
-  a_mode pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
-  a_budget uuid[] := array_fill(null::uuid, array[size]);
-  a_run uuid[] := array_fill(null::uuid, array[size]);
+  -- Accepted items, indexed by item number. An item without a mode was not accepted.
+  held_modes pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
+  held_budgets uuid[] := array_fill(null::uuid, array[size]);
+  held_runs uuid[] := array_fill(null::uuid, array[size]);
 begin
   oldest_id := pb.uuid_floor(now_at - interval '1 day');
   newest_id := pb.uuid_floor(now_at + interval '1 day');
@@ -71,7 +90,7 @@ begin
     perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
   end if;
   if sent_before then
-    -- After that: it ends searches. Planned for these ids, and so without the days that have none of them.
+    -- After take_over_claims, which ends searches. EXECUTE plans the query for these ids and prunes partitions.
     execute 'select array_agg(s.id), array_agg(s.wallet_id), array_agg(s.state = ''pending'' and s.expires_at > $2)
       from pb.searches s where s.id = any ($1)'
     into known_ids, known_wallets, known_held using search_ids, now_at;
@@ -118,7 +137,7 @@ begin
     end if;
     item := i.item;
     balance_micros := balance;
-    price := case i.mode when 'live' then 10000 else 0 end;
+    price := case i.mode when 'live' then pb.price_micros() else 0 end;
 
     limit_micros := null;
     spent_micros := null;
@@ -128,7 +147,7 @@ begin
     still_held := known_held[array_position(known_ids, i.search_id)];
     if i.is_repeated and held_by is null then
       select a.wallet_id, true into held_by, still_held
-      from unnest(search_ids, wallet_ids, a_mode) as a (search_id, wallet_id, mode)
+      from unnest(search_ids, wallet_ids, held_modes) as a (search_id, wallet_id, mode)
       where a.search_id = i.search_id and a.mode is not null;
     end if;
 
@@ -187,13 +206,13 @@ begin
     if outcome is null then
       outcome := 'held';
       held := held + price;
-      a_mode[i.item] := i.mode;
+      held_modes[i.item] := i.mode;
       if has_claims then
         claim_fingerprint[i.claim_number] := i.fingerprint;
       end if;
       if has_budgets and price > 0 then
         budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + price;
-        a_budget[i.item] := i.budget_id;
+        held_budgets[i.item] := i.budget_id;
       end if;
       if has_runs and price > 0 then
         if i.run_name is not null and run_id[i.run_number] is null then
@@ -202,7 +221,7 @@ begin
           run_expires[i.run_number] := coalesce(i.open_run_expires, now_at + make_interval(secs => i.run_ttl));
         end if;
         run_taken[i.run_number] := coalesce(run_taken[i.run_number], 0) + price;
-        a_run[i.item] := run_id[i.run_number];
+        held_runs[i.item] := run_id[i.run_number];
       end if;
     end if;
     return next;
@@ -211,8 +230,8 @@ begin
 
   update pb.wallets w set held_micros = w.held_micros + taken.micros
   from (
-    select a.wallet_id, count(*) * 10000 as micros
-    from unnest(wallet_ids, a_mode) as a (wallet_id, mode) where a.mode = 'live' group by a.wallet_id
+    select a.wallet_id, count(*) * pb.price_micros() as micros
+    from unnest(wallet_ids, held_modes) as a (wallet_id, mode) where a.mode = 'live' group by a.wallet_id
   ) taken
   where w.id = taken.wallet_id;
 
@@ -224,17 +243,17 @@ begin
         month_spent_micros = taken.micros + case when g.month = this_month then g.month_spent_micros else 0 end,
         month = this_month
     from (
-      select a.budget_id, count(*) * 10000 as micros
-      from unnest(a_budget) as a (budget_id) where a.budget_id is not null group by a.budget_id
+      select a.budget_id, count(*) * pb.price_micros() as micros
+      from unnest(held_budgets) as a (budget_id) where a.budget_id is not null group by a.budget_id
     ) taken
     where g.id = taken.budget_id;
   end if;
 
   if has_runs then
-    -- The conflict is either the open run, which spends on, or one of the same name whose life is over.
+    -- A conflict is either the open run, which continues, or an expired run of the same name.
     insert into pb.run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
-    select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * 10000, now_at, o.run_expires
-    from unnest(wallet_ids, run_names, a_run) as a (wallet_id, run_name, run)
+    select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * pb.price_micros(), now_at, o.run_expires
+    from unnest(wallet_ids, run_names, held_runs) as a (wallet_id, run_name, run)
     join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
     group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
     on conflict (wallet_id, name) do update
@@ -244,10 +263,10 @@ begin
   end if;
 
   if has_claims then
-    -- The conflict is a claim older than a day: its answer is no longer promised.
+    -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
     insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
     select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at
-    from unnest(wallet_ids, a_mode, idempotency_hmacs, fingerprints, search_ids)
+    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids)
       as a (wallet_id, mode, hmac, fingerprint, search_id)
     where a.mode is not null and a.hmac is not null
     on conflict (wallet_id, mode, key_hmac) do update
@@ -258,21 +277,16 @@ begin
   insert into pb.searches
     (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at,
      key_budget_id, run_budget_id, idempotency_hmac, category)
-  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then 10000 else 0 end, 'pending',
-    now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category
-  from unnest(search_ids, wallet_ids, key_ids, a_mode, a_budget, a_run, idempotency_hmacs, categories)
+  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
+    'pending', now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category
+  from unnest(search_ids, wallet_ids, key_ids, held_modes, held_budgets, held_runs, idempotency_hmacs, categories)
     as a (search_id, wallet_id, key_id, mode, budget_id, run, hmac, category)
   where a.mode is not null;
 end
 $$;
 
--- Holds the price of each search, or says why not. Nearly always nothing stands in the way of any of them, and then they are
--- written at once; otherwise each is decided by itself. One alone is nearly always a live one that has the money: it takes
--- that first, and gives it back should its key have none of its own to spend.
---
--- Whether an id is known already is asked only if the batch was sent before. Should one that is said to be new be known all
--- the same, the primary key of the searches refuses the batch, and nothing of it is done.
-create function pb.hold(
+-- Holds the price of each search, or returns why not.
+create or replace function pb.hold(
   search_ids uuid[],
   wallet_ids uuid[],
   key_ids uuid[],
@@ -299,15 +313,16 @@ declare
   modes pb.key_mode[];
 begin
   if cardinality(search_ids) = 1 and not sent_before and idempotency_hmacs is null and run_names is null then
-    update pb.wallets w set held_micros = w.held_micros + 10000
+    update pb.wallets w set held_micros = w.held_micros + pb.price_micros()
     where w.id = wallet_ids[1] and w.suspended_at is null
-      and w.credited_micros - w.debited_micros - w.held_micros >= 10000
+      and w.credited_micros - w.debited_micros - w.held_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
-      -- Now that the wallet is locked: what its keys may do is read anew.
+      -- The wallet is locked now, so the key is read in its final state.
       now_at := clock_timestamp();
       insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
-      select search_ids[1], k.wallet_id, k.id, 'live', 10000, 'pending', now_at, now_at + interval '60 seconds', categories[1]
+      select search_ids[1], k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at,
+        now_at + interval '60 seconds', categories[1]
       from pb.keys k
       where k.id = key_ids[1] and k.wallet_id is not distinct from wallet_ids[1] and k.mode = 'live'
         and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)
@@ -318,7 +333,7 @@ begin
         return next;
         return;
       end if;
-      update pb.wallets w set held_micros = w.held_micros - 10000 where w.id = wallet_ids[1];
+      update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = wallet_ids[1];
     end if;
   end if;
 
@@ -330,19 +345,19 @@ begin
   then
     oldest_id := pb.uuid_floor(now_at - interval '1 day');
     newest_id := pb.uuid_floor(now_at + interval '1 day');
-    with fine as (
+    with acceptable as (
       select b.item, b.wallet_id, k.mode, w.credited_micros - w.debited_micros - w.held_micros as available
       from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
       join pb.wallets w on w.id = b.wallet_id
-      -- Not "=": the index by wallet would serve that too, and walk all keys of a wallet to find one.
       join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
       where w.suspended_at is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
         and (k.expires_at is null or k.expires_at > now_at)
         and b.search_id between oldest_id and newest_id
     )
-    select array_agg(f.mode order by f.item) into modes from fine f
+    select array_agg(f.mode order by f.item) into modes from acceptable f
     having count(*) = cardinality(search_ids) and not exists (
-      select from fine g where g.mode = 'live' group by g.wallet_id, g.available having count(*) * 10000 > g.available
+      select from acceptable g where g.mode = 'live'
+      group by g.wallet_id, g.available having count(*) * pb.price_micros() > g.available
     );
   end if;
   if modes is null then
@@ -355,14 +370,14 @@ begin
 
   update pb.wallets w set held_micros = w.held_micros + taken.micros
   from (
-    select a.wallet_id, count(*) * 10000 as micros
+    select a.wallet_id, count(*) * pb.price_micros() as micros
     from unnest(wallet_ids, modes) as a (wallet_id, mode) where a.mode = 'live' group by a.wallet_id
   ) taken
   where w.id = taken.wallet_id;
 
   insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
-  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then 10000 else 0 end, 'pending',
-    now_at, now_at + interval '60 seconds', a.category
+  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
+    'pending', now_at, now_at + interval '60 seconds', a.category
   from unnest(search_ids, wallet_ids, key_ids, modes, categories) as a (search_id, wallet_id, key_id, mode, category);
 
   return query
@@ -371,13 +386,3 @@ begin
     from unnest(wallet_ids) with ordinality as b (wallet_id, item) join pb.wallets w on w.id = b.wallet_id;
 end
 $$;
-
--- Made anew, it is executable by nobody again.
-grant execute on function pb.hold to pennyblack_ledger;
-
--- The same value, as part of the expression that asks for it and not as a function that is called: not strict, and nothing in
--- it depends on the session's time zone.
-create or replace function pb.uuid_floor(moment timestamptz) returns uuid immutable parallel safe language sql
-  return (
-    lpad(to_hex((extract(epoch from moment at time zone 'utc') * 1000)::bigint), 12, '0') || repeat('0', 20)
-  )::uuid;

@@ -1,9 +1,10 @@
--- Why: money enters a wallet once per payment, however many webhooks, polls and retries announce it, and a
--- search is refunded at most once. The gate tables decide that, in the transaction that moves the money.
+-- Money enters a wallet once per payment, however many webhooks, polls and retries report it, and a search is refunded
+-- at most once. The gate tables pb.payments and pb.refunds ensure that, in the transaction that moves the money.
 
--- Credits payments. A payment already credited is 'repeated' and moves nothing; the same payment id with
--- another wallet or amount is 'conflicting', which an operator must look at.
-create function pb.top_up(
+-- Credits payments, and settles receivables from them. 'repeated': already credited, nothing moves. 'conflicting': the
+-- same payment id with another wallet or amount, which an operator must look at. The returned balance is the one before
+-- the settlement.
+create or replace function pb.top_up(
   payment_ids text[], wallet_ids uuid[], amounts_micros bigint[], transfer_ids uuid[], kind pb.transfer_kind
 )
 returns table (item integer, outcome text, balance_micros bigint)
@@ -18,7 +19,7 @@ begin
 
   return query
   with given as (
-    -- An item for a wallet that does not exist stands in nobody's way.
+    -- An item for an unknown wallet must not count as the first of its payment.
     select b.*, w.id is not null as is_known,
       row_number() over (partition by b.payment_id, w.id is not null order by b.item) = 1 as is_first
     from unnest(payment_ids, wallet_ids, amounts_micros, transfer_ids) with ordinality
@@ -29,7 +30,7 @@ begin
     select g.payment_id, g.wallet_id, g.transfer_id, g.amount_micros, now_at
     from given g
     where g.is_first and g.is_known
-    -- Two batches that name the same payments for other wallets wait for each other in one order.
+    -- A fixed order, so that two batches with the same payments for different wallets cannot deadlock.
     order by g.payment_id
     on conflict (payment_id) do nothing
     returning payment_id, wallet_id, transfer_id, amount_micros
@@ -48,7 +49,7 @@ begin
     case
       when not g.is_known then 'unknown_wallet'
       when g.is_first and t.payment_id is not null then 'credited'
-      -- A row written by this statement is not visible to it: the first of the batch stands in for it.
+      -- Rows inserted by this statement are not visible to it, so the first item of the batch is used instead.
       when coalesce(p.wallet_id, t.wallet_id) = g.wallet_id
         and coalesce(p.amount_micros, t.amount_micros) = g.amount_micros then 'repeated'
       else 'conflicting'
@@ -59,11 +60,17 @@ begin
   left join gated t on t.payment_id = g.payment_id
   left join pb.payments p on p.payment_id = g.payment_id
   left join credited c on c.id = g.wallet_id;
+
+  if kind = 'top_up' then
+    perform pb.settle_receivables(array(
+      select p.wallet_id from pb.payments p where p.transfer_id = any (transfer_ids)
+    ));
+  end if;
 end
 $$;
 
--- Gives the price of captured searches back. Budgets are not restored: they bound what was asked for.
-create function pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[])
+-- Refunds the price of captured searches. Budgets are not restored: they limit what was requested.
+create or replace function pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[])
 returns table (item integer, outcome text, balance_micros bigint)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set jit = off as $$
@@ -78,7 +85,7 @@ begin
 
   return query
   with given as (
-    -- An item that names the search for another wallet stands in nobody's way.
+    -- An item with the wrong wallet must not count as the first of its search.
     select b.*, row_number() over (partition by b.search_id, b.wallet_id order by b.item) = 1 as is_first,
       s.state, s.price_micros
     from unnest(search_ids, wallet_ids, transfer_ids, reasons) with ordinality
@@ -117,5 +124,25 @@ begin
   left join pb.wallets w on w.id = g.wallet_id
   left join gated t on t.search_id = g.search_id
   left join credited c on c.id = g.wallet_id;
+end
+$$;
+
+-- Uses the wallets' available money to pay what they owe. The caller has locked the wallets.
+create or replace function pb.settle_receivables(wallet_ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  debt record;
+begin
+  for debt in
+    select r.wallet_id, least(r.owed_micros, w.credited_micros - w.debited_micros - w.held_micros) as micros
+    from pb.receivables r join pb.wallets w on w.id = r.wallet_id
+    where r.wallet_id = any (wallet_ids) and r.owed_micros > 0
+      and w.credited_micros - w.debited_micros - w.held_micros > 0
+  loop
+    update pb.receivables r set owed_micros = r.owed_micros - debt.micros where r.wallet_id = debt.wallet_id;
+    update pb.wallets w set debited_micros = w.debited_micros + debt.micros where w.id = debt.wallet_id;
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (pb.new_uuid(), debt.wallet_id, 'settlement', 'wallet', 'receivable', debt.micros, clock_timestamp());
+  end loop;
 end
 $$;

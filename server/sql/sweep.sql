@@ -1,9 +1,12 @@
--- Why: operators watch how much money is captured, released and expired. The sweeper said how many holds it ended, not
--- what they held; a hold of a test key holds nothing, so one cannot be told from the other.
+-- The sweeper expires holds that were neither captured nor released.
 
--- As pb.expire was, and says what went back to the wallets. It holds their locks, so what each holds before and after
--- differs by nothing else.
-create function pb.sweep(most integer, is_thorough boolean default false, out ended integer, out micros bigint)
+-- Expires up to max_holds holds that are overdue by the database's clock, oldest first, and returns how many there were
+-- and how much money they held. It reads from a watermark on: the oldest pending hold, or two minutes ago, which gives
+-- a commit a minute longer than a hold lasts to become visible. A hold that appears behind the watermark, after a
+-- commit that hung or a clock that was set back, is found by the thorough pass over two days.
+create or replace function pb.sweep(
+  max_holds integer, is_thorough boolean default false, out ended integer, out micros bigint
+)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set jit = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -11,7 +14,7 @@ declare
   now_at timestamptz := clock_timestamp();
   since timestamptz := case
     when is_thorough then now_at - interval '2 days' else (select settled_before from pb.sweep_watermark) end;
-  -- A hold's id is at most a day older than the hold itself: pb.hold refuses a server whose clock is further off.
+  -- An id is at most a day older than its hold: pb.hold refuses others.
   first_id uuid := pb.uuid_floor(since - interval '1 day');
   overdue_ids uuid[];
   overdue_wallets uuid[];
@@ -20,7 +23,7 @@ begin
   from (
     select s.id, s.wallet_id from pb.searches s
     where s.id >= first_id and s.held_at >= since and s.state = 'pending' and s.expires_at <= now_at
-    order by s.held_at limit most
+    order by s.held_at limit max_holds
   ) o;
 
   perform pb.lock_wallets(overdue_wallets);
@@ -40,11 +43,11 @@ begin
 end
 $$;
 
-revoke all on function pb.sweep from public;
-
--- A worker of the version before still calls it.
-create or replace function pb.expire(most integer, is_thorough boolean default false) returns integer
-language sql security definer set search_path = pg_catalog, pg_temp
-begin atomic
-  select ended from pb.sweep(most, is_thorough);
-end;
+-- Every sweep updates the watermark, so its row also shows when a worker last ran.
+create or replace function pb.record_sweep() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  new.swept_at := clock_timestamp();
+  return new;
+end
+$$;

@@ -11,7 +11,7 @@ import {
 } from "../accounts/accounts.ts";
 import { inTransaction } from "../db/in-transaction.ts";
 import { formatUsd } from "../lib/money.ts";
-import { noteAct } from "../operator/operator.ts";
+import { recordAct } from "../operator/operator.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import { readId, readOptionalAmount, readOptionalEmail, readOptionalText, readText } from "./read-values.ts";
@@ -22,40 +22,40 @@ const flag = { type: "boolean" } as const;
 export const accountCommands: Record<string, Command> = {
   create: {
     usage: "--name NAME --owner EMAIL [--owner-name NAME] [--balance 5.00] [--trial] [--json]",
-    summary: "Make an account with an owner, a wallet and keys, with a trial credit if asked and if there is one left.",
+    summary: "Create an account with an owner, a wallet and keys. --trial adds the trial credit, if one is available.",
     options: { name: text, owner: text, "owner-name": text, balance: text, trial: flag, json: flag },
     run: create,
   },
   list: {
     usage: "[--email EMAIL]",
-    summary: "The newest accounts, or those of one person.",
+    summary: "List the newest accounts, or the accounts of one person.",
     options: { email: text },
     run: list,
   },
   members: {
     usage: "--account ID",
-    summary: "Who belongs to an account.",
+    summary: "List the members of an account.",
     options: { account: text },
-    run: showMembers,
+    run: listAccountMembers,
   },
   invite: {
     usage: "--account ID --email EMAIL --role owner|developer|viewer [--json]",
-    summary: "Make an invitation; you send its token to that address.",
+    summary: "Create an invitation. Send its token to the invited address.",
     options: { account: text, email: text, role: text, json: flag },
     run: makeInvitation,
   },
   delete: {
     usage: "--account ID [--forfeit]",
-    summary: "End an account for good: keys revoked, personal data gone, books kept.",
+    summary: "Delete an account permanently: revokes its keys, erases personal data and keeps the ledger entries.",
     options: { account: text, forfeit: flag },
     run: remove,
   },
 };
 
 const trialLines: Record<TrialOutcome, string> = {
-  given: "The trial credit was booked.",
-  already_given: "No trial credit: this person has had one.",
-  day_is_full: "No trial credit: today's are all given.",
+  given: "Trial credit added.",
+  already_given: "No trial credit: this person already had one.",
+  day_is_full: "No trial credit: today's limit is reached.",
   none: "",
 };
 
@@ -65,33 +65,34 @@ async function create({ values, pool, pepper, trialTerms, print }: CommandContex
   const personName = readOptionalText(values, "owner-name") ?? "";
   const balance = readOptionalAmount(values, "balance") ?? 0n;
   const trial = values["trial"] ? trialTerms() : undefined;
-  if (trial?.amount === 0n) throw new CommandFailed("There are no trials. Set PENNYBLACK_TRIAL_CREDIT, such as 0.50.");
-  const made = await signUp(pool, { accountName, email, personName, balance }, { pepper: pepper(), trial });
-  if (values["json"]) return print(JSON.stringify(made));
-  print(`The account "${accountName}" is ready. ${trialLines[made.trial]}\n`);
+  if (trial?.amount === 0n)
+    throw new CommandFailed("Trial credit is not configured. Set PENNYBLACK_TRIAL_CREDIT, for example to 0.50.");
+  const created = await signUp(pool, { accountName, email, personName, balance }, { pepper: pepper(), trial });
+  if (values["json"]) return print(JSON.stringify(created));
+  print(`Created account "${accountName}". ${trialLines[created.trial]}\n`);
   print(
     formatTable([
-      ["account", made.accountId],
+      ["account", created.accountId],
       ["owner", email],
-      ["wallet", made.walletId],
-      ["live key", made.liveKey],
-      ["management key", made.managementKey],
+      ["wallet", created.walletId],
+      ["live key", created.liveKey],
+      ["management key", created.managementKey],
     ]),
   );
-  print("\nThe keys are shown this once. Keep them where your secrets are.");
+  print("\nThe keys are shown only once. Store them securely.");
 }
 
 async function list({ values, pool, print }: CommandContext): Promise<void> {
-  const most = 100;
-  const accounts = await listAccounts(pool, { email: readOptionalEmail(values, "email"), most });
-  if (accounts.length === 0) return print("There are none. Make one: npm run admin -- account create --help");
-  const rows = accounts.flatMap(showAccount);
+  const limit = 100;
+  const accounts = await listAccounts(pool, { email: readOptionalEmail(values, "email"), limit });
+  if (accounts.length === 0) return print("No accounts found. To create one: npm run admin -- account create --help");
+  const rows = accounts.flatMap(toRows);
   print(formatTable(rows, ["account", "name", "state", "owners", "wallet", "balance, USD"]));
-  if (accounts.length === most) print(`\nThese are the newest ${most}. Find others with --email.`);
+  if (accounts.length === limit) print(`\nShowing the newest ${limit} accounts. Use --email to find others.`);
 }
 
-function showAccount({ id, name, deletedAt, owners, wallets }: AccountView): string[][] {
-  const start = [id, name || "-", deletedAt ? "deleted" : "active", owners.join(", ") || "nobody"];
+function toRows({ id, name, deletedAt, owners, wallets }: AccountView): string[][] {
+  const start = [id, name || "-", deletedAt ? "deleted" : "active", owners.join(", ") || "-"];
   return wallets.map((wallet) => [
     ...start,
     wallet.id + (wallet.isSuspended ? " (suspended)" : ""),
@@ -99,11 +100,11 @@ function showAccount({ id, name, deletedAt, owners, wallets }: AccountView): str
   ]);
 }
 
-async function showMembers({ values, pool, print }: CommandContext): Promise<void> {
+async function listAccountMembers({ values, pool, print }: CommandContext): Promise<void> {
   const members = await listMembers(pool, readId(values, "account"));
-  if (members.length === 0) return print("Nobody, or there is no such account.");
+  if (members.length === 0) return print("No members, or no account with this id.");
   const rows = members.map(({ email, name, role, joinedAt }) => [email, name || "-", role, joinedAt.toISOString()]);
-  print(formatTable(rows, ["e-mail", "name", "role", "joined"]));
+  print(formatTable(rows, ["email", "name", "role", "joined"]));
 }
 
 async function makeInvitation({ values, pool, print }: CommandContext): Promise<void> {
@@ -111,34 +112,33 @@ async function makeInvitation({ values, pool, print }: CommandContext): Promise<
   const email = readEmailOf(values, "email");
   const role = roles.find((each) => each === readText(values, "role")) satisfies Role | undefined;
   if (!role) throw new UsageError(`--role must be one of ${roles.join(", ")}.`);
-  const made = await invite(pool, { accountId, email, role });
-  if (!made) throw new CommandFailed(`No account has the id ${accountId}, or it was deleted.`);
-  if (values["json"]) return print(JSON.stringify(made));
-  print(`Invited ${email} as ${role}, until ${made.expiresAt.toISOString()}.\n`);
-  print(formatTable([["token", made.token]]));
-  print("\nSend the token to that address and nowhere else. It works once and is not shown again.");
+  const invitation = await invite(pool, { accountId, email, role });
+  if (!invitation) throw new CommandFailed(`No active account has the id ${accountId}.`);
+  if (values["json"]) return print(JSON.stringify(invitation));
+  print(`Invited ${email} as ${role}. The invitation expires at ${invitation.expiresAt.toISOString()}.\n`);
+  print(formatTable([["token", invitation.token]]));
+  print("\nSend the token only to that address. It works once and is not shown again.");
 }
 
 async function remove({ values, pool, print, operator }: CommandContext): Promise<void> {
   const accountId = readId(values, "account");
   const deletion = await inTransaction(pool, async (db) => {
     const done = await deleteAccount(db, accountId, values["forfeit"] === true);
-    const what = { act: "delete_account", target: accountId, outcome: done.outcome };
-    if (done.outcome !== "not_found") await noteAct(db, { operator, reason: "none given" }, what);
+    const entry = { act: "delete_account", target: accountId, outcome: done.outcome };
+    if (done.outcome !== "not_found") await recordAct(db, { operator, reason: "none given" }, entry);
     return done;
   });
-  if (deletion.outcome === "not_found")
-    throw new CommandFailed(`No account has the id ${accountId}, or it was deleted.`);
+  if (deletion.outcome === "not_found") throw new CommandFailed(`No active account has the id ${accountId}.`);
   if (deletion.outcome === "money_left") {
     throw new CommandFailed(
-      `It has ${formatUsd(deletion.balance)} USD left. Nothing was deleted. Pay it back first, or add --forfeit.`,
+      `The account has ${formatUsd(deletion.balance)} USD left. Nothing was deleted. Refund it first, or add --forfeit.`,
     );
   }
-  print("Deleted. Its keys are revoked, its names and addresses are gone, its books are kept.");
+  print("Deleted. Its keys are revoked and its personal data is erased; the ledger entries are kept.");
 }
 
 function readEmailOf(values: CommandContext["values"], name: string): string {
   const email = readOptionalEmail(values, name);
-  if (email === undefined) throw new UsageError(`--${name} is missing.`);
+  if (email === undefined) throw new UsageError(`--${name} is required.`);
   return email;
 }

@@ -5,18 +5,18 @@ import { formatTable } from "./format-table.ts";
 import { readId, readOptionalCount } from "./read-values.ts";
 
 export const auditCommand: Command = {
-  usage: "[--wallet ID] [--most 50] [--json]",
-  summary: "What operators did, newest first.",
-  options: { wallet: { type: "string" }, most: { type: "string" }, json: { type: "boolean" } },
-  run: showAudit,
+  usage: "[--wallet ID] [--limit 50] [--json]",
+  summary: "List operator actions, newest first.",
+  options: { wallet: { type: "string" }, limit: { type: "string" }, json: { type: "boolean" } },
+  run: listAudit,
 };
 
-async function showAudit({ values, pool, print }: CommandContext): Promise<void> {
+async function listAudit({ values, pool, print }: CommandContext): Promise<void> {
   const walletId = values["wallet"] === undefined ? undefined : readId(values, "wallet");
-  const lines = await readAudit(pool, { walletId, most: readOptionalCount(values, "most") ?? 50 });
+  const lines = await readAudit(pool, { walletId, limit: readOptionalCount(values, "limit") ?? 50 });
   if (values["json"]) return print(JSON.stringify(lines.map((line) => ({ ...line, number: Number(line.number) }))));
-  if (lines.length === 0) return print("No operator has done anything yet.");
-  print(formatTable(lines.map(toCells), ["when", "who", "act", "outcome", "target", "USD", "reason"]));
+  if (lines.length === 0) return print("The audit log is empty.");
+  print(formatTable(lines.map(toCells), ["time", "operator", "action", "outcome", "target", "USD", "reason"]));
 }
 
 function toCells({ at, operator, act, outcome, target, details, reason }: AuditLine): string[] {

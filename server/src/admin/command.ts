@@ -1,39 +1,59 @@
-import type { ParseArgsOptionsConfig } from "node:util";
+import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { TrialTerms } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 
-/** The values a command was given. parseArgs has checked that they are options of the command. */
+/** Parsed options. parseArgs has rejected unknown ones. */
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
 export interface CommandContext {
   values: Values;
-  /** As the owner. */
+  /** Connects as the owner. */
   pool: Pool;
-  /** New keys are made under it. */
+  /** The pepper for new keys. */
   pepper: () => Pepper;
-  /** Older keys may be under any of them. */
+  /** All peppers, including those of older keys. */
   peppers: () => Pepper[];
-  /** What a new account may get from us. */
   trialTerms: () => TrialTerms;
-  /** Where a payment can be looked up: our own papers, and the processor if one is configured. */
+  /** Manual credits, and the payment processor if one is configured. */
   paymentSources: () => PaymentSource[];
   print: (text: string) => void;
-  /** For the audit log: the login of whoever runs the command. */
+  /** For the audit log: the login name of the current user. */
   operator: string;
 }
 
 export interface Command {
-  /** Its options as a person would write them: "--wallet ID [--json]". */
+  /** Options as shown in the help: "--wallet ID [--json]". */
   usage: string;
   summary: string;
   options: ParseArgsOptionsConfig;
   run: (context: CommandContext) => Promise<void>;
 }
 
-/** The command was written wrongly: exit 2. */
+/** Returns the exit code 0. */
+export function print(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return 0;
+}
+
+export function printError(text: string, exitCode: number): number {
+  process.stderr.write(`${text}\n`);
+  return exitCode;
+}
+
+/** parseArgs with UsageError for invalid arguments. */
+export function parseOptions<Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(error.message.split(". ")[0] ?? error.message);
+  }
+}
+
+/** Invalid arguments: exit code 2. */
 export class UsageError extends Error {}
 
-/** The command could not be done: exit 1. The message says what to do next. */
+/** The command failed: exit code 1. */
 export class CommandFailed extends Error {}

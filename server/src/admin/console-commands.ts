@@ -1,4 +1,4 @@
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { makeSignInLink } from "../console/console.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { readOptionalEmail } from "./read-values.ts";
@@ -6,8 +6,7 @@ import { readOptionalEmail } from "./read-values.ts";
 export const consoleCommands: Record<string, Command> = {
   "sign-in-link": {
     usage: "--email EMAIL",
-    summary:
-      "Make a link that signs a person in to the console, for where no mail is sent. It works once, for 15 minutes.",
+    summary: "Create a sign-in link to the console, if email is not configured. It works once, for 15 minutes.",
     options: { email: { type: "string" } },
     run: makeLink,
   },
@@ -15,13 +14,13 @@ export const consoleCommands: Record<string, Command> = {
 
 async function makeLink({ values, pool, print }: CommandContext): Promise<void> {
   const email = readOptionalEmail(values, "email");
-  if (email === undefined) throw new UsageError("--email is missing.");
+  if (email === undefined) throw new UsageError("--email is required.");
   const { publicUrl } = readConfig(["publicUrl"]);
-  const link = await makeSignInLink(pool, { email, publicUrl, lifeMinutes: 15 });
+  const link = await makeSignInLink(pool, { email, publicUrl, ttlMinutes: 15 });
   if (link === undefined) {
     throw new CommandFailed(
-      `Nobody is known by ${email}. Invite them, or make an account: npm run admin -- account --help`,
+      `No user has the email address ${email}. Invite them or create an account: npm run admin -- account --help`,
     );
   }
-  print(`${link}\n\nWhoever opens it is ${email}. Give it to nobody else.`);
+  print(`${link}\n\nThis link signs in as ${email}. Do not share it with anyone else.`);
 }

@@ -3,7 +3,7 @@ import { inTransaction } from "../db/in-transaction.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
-import { noteAct } from "../operator/operator.ts";
+import { recordAct } from "../operator/operator.ts";
 import { topUpBatch } from "../wallet/wallet.ts";
 
 export interface Account {
@@ -12,20 +12,20 @@ export interface Account {
   managementKey: string;
 }
 
-/** An account, of nobody's if no owner is named, and what its wallet begins with as a credit of ours: all or nothing. */
+/** Creates an account, with or without an owner, and credits the opening balance, in one transaction. */
 export function createAccount(
   pool: Pool,
-  wanted: { name: string; balance: Micros; pepper: Pepper; owner?: string },
+  options: { name: string; balance: Micros; pepper: Pepper; owner?: string },
   operator: string,
 ): Promise<Account> {
   return inTransaction(pool, async (db) => {
-    const { accountId, walletId, liveKey, managementKey } = await openAccount(db, wanted);
-    if (wanted.owner !== undefined) await addOwner(db, accountId, wanted.owner);
-    if (wanted.balance > 0n) {
-      await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: wanted.balance }]);
+    const { accountId, walletId, liveKey, managementKey } = await openAccount(db, options);
+    if (options.owner !== undefined) await addOwner(db, accountId, options.owner);
+    if (options.balance > 0n) {
+      await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: options.balance }]);
     }
-    const what = { act: "create_wallet", walletId, target: walletId, outcome: "done", amount: wanted.balance };
-    await noteAct(db, { operator, reason: "none given" }, what);
+    const entry = { act: "create_wallet", walletId, target: walletId, outcome: "done", amount: options.balance };
+    await recordAct(db, { operator, reason: "none given" }, entry);
     return { walletId, liveKey, managementKey };
   });
 }

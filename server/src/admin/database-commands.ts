@@ -1,7 +1,7 @@
 import pg from "pg";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { findPrimary } from "../db/find-primary.ts";
-import { migrate } from "../db/migrate.ts";
+import { MigrationRefused, migrate } from "../db/migrate.ts";
 import { createRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
@@ -9,13 +9,13 @@ import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 export const databaseCommands: Record<string, Command> = {
   roles: {
     usage: "",
-    summary: "Make the roles and the database, and leave it empty: for a dump to be restored into.",
+    summary: "Create the roles and an empty database, to restore a dump into.",
     options: {},
     run: makeRoles,
   },
   setup: {
     usage: "",
-    summary: "Make the roles, if PENNYBLACK_ADMIN_DATABASE_URL is set, and bring the tables up to date.",
+    summary: "Migrate the database. Creates the roles first if PENNYBLACK_ADMIN_DATABASE_URL is set.",
     options: {},
     run: setUp,
   },
@@ -23,17 +23,19 @@ export const databaseCommands: Record<string, Command> = {
 
 async function makeRoles({ print }: CommandContext): Promise<void> {
   const { adminDatabaseUrl } = readConfig(["adminDatabaseUrl"]);
-  if (!adminDatabaseUrl) throw new CommandFailed("Set PENNYBLACK_ADMIN_DATABASE_URL to the address of a superuser.");
+  if (!adminDatabaseUrl) throw new CommandFailed("Set PENNYBLACK_ADMIN_DATABASE_URL to a superuser connection.");
   await prepareCluster(adminDatabaseUrl, print);
 }
 
 async function setUp({ print }: CommandContext): Promise<void> {
   const { adminDatabaseUrl, directDatabaseUrl } = readConfig(["adminDatabaseUrl", "directDatabaseUrl"]);
   if (adminDatabaseUrl) await prepareCluster(adminDatabaseUrl, print);
-  const applied = await migrate(directDatabaseUrl, print).catch((error: unknown) => {
+  const { migrations, version } = await migrate(directDatabaseUrl, print).catch((error: unknown) => {
+    if (error instanceof MigrationRefused) throw new CommandFailed(error.message);
     if (adminDatabaseUrl || !isMissing(error)) throw error;
     throw new CommandFailed(howToMakeRoles(directDatabaseUrl), { cause: error });
   });
+  const applied = [...migrations, ...(version === undefined ? [] : [`schema version ${version}`])];
   print(applied.length > 0 ? `Applied ${applied.join(", ")}.` : "The database is up to date.");
 }
 
@@ -67,23 +69,23 @@ async function prepareCluster(adminUrl: string, print: (text: string) => void): 
   } finally {
     await client.end();
   }
-  print(`The roles ${Object.values(roles).join(", ")} may use the database ${database}.`);
+  print(`The roles ${Object.values(roles).join(", ")} can connect to the database ${database}.`);
 }
 
-/** The migrations grant to these roles by name, so the settings must name them too. */
+/** The migrations grant to these roles by name, so the connection settings must use them. */
 function readPassword(variable: string, url: string, role: keyof typeof roles): string {
   const { username, password } = readUrl(url);
   if (username !== roles[role])
-    throw new CommandFailed(`${variable} must connect as ${roles[role]}. Change it and run this again.`);
+    throw new CommandFailed(`${variable} must connect as ${roles[role]}. Change it and try again.`);
   return decodeURIComponent(password);
 }
 
-/** Its hosts aside, all of which have the same. */
+/** The URL with its first host only. */
 function readUrl(url: string): URL {
   return new URL(spreadHosts(url)[0] ?? url);
 }
 
-/** No such role, no such database, or a role that the migrations grant to. */
+/** The role, the database or a role that the migrations grant to does not exist. */
 function isMissing(error: unknown): boolean {
   return error instanceof pg.DatabaseError && ["28000", "28P01", "3D000", "42704", "42501"].includes(error.code ?? "");
 }
@@ -91,11 +93,11 @@ function isMissing(error: unknown): boolean {
 function howToMakeRoles(directUrl: string): string {
   const database = readUrl(directUrl).pathname.slice(1);
   return [
-    "PostgreSQL does not let the owner in, or the roles or the database are missing. Let this command make them:",
+    "PostgreSQL rejected the owner's login, or the roles or the database do not exist. Let this command create them:",
     "",
     `  PENNYBLACK_ADMIN_DATABASE_URL=postgres://postgres:...@host/postgres npm run migrate`,
     "",
-    "or make them yourself, with the passwords that the settings have, and run it again:",
+    "Or create them yourself, with the passwords from your settings, and try again:",
     "",
     ...Object.values(roles).map((role) => `  create role ${role} login noinherit password '...';`),
     `  create database ${database};`,

@@ -1,4 +1,4 @@
-/** Rows in aligned columns, with a heading or without. */
+/** Formats rows as aligned columns, with an optional heading. */
 export function formatTable(rows: readonly (readonly string[])[], heading?: readonly string[]): string {
   const all = heading ? [heading, ...rows] : rows;
   const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));

@@ -24,7 +24,7 @@ export const keyCommands: Record<string, Command> = {
     usage: `--wallet ID --mode live|test|mgmt --name NAME [--budget-total 1.00] [--budget-day 1.00]
       [--budget-month 1.00] [--expires 2030-01-31T12:00:00Z] [--allow-ip 192.0.2.0/24 ...] [--rate N]
       [--in-flight N] [--json]`,
-    summary: "Make a key. It is shown once.",
+    summary: "Create a key. It is shown only once.",
     options: {
       wallet: text,
       mode: text,
@@ -40,10 +40,10 @@ export const keyCommands: Record<string, Command> = {
     },
     run: create,
   },
-  list: { usage: "--wallet ID", summary: "The keys of a wallet.", options: { wallet: text }, run: list },
+  list: { usage: "--wallet ID", summary: "List the keys of a wallet.", options: { wallet: text }, run: list },
   revoke: {
     usage: '--wallet ID --key ID [--reason "why"]',
-    summary: "From now on the key can spend nothing.",
+    summary: "Revoke a key. It stops working immediately.",
     options: { wallet: text, key: text, reason: text },
     run: revoke,
   },
@@ -59,7 +59,7 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
     month: readOptionalAmount(values, "budget-month"),
   };
   const hasBudget = Object.values(limits).some((limit) => limit !== undefined);
-  if (hasBudget && mode !== "live") throw new UsageError("Only a live key spends, so only a live key has a budget.");
+  if (hasBudget && mode !== "live") throw new UsageError("Only a live key can have a budget.");
   const expiresAt = readOptionalMoment(values, "expires");
   const rate = readOptionalCount(values, "rate");
   const inFlight = readOptionalCount(values, "in-flight");
@@ -67,7 +67,7 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
 
   for (const network of allowedIps) await checkNetwork(pool, network);
   if (!(await readWallet(pool, walletId))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
-  const made = await inTransaction(pool, async (db) =>
+  const created = await inTransaction(pool, async (db) =>
     createKey(db, pepper(), {
       walletId,
       mode,
@@ -79,15 +79,15 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
       ...(hasBudget && { budgetId: await createKeyBudget(db, walletId, limits) }),
     }),
   );
-  if (values["json"]) return print(JSON.stringify({ keyId: made.id, key: made.key }));
-  print(`The key "${name}" is ready.\n`);
+  if (values["json"]) return print(JSON.stringify({ keyId: created.id, key: created.key }));
+  print(`Created key "${name}".\n`);
   print(
     formatTable([
-      ["key", made.key],
-      ["id", made.id],
+      ["key", created.key],
+      ["id", created.id],
     ]),
   );
-  print("\nThe key is shown this once. Keep it where your secrets are.");
+  print("\nThe key is shown only once. Store it securely.");
 }
 
 function readMode(mode: string): KeyMode {
@@ -95,14 +95,14 @@ function readMode(mode: string): KeyMode {
   throw new UsageError("--mode must be live, test or mgmt.");
 }
 
-/** The database is asked, since it is the one that keeps them. */
+/** Lets PostgreSQL validate the network, since it stores it as cidr. */
 async function checkNetwork(db: Queryable, network: string): Promise<void> {
   try {
     await db.query("select $1::cidr", [network]);
   } catch (error) {
     const isMalformed = error instanceof DatabaseError && error.code === "22P02";
     if (!isMalformed) throw error;
-    throw new UsageError(`--allow-ip ${network} is not an address or a network such as 192.0.2.0/24.`);
+    throw new UsageError(`--allow-ip ${network} must be an IP address or a network such as 192.0.2.0/24.`);
   }
 }
 
@@ -119,14 +119,14 @@ async function list({ values, pool, print }: CommandContext): Promise<void> {
     key.expiresAt?.toISOString() ?? "never",
     describeBudget(budgets.get(key.budgetId ?? "")),
   ]);
-  if (rows.length === 0) return print("This wallet has no keys. Make one: npm run admin -- key create --help");
-  print(formatTable(rows, ["id", "mode", "name", "begins", "state", "expires", "budget: spent of limit"]));
+  if (rows.length === 0) return print("This wallet has no keys. To create one: npm run admin -- key create --help");
+  print(formatTable(rows, ["id", "mode", "name", "prefix", "state", "expires", "budget (spent of limit)"]));
 }
 
 function describeBudget(budget: KeyBudget | undefined): string {
   if (!budget) return "none";
-  const part = (word: string, spent: Micros, limit: Micros | null): string[] =>
-    limit === null ? [] : [`${word} ${formatUsd(spent)} of ${formatUsd(limit)}`];
+  const part = (period: string, spent: Micros, limit: Micros | null): string[] =>
+    limit === null ? [] : [`${period} ${formatUsd(spent)} of ${formatUsd(limit)}`];
   return [
     ...part("total", budget.totalSpent, budget.totalLimit),
     ...part("day", budget.daySpent, budget.dayLimit),
@@ -139,11 +139,7 @@ async function revoke({ values, pool, print, operator }: CommandContext): Promis
   const keyId = readId(values, "key");
   const known = (await listKeys(pool, walletId)).find((key) => key.id === keyId);
   if (!known)
-    throw new CommandFailed(`The wallet ${walletId} has no key with the id ${keyId}. See: npm run admin -- key list`);
+    throw new CommandFailed(`Wallet ${walletId} has no key with the id ${keyId}. See: npm run admin -- key list`);
   const outcome = await revokeAnyKey(pool, { operator, reason: readReason(values) }, keyId);
-  print(
-    outcome === "revoked"
-      ? "Revoked. The key can spend nothing from now on."
-      : "That key was already revoked; nothing changed.",
-  );
+  print(outcome === "revoked" ? "Revoked. The key no longer works." : "The key was already revoked; nothing changed.");
 }

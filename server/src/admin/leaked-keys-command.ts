@@ -12,7 +12,7 @@ import { readOptionalText } from "./read-values.ts";
 export const leakedKeysCommands: Record<string, Command> = {
   leaked: {
     usage: "[--file list.txt] [--json]",
-    summary: "Revoke every key of ours in a file, or in what comes in, and say whom to tell.",
+    summary: "Revoke every Pennyblack key found in a file or on stdin, and list the owners to notify.",
     options: { file: { type: "string" }, json: { type: "boolean" } },
     run: revokeLeaked,
   },
@@ -20,13 +20,13 @@ export const leakedKeysCommands: Record<string, Command> = {
 
 async function revokeLeaked({ values, pool, peppers, print, operator }: CommandContext): Promise<void> {
   const keys = findKeys(await readList(readOptionalText(values, "file")));
-  if (keys.length === 0) throw new CommandFailed("There is no key in it: none with our prefix and a right checksum.");
-  // Webhooks learn of it from the key's row. Whoever runs this should write to the owners too.
+  if (keys.length === 0)
+    throw new CommandFailed("No keys found. Only keys with a valid prefix and checksum are recognized.");
+  // The revocation triggers a webhook. The operator should also write to the owners.
   const owners = new Map<string, string[]>();
   const results = await revokeLeakedKeys(pool, keys, {
     peppers: peppers(),
-    revoke: async (keyId) =>
-      (await revokeAnyKey(pool, { operator, reason: "found where it should not be" }, keyId, "leaked")) === "revoked",
+    revoke: async (keyId) => (await revokeAnyKey(pool, { operator, reason: "leaked" }, keyId, "leaked")) === "revoked",
     notify: async ({ keyId, walletId }) => void owners.set(keyId, await findOwners(pool, walletId)),
   });
   const ownersOf = (result: LeakedKey): string[] => owners.get(result.keyId ?? "") ?? [];
@@ -40,8 +40,8 @@ async function revokeLeaked({ values, pool, peppers, print, operator }: CommandC
     result.walletId ?? "",
     ownersOf(result).join(", "),
   ]);
-  print(formatTable(rows, ["begins", "outcome", "key", "wallet", "tell"]));
-  print(`\n${owners.size} of ${keys.length} revoked now. They can spend nothing from now on.`);
+  print(formatTable(rows, ["prefix", "outcome", "key", "wallet", "notify"]));
+  print(`\nRevoked ${owners.size} of ${keys.length} keys.`);
 }
 
 async function readList(file: string | undefined): Promise<string> {
@@ -49,7 +49,7 @@ async function readList(file: string | undefined): Promise<string> {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    throw new CommandFailed("The file named by --file cannot be read.");
+    throw new CommandFailed(`Cannot read ${file}.`);
   }
 }
 

@@ -1,15 +1,14 @@
 import { userInfo } from "node:os";
-import { parseArgs } from "node:util";
 import type { TrialTerms } from "../accounts/accounts.ts";
-import { ConfigFaults, readConfig } from "../config.ts";
+import { ConfigFaults, readConfig } from "../config/config.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
-import { createManualSource } from "../payments/manual.ts";
+import { createManualSource } from "../payments/manual-payments.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { accountCommands } from "./account-commands.ts";
 import { auditCommand } from "./audit-command.ts";
-import { type Command, CommandFailed, UsageError } from "./command.ts";
+import { type Command, CommandFailed, parseOptions, print, printError, UsageError } from "./command.ts";
 import { consoleCommands } from "./console-commands.ts";
 import { databaseCommands } from "./database-commands.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -20,7 +19,7 @@ import { marginCommand } from "./margin-command.ts";
 import { creditCommand, paymentCommands } from "./payment-commands.ts";
 import { walletCommands } from "./wallet-commands.ts";
 
-// npm run admin -- <noun> <verb> [options]. Exit 0: done. 1: it could not be done. 2: it was written wrongly.
+// npm run admin -- <noun> <verb> [options]. Exit codes: 0 success, 1 failure, 2 usage error.
 
 const nouns: Record<string, Command | Record<string, Command>> = {
   database: databaseCommands,
@@ -39,39 +38,39 @@ const nouns: Record<string, Command | Record<string, Command>> = {
 
 process.exitCode = await runAdmin(process.argv.slice(2));
 
-async function runAdmin(words: string[]): Promise<number> {
+async function runAdmin(args: string[]): Promise<number> {
   try {
-    const wantsHelp = words.includes("--help") || words.includes("-h");
-    const { names, command, rest } = findCommand(words, wantsHelp);
-    if (!command || wantsHelp) print(describe(names));
+    const isHelp = args.includes("--help") || args.includes("-h");
+    const { names, command, rest } = findCommand(args, isHelp);
+    if (!command || isHelp) print(describe(names));
     else await runCommand(command, rest);
     return 0;
   } catch (error) {
-    if (error instanceof UsageError) return complain(`${error.message}\nSee: npm run admin -- --help`, 2);
-    if (error instanceof CommandFailed) return complain(error.message, 1);
+    if (error instanceof UsageError) return printError(`${error.message}\nSee: npm run admin -- --help`, 2);
+    if (error instanceof CommandFailed) return printError(error.message, 1);
     if (error instanceof ConfigFaults) {
-      return complain(`${error.message}\nIs "npm run dev" running? Otherwise set what is missing.`, 1);
+      return printError(`${error.message}\nSet the missing variables, or start "npm run dev".`, 1);
     }
-    return complain(explainFailure(error), 1);
+    return printError(explainFailure(error), 1);
   }
 }
 
-/** As much of "noun verb" as there is; half a name is only good enough for help. */
-function findCommand(words: string[], wantsHelp: boolean): { names: string[]; command?: Command; rest: string[] } {
-  const firstOption = words.findIndex((word) => word.startsWith("-"));
-  const [noun, verb] = firstOption === -1 ? words : words.slice(0, firstOption);
-  if (noun === undefined && (wantsHelp || words.length === 0)) return { names: [], rest: [] };
+/** Without a verb there is no command, only help for the noun. */
+function findCommand(args: string[], isHelp: boolean): { names: string[]; command?: Command; rest: string[] } {
+  const firstOption = args.findIndex((arg) => arg.startsWith("-"));
+  const [noun, verb] = firstOption === -1 ? args : args.slice(0, firstOption);
+  if (noun === undefined && (isHelp || args.length === 0)) return { names: [], rest: [] };
   const group = nouns[noun ?? ""];
-  if (!noun || !group) throw new UsageError(`A command begins with one of: ${Object.keys(nouns).join(", ")}.`);
-  if (isCommand(group)) return { names: [noun], command: group, rest: words.slice(1) };
-  if (verb === undefined && wantsHelp) return { names: [noun], rest: [] };
+  if (!noun || !group) throw new UsageError(`Unknown command. Commands: ${Object.keys(nouns).join(", ")}.`);
+  if (isCommand(group)) return { names: [noun], command: group, rest: args.slice(1) };
+  if (verb === undefined && isHelp) return { names: [noun], rest: [] };
   const command = group[verb ?? ""];
-  if (!verb || !command) throw new UsageError(`"${noun}" is followed by one of: ${Object.keys(group).join(", ")}.`);
-  return { names: [noun, verb], command, rest: words.slice(2) };
+  if (!verb || !command) throw new UsageError(`Unknown "${noun}" command. Commands: ${Object.keys(group).join(", ")}.`);
+  return { names: [noun, verb], command, rest: args.slice(2) };
 }
 
 async function runCommand(command: Command, rest: string[]): Promise<void> {
-  const values = readOptions(command, rest);
+  const { values } = parseOptions({ args: rest, options: command.options });
   const { directDatabaseUrl } = readConfig(["directDatabaseUrl"]);
   const pool = createPool({
     url: directDatabaseUrl,
@@ -96,15 +95,6 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
   }
 }
 
-function readOptions(command: Command, rest: string[]): ReturnType<typeof parseArgs>["values"] {
-  try {
-    return parseArgs({ args: rest, options: command.options, strict: true }).values;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(error.message.split(". ")[0] ?? error.message);
-  }
-}
-
 function readPeppers(): Pepper[] {
   return readConfig(["keyPeppers"]).keyPeppers;
 }
@@ -118,10 +108,10 @@ function readPepper(): Pepper {
 function readTrialTerms(): TrialTerms {
   const {
     trialCredit: amount,
-    trialsPerDay: mostPerDay,
+    trialsPerDay: maxPerDay,
     secret,
   } = readConfig(["trialCredit", "trialsPerDay", "secret"]);
-  return { amount, mostPerDay, secret };
+  return { amount, maxPerDay, secret };
 }
 
 function openPaymentSources(pool: Pool): PaymentSource[] {
@@ -139,18 +129,9 @@ function describe(names: string[]): string {
       .filter(([name]) => name === names.join(" ") || name.startsWith(`${names.join(" ")} `) || names.length === 0)
       .flatMap(([name, command]) => [`  ${name} ${command.usage}`.trimEnd(), `      ${command.summary}`]);
   });
-  return ["npm run admin -- <command>", "", ...lines].join("\n");
+  return ["Usage: npm run admin -- <command> [options]", "", ...lines].join("\n");
 }
 
 function isCommand(group: Command | Record<string, Command>): group is Command {
   return typeof group["run"] === "function";
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function complain(text: string, exitCode: number): number {
-  process.stderr.write(`${text}\n`);
-  return exitCode;
 }

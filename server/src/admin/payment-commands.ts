@@ -1,8 +1,8 @@
 import { userInfo } from "node:os";
 import { inTransaction } from "../db/in-transaction.ts";
 import { formatUsd } from "../lib/money.ts";
-import { noteAct } from "../operator/operator.ts";
-import { closeNotice, creditByHand, listNotices, readWallet } from "../wallet/wallet.ts";
+import { recordAct } from "../operator/operator.ts";
+import { closeNotice, creditManually, listNotices, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import { readId, readOptionalAmount, readText } from "./read-values.ts";
@@ -11,7 +11,7 @@ const text = { type: "string" } as const;
 
 export const creditCommand: Command = {
   usage: '--wallet ID --amount 5.00 --kind invoice|promotion --reason "why" --reference INV-17 [--by NAME]',
-  summary: "Book an invoice that was paid, or a gift, once per reference.",
+  summary: "Credit a paid invoice or a promotion, once per reference.",
   options: { wallet: text, amount: text, kind: text, reason: text, reference: text, by: text },
   run: credit,
 };
@@ -19,19 +19,19 @@ export const creditCommand: Command = {
 export const paymentCommands: Record<string, Command> = {
   list: {
     usage: "",
-    summary: "What waits for a person: payments that fit no top-up, and the like.",
+    summary: "List open notices, such as payments that match no top-up.",
     options: {},
     run: list,
   },
   close: {
     usage: "--notice ID [--by NAME]",
-    summary: "Say that a person has looked at it.",
+    summary: "Close a notice that has been handled.",
     options: { notice: text, by: text },
     run: close,
   },
   show: {
     usage: "--payment ID",
-    summary: "What the payment's source says of it: the operator's own papers, or Stripe.",
+    summary: "Show a payment as recorded by its source: manual credits or Stripe.",
     options: { payment: text },
     run: show,
   },
@@ -42,29 +42,29 @@ async function credit({ values, pool, print }: CommandContext): Promise<void> {
   const amount = readOptionalAmount(values, "amount");
   const kind = readText(values, "kind");
   const [reason, reference] = [readText(values, "reason"), readText(values, "reference")];
-  if (amount === undefined || amount === 0n) throw new UsageError("--amount must be more than nothing, such as 5.00.");
+  if (amount === undefined || amount === 0n) throw new UsageError("--amount must be greater than 0, such as 5.00.");
   if (kind !== "invoice" && kind !== "promotion") throw new UsageError("--kind must be invoice or promotion.");
   if (reason.length > 500) throw new UsageError("--reason must have at most 500 characters.");
   if (reference.length > 200) throw new UsageError("--reference must have at most 200 characters.");
   const operator = readOperator(values);
-  const { outcome } = await creditByHand(pool, { reference, walletId, kind, amount, reason, operator });
+  const { outcome } = await creditManually(pool, { reference, walletId, kind, amount, reason, operator });
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
   if (outcome === "conflicting") {
     throw new CommandFailed(
-      `The reference ${reference} was already booked, for another wallet, amount or kind. Nothing was booked now.`,
+      `Reference ${reference} was already booked with a different wallet, amount or kind. Nothing was booked.`,
     );
   }
   const balance = formatUsd((await readWallet(pool, walletId))?.balance ?? 0n);
-  const did =
+  const result =
     outcome === "credited"
       ? `Booked ${formatUsd(amount)} USD (${kind} ${reference}, by ${operator}).`
-      : "That reference was already booked; nothing changed.";
-  print(`${did} The balance is ${balance} USD.`);
+      : "This reference was already booked; nothing changed.";
+  print(`${result} The balance is ${balance} USD.`);
 }
 
 async function list({ pool, print }: CommandContext): Promise<void> {
   const notices = await listNotices(pool);
-  if (notices.length === 0) return print("Nothing waits for a person.");
+  if (notices.length === 0) return print("No open notices.");
   const rows = notices.map((notice) => [
     notice.id,
     notice.foundAt.toISOString(),
@@ -73,7 +73,7 @@ async function list({ pool, print }: CommandContext): Promise<void> {
     notice.walletId ?? "",
     notice.amount === null ? "" : formatUsd(notice.amount),
   ]);
-  print(formatTable(rows, ["notice", "found", "reason", "about", "wallet", "USD"]));
+  print(formatTable(rows, ["notice", "found", "reason", "subject", "wallet", "USD"]));
 }
 
 async function close({ values, pool, print }: CommandContext): Promise<void> {
@@ -81,12 +81,12 @@ async function close({ values, pool, print }: CommandContext): Promise<void> {
   const operator = readOperator(values);
   const closed = await inTransaction(pool, async (db) => {
     const done = await closeNotice(db, id, operator);
-    const what = { act: "close_notice", target: id, outcome: "done" };
-    if (done) await noteAct(db, { operator, reason: "a person has looked at it" }, what);
+    const entry = { act: "close_notice", target: id, outcome: "done" };
+    if (done) await recordAct(db, { operator, reason: "handled" }, entry);
     return done;
   });
   if (!closed) throw new CommandFailed(`No open notice has the id ${id}.`);
-  print("Closed. If its cause is still there, the next comparison opens a new one.");
+  print("Closed. If the cause persists, the next payment comparison opens a new notice.");
 }
 
 async function show({ values, paymentSources, print }: CommandContext): Promise<void> {
@@ -99,15 +99,15 @@ async function show({ values, paymentSources, print }: CommandContext): Promise<
         ["source", source.name],
         ["payment", found.id],
         ["status", found.status],
-        ["amount", found.amount === undefined ? "in another currency" : `${formatUsd(found.amount)} USD`],
+        ["amount", found.amount === undefined ? "not in USD" : `${formatUsd(found.amount)} USD`],
         ["wallet", found.walletId],
       ]),
     );
   }
-  throw new CommandFailed(`No source of payments knows ${paymentId}.`);
+  throw new CommandFailed(`No payment has the id ${paymentId}.`);
 }
 
-/** Who is asking: named, or the account they are logged in with. */
+/** --by, or the login name of the current user. */
 function readOperator(values: CommandContext["values"]): string {
   return values["by"] === undefined ? userInfo().username : readText(values, "by").slice(0, 255);
 }

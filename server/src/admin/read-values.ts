@@ -1,19 +1,19 @@
-import { readEmail } from "../accounts/accounts.ts";
+import { parseEmailAddress } from "../accounts/accounts.ts";
 import { type Micros, parseUsd } from "../lib/money.ts";
 import { UsageError, type Values } from "./command.ts";
 
-// Options are parsed here, once; behind this file an amount is Micros and an id is an id.
+// Parses and validates command-line options.
 
 export function readText(values: Values, name: string): string {
   const text = readOptionalText(values, name);
-  if (text === undefined) throw new UsageError(`--${name} is missing.`);
+  if (text === undefined) throw new UsageError(`--${name} is required.`);
   return text;
 }
 
 export function readOptionalText(values: Values, name: string): string | undefined {
   const value = values[name];
   if (value === undefined) return undefined;
-  if (typeof value !== "string" || value.trim() === "") throw new UsageError(`--${name} is empty.`);
+  if (typeof value !== "string" || value.trim() === "") throw new UsageError(`--${name} must not be empty.`);
   return value.trim();
 }
 
@@ -33,8 +33,8 @@ export function readId(values: Values, name: string): string {
 export function readOptionalEmail(values: Values, name: string): string | undefined {
   const text = readOptionalText(values, name);
   if (text === undefined) return undefined;
-  const email = readEmail(text);
-  if (email === undefined) throw new UsageError(`--${name} must be an e-mail address such as ada@example.org.`);
+  const email = parseEmailAddress(text);
+  if (email === undefined) throw new UsageError(`--${name} must be an email address such as ada@example.org.`);
   return email;
 }
 
@@ -53,20 +53,20 @@ export function readOptionalCount(values: Values, name: string): number | undefi
   return Number(text);
 }
 
-/** A moment with its zone, or a day, which begins at midnight UTC. */
+/** A time with a zone, or a day, which starts at midnight UTC. */
 export function readOptionalMoment(values: Values, name: string): Date | undefined {
   const text = readOptionalText(values, name);
   if (text === undefined) return undefined;
   const moment = new Date(text);
   const isClear = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text);
   if (!isClear || Number.isNaN(moment.getTime())) {
-    throw new UsageError(`--${name} must be a moment such as 2030-01-31T12:00:00Z.`);
+    throw new UsageError(`--${name} must be a time such as 2030-01-31T12:00:00Z.`);
   }
-  if (moment.getTime() <= Date.now()) throw new UsageError(`--${name} is in the past.`);
+  if (moment.getTime() <= Date.now()) throw new UsageError(`--${name} must be in the future.`);
   return moment;
 }
 
-/** What the audit log will say. Commands that must have one ask with readText first. */
+/** The reason for the audit log. Commands that require one call readText first. */
 export function readReason(values: Values): string {
   const { reason = "none given" } = values;
   if (typeof reason !== "string" || reason.length < 1 || reason.length > 500) {

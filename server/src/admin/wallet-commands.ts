@@ -13,31 +13,31 @@ const reason = { type: "string" } as const;
 export const walletCommands: Record<string, Command> = {
   create: {
     usage: "--name NAME [--balance 5.00] [--json]",
-    summary: "Make a wallet with keys; its balance is a credit of yours.",
+    summary: "Create a wallet with keys and an opening credit.",
     options: { name: { type: "string" }, balance: { type: "string" }, json },
     run: create,
   },
   "top-up": {
     usage: '--wallet ID --amount 5.00 --payment ID [--reason "why"] [--json]',
-    summary: "Book money you received, once per payment.",
+    summary: "Book a payment you received, once per payment id.",
     options: { wallet, amount: { type: "string" }, payment: { type: "string" }, reason, json },
     run: topUp,
   },
   show: {
     usage: "--wallet ID",
-    summary: "The balance and the last entries.",
+    summary: "Show the balance and the latest entries.",
     options: { wallet },
     run: show,
   },
   suspend: {
     usage: '--wallet ID [--reason "why"]',
-    summary: "Let it pay for nothing until it is resumed.",
+    summary: "Suspend a wallet: its searches are refused until it is resumed.",
     options: { wallet, reason },
     run: (context) => suspend(context, true),
   },
   resume: {
     usage: '--wallet ID [--reason "why"]',
-    summary: "Let a suspended wallet pay again.",
+    summary: "Resume a suspended wallet.",
     options: { wallet, reason },
     run: (context) => suspend(context, false),
   },
@@ -48,7 +48,7 @@ async function create({ values, pool, pepper, print, operator }: CommandContext)
   const balance = readOptionalAmount(values, "balance") ?? 0n;
   const account = await createAccount(pool, { name, balance, pepper: pepper() }, operator);
   if (values["json"]) return print(JSON.stringify(account));
-  print(`The wallet "${name}" is ready. Its balance is ${formatUsd(balance)} USD.\n`);
+  print(`Created wallet "${name}" with a balance of ${formatUsd(balance)} USD.\n`);
   print(
     formatTable([
       ["wallet", account.walletId],
@@ -56,30 +56,30 @@ async function create({ values, pool, pepper, print, operator }: CommandContext)
       ["management key", account.managementKey],
     ]),
   );
-  print("\nThe keys are shown this once. Keep them where your secrets are.");
+  print("\nThe keys are shown only once. Store them securely.");
 }
 
 async function topUp({ values, pool, print, operator }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const paymentId = readText(values, "payment");
   const amount = readOptionalAmount(values, "amount");
-  if (amount === undefined || amount === 0n) throw new UsageError("--amount must be more than nothing, such as 5.00.");
+  if (amount === undefined || amount === 0n) throw new UsageError("--amount must be greater than 0, such as 5.00.");
   if (paymentId.startsWith("manual:"))
-    throw new UsageError("--payment: for your own papers there is npm run admin -- credit.");
+    throw new UsageError("--payment must not start with manual:. Use npm run admin -- credit for manual credits.");
   if (paymentId.length > 255) throw new UsageError("--payment must have at most 255 characters.");
   const act = { operator, reason: readReason(values) };
   const outcome = await bookPayment(pool, act, { walletId, amount, paymentId });
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
   if (outcome === "conflicting") {
     throw new CommandFailed(
-      `The payment ${paymentId} was already booked, for another wallet or another amount. Nothing was booked now: compare it with your payment processor.`,
+      `Payment ${paymentId} was already booked with a different wallet or amount. Nothing was booked. Check the payment with your payment processor.`,
     );
   }
   const balance = formatUsd((await readWallet(pool, walletId))?.balance ?? 0n);
   if (values["json"]) return print(JSON.stringify({ walletId, paymentId, outcome, balance }));
-  const did =
-    outcome === "credited" ? `Booked ${formatUsd(amount)} USD.` : "That payment was already booked; nothing changed.";
-  print(`${did} The balance is ${balance} USD.`);
+  const result =
+    outcome === "credited" ? `Booked ${formatUsd(amount)} USD.` : "This payment was already booked; nothing changed.";
+  print(`${result} The balance is ${balance} USD.`);
 }
 
 async function show({ values, pool, print }: CommandContext): Promise<void> {
@@ -96,16 +96,16 @@ async function show({ values, pool, print }: CommandContext): Promise<void> {
       ["state", found.isSuspended ? "suspended" : "active"],
     ]),
   );
-  const entries = await readEntries(pool, walletId, { most: 10 });
-  if (entries.length === 0) return print("\nNo money has moved yet.");
-  print("\nThe last entries, newest first:\n");
+  const entries = await readEntries(pool, walletId, { limit: 10 });
+  if (entries.length === 0) return print("\nNo entries yet.");
+  print("\nLatest entries:\n");
   const rows = entries.map((entry) => [
     entry.createdAt.toISOString(),
     entry.kind,
     formatUsd(entry.amount).padStart(12),
     entry.requestId ?? "",
   ]);
-  print(formatTable(rows, ["when", "kind", "USD".padStart(12), "request"]));
+  print(formatTable(rows, ["time", "kind", "USD".padStart(12), "request"]));
 }
 
 async function suspend({ values, pool, print, operator }: CommandContext, isSuspended: boolean): Promise<void> {
@@ -113,6 +113,8 @@ async function suspend({ values, pool, print, operator }: CommandContext, isSusp
   const found = await setSuspended(pool, { operator, reason: readReason(values) }, walletId, isSuspended);
   if (!found) throw new CommandFailed(`No wallet has the id ${walletId}.`);
   print(
-    isSuspended ? "Suspended. No search is paid for until you resume it." : "Resumed. Its searches are paid for again.",
+    isSuspended
+      ? "Suspended. Its searches are refused until you resume it."
+      : "Resumed. Its searches are accepted again.",
   );
 }

@@ -3,17 +3,17 @@ import type { Pool, Queryable } from "./pool.ts";
 
 type Work<Result> = (db: Queryable) => Promise<Result>;
 
-/** Reads as one wallet: every statement inside sees that wallet's rows and no others, whatever its SQL says. */
+/** Reads as one wallet: row-level security hides the rows of all other wallets, whatever the SQL. */
 export function asTenant<Result>(pool: Pool, walletId: string, read: Work<Result>): Promise<Result> {
   return inTransaction(pool, withWallet(walletId, read), "begin read only");
 }
 
-/** The same, and every statement inside sees the books as they were at the first. */
+/** Like asTenant, with one snapshot for all statements. */
 export function snapshotAsTenant<Result>(pool: Pool, walletId: string, read: Work<Result>): Promise<Result> {
   return inTransaction(pool, withWallet(walletId, read), "begin isolation level repeatable read read only");
 }
 
-/** As one wallet, for what changes something. The functions it may call take the wallet from pb.own_wallet(). */
+/** Like asTenant, for changes. The functions called take the wallet from pb.own_wallet(). */
 export function writeAsTenant<Result>(pool: Pool, walletId: string, write: Work<Result>): Promise<Result> {
   return inTransaction(pool, withWallet(walletId, write), "begin");
 }
@@ -26,8 +26,8 @@ function withWallet<Result>(walletId: string, work: Work<Result>): Work<Result> 
 }
 
 /**
- * Calls one function that changes something, such as "pb.revoke_own_key($2, $3)", in a statement of its own. Its locks
- * end with it: between a function and a commit of its own, a server that stands still would stop everyone's searches.
+ * Calls one function that makes a change, such as "pb.revoke_own_key($2, $3)", in a single statement. Its locks end with the
+ * statement. With a separate commit, a server that stalls in between would block every search of the wallet.
  */
 export async function callAsTenant<Outcome>(
   pool: Pool,
@@ -35,13 +35,13 @@ export async function callAsTenant<Outcome>(
   call: string,
   values: readonly unknown[],
 ): Promise<Outcome> {
-  // The row is needed before the call is made, so the wallet is named by then.
+  // The call depends on the row of the materialized CTE, so pb.wallet_id is set before it runs.
   const { rows } = await pool.query<{ outcome: Outcome }>(
     `with own as materialized (select set_config('pb.wallet_id', $1, true) as wallet_id)
      select ${call} as outcome from own where own.wallet_id <> ''`,
     [walletId, ...values],
   );
   const [row] = rows;
-  if (!row) throw new Error("a call for no wallet");
+  if (!row) throw new Error("no wallet id was given");
   return row.outcome;
 }

@@ -4,15 +4,15 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterEach, test } from "node:test";
 import { findPrimary } from "./find-primary.ts";
 
-// Which host is taken, over hosts that speak just enough of PostgreSQL's protocol to say what they are told to.
+// Uses fake hosts that implement just enough of the PostgreSQL protocol to report a timeline.
 
-/** As the name of a file of the log begins; null for a replica. A silent host takes a connection and says nothing. */
-type Says = string | null;
+/** A timeline id as in WAL file names; null for a replica. "silent": accepts connections and never responds. */
+type Timeline = string | null;
 
 interface FakeHost {
   at: string;
-  says: Says;
-  /** Connections that are open and were never answered. */
+  timeline: Timeline;
+  /** Open connections that got no response. */
   waiting: Set<Socket>;
 }
 
@@ -21,19 +21,19 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-async function startHost(says: Says): Promise<FakeHost> {
+async function startHost(timeline: Timeline): Promise<FakeHost> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     let isGreeted = false;
     sockets.add(socket.on("error", () => socket.destroy()));
     socket.on("data", (chunk) => {
-      if (host.says === "silent") {
+      if (host.timeline === "silent") {
         host.waiting.add(socket);
         socket.once("close", () => host.waiting.delete(socket));
       } else if (!isGreeted) {
         isGreeted = true;
         socket.write(Buffer.concat([message("R", Buffer.alloc(4)), ready]));
-      } else if (chunk.toString("latin1", 0, 1) === "Q") socket.write(answer(host.says));
+      } else if (chunk.toString("latin1", 0, 1) === "Q") socket.write(encodeRow(host.timeline));
       else socket.end();
     });
   });
@@ -43,7 +43,7 @@ async function startHost(says: Says): Promise<FakeHost> {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  const host: FakeHost = { at: `127.0.0.1:${(server.address() as AddressInfo).port}`, says, waiting: new Set() };
+  const host: FakeHost = { at: `127.0.0.1:${(server.address() as AddressInfo).port}`, timeline, waiting: new Set() };
   return host;
 }
 
@@ -55,8 +55,8 @@ function message(type: string, body: Buffer): Buffer {
 
 const ready = message("Z", Buffer.from("I"));
 
-/** One row of one text. */
-function answer(value: string | null): Buffer {
+/** A result of one row with one text column. */
+function encodeRow(value: string | null): Buffer {
   const column = Buffer.from("\0\u0001timeline\0\0\0\0\0\0\0\0\0\0\u0019\0\0\0\0\0\0\0\0", "latin1");
   const size = Buffer.alloc(6);
   size.writeInt16BE(1);
@@ -65,7 +65,7 @@ function answer(value: string | null): Buffer {
   return Buffer.concat([message("T", column), row, message("C", Buffer.from("SELECT 1\0")), ready]);
 }
 
-/** A host has a second to answer, which a machine that is busy with other tests may let pass. */
+/** Retries, because a host may exceed its one-second timeout while other tests use the CPU. */
 async function find(address: string, tries = 5): Promise<string> {
   return findPrimary(address).catch((error: unknown) => {
     if (tries === 0) throw error;
@@ -77,13 +77,13 @@ function addressOf(...hosts: FakeHost[]): string {
   return `postgres://role@${hosts.map(({ at }) => at).join(",")}/x`;
 }
 
-test("a replica is not the primary, whichever is named first", async () => {
+test("skips a replica, whatever the order of the hosts", async () => {
   const [primary, replica] = [await startHost("00000001"), await startHost(null)];
   assert.equal(await find(addressOf(primary, replica)), `postgres://role@${primary.at}/x`);
   assert.equal(await find(addressOf(replica, primary)), `postgres://role@${primary.at}/x`);
 });
 
-test("of two that say they are, the one that was promoted last counts, also after the tenth time", async () => {
+test("of two primaries, chooses the one on the later timeline, compared as hexadecimal", async () => {
   for (const [older, newer] of [
     ["00000001", "00000002"],
     ["00000009", "0000000A"],
@@ -95,18 +95,18 @@ test("of two that say they are, the one that was promoted last counts, also afte
   }
 });
 
-test("a host that was promoted since is taken without waiting for one that is silent", async () => {
+test("chooses a newly promoted host without waiting for one that does not respond", async () => {
   const [first, second] = [await startHost("00000001"), await startHost(null)];
   const address = addressOf(first, second);
   assert.equal(await find(address), `postgres://role@${first.at}/x`);
-  [first.says, second.says] = ["silent", "00000002"];
+  [first.timeline, second.timeline] = ["silent", "00000002"];
   assert.equal(await find(address), `postgres://role@${second.at}/x`);
-  assert.equal(first.waiting.size, 1, "it was still being asked");
+  assert.equal(first.waiting.size, 1, "its query was still pending");
 });
 
-test("where none is a primary that is said, and not guessed", async () => {
+test("rejects if no host is a primary", async () => {
   const [replica, gone] = [await startHost(null), await startHost("00000001")];
   const address = addressOf(replica, gone);
   for (const close of closers.splice(1)) close();
-  await assert.rejects(findPrimary(address), /none of 2 database hosts is a primary/);
+  await assert.rejects(findPrimary(address), /none of 2 database hosts is a reachable primary/);
 });

@@ -2,47 +2,47 @@ import { callbackify } from "node:util";
 import pg from "pg";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 
-// A database with a replica has two hosts, and which of them is the primary changes when one dies. The driver knows
-// nothing of that. So whoever needs a connection asks all hosts: one that is in recovery is a replica; of two that are
-// not, the one on the later timeline was promoted after the other, which must not be served from any more.
+// A database with a replica has two hosts, and the primary changes on failover, which the driver does not support. Before
+// connecting, all hosts are queried: a host in recovery is a replica. Of two hosts that are not, the one on the later
+// timeline was promoted after the other, which must no longer be used.
 
-/** The address of the host that is the primary now. A single host is taken at its word. */
+/** The URL of the current primary. A single host is not queried. */
 export async function findPrimary(url: string): Promise<string> {
   const urls = spreadHosts(url);
   const [only, ...others] = urls;
   if (only !== undefined && others.length === 0) return only;
-  const primary = await firstOf(urls.map(askHost), latestTimelines.get(url) ?? Number.POSITIVE_INFINITY);
-  if (primary.timeline === 0) throw new Error(`none of ${urls.length} database hosts is a primary that can be reached`);
+  const primary = await findLatest(urls.map(queryHost), latestTimelines.get(url) ?? Number.POSITIVE_INFINITY);
+  if (primary.timeline === 0) throw new Error(`none of ${urls.length} database hosts is a reachable primary`);
   latestTimelines.set(url, primary.timeline);
   return primary.url;
 }
 
-/** The host on the latest timeline, as soon as that is known. */
-function firstOf(asked: Promise<Host>[], knownTimeline: number): Promise<Host> {
+/** The host on the latest timeline, as soon as it is known. */
+function findLatest(queries: Promise<Host>[], knownTimeline: number): Promise<Host> {
   return Promise.any([
-    // Promoted since we last looked: nobody needs to wait for the host that was before it and may be silent.
-    ...asked.map(async (answer) => {
-      const host = await answer;
-      if (host.timeline <= knownTimeline) throw new Error("not news");
+    // A host on a new timeline was just promoted: do not wait for the previous primary, which may not respond.
+    ...queries.map(async (query) => {
+      const host = await query;
+      if (host.timeline <= knownTimeline) throw new Error("not a new timeline");
       return host;
     }),
-    Promise.all(asked).then((hosts) => hosts.reduce((best, host) => (host.timeline > best.timeline ? host : best))),
+    Promise.all(queries).then((hosts) => hosts.reduce((best, host) => (host.timeline > best.timeline ? host : best))),
   ]);
 }
 
 const latestTimelines = new Map<string, number>();
 
-/** Those who ask within this time share an answer: a server that lost its connections makes them all anew at once. */
+/** Callers within this time share a result: a server that lost its connections reopens all of them at once. */
 const sharedMs = 100;
 
-/** The driver's client for an address with several hosts: it finds out where to connect when it does. */
+/** A client for a URL with several hosts. It finds the primary each time it connects. */
 export function clientOfPrimary(url: string): new (config?: pg.ClientConfig) => pg.Client {
-  let answer: { primary: Promise<string>; until: number } | undefined;
+  let shared: { primary: Promise<string>; until: number } | undefined;
 
-  function askTogether(): Promise<string> {
-    if (answer && answer.until > performance.now()) return answer.primary;
+  function findShared(): Promise<string> {
+    if (shared && shared.until > performance.now()) return shared.primary;
     const primary = findPrimary(url);
-    answer = { primary, until: performance.now() + sharedMs };
+    shared = { primary, until: performance.now() + sharedMs };
     return primary;
   }
 
@@ -54,7 +54,7 @@ export function clientOfPrimary(url: string): new (config?: pg.ClientConfig) => 
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
-      const connected = askTogether().then((primary) => {
+      const connected = findShared().then((primary) => {
         const { host, port } = new pg.Client({ connectionString: primary });
         Object.assign(this, { host, port });
         return super.connect();
@@ -68,20 +68,20 @@ export function clientOfPrimary(url: string): new (config?: pg.ClientConfig) => 
 
 interface Host {
   url: string;
-  /** 0 for a replica, and for one that did not answer. */
+  /** 0 for a replica or a host that did not respond. */
   timeline: number;
 }
 
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 
-async function askHost(url: string): Promise<Host> {
+async function queryHost(url: string): Promise<Host> {
   const client = new pg.Client({
     connectionString: url,
-    application_name: "pennyblack asks who is primary",
-    connectionTimeoutMillis: patienceMs,
-    query_timeout: patienceMs,
+    application_name: "pennyblack find primary",
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
   });
-  // The query is told as well, which is where it matters.
+  // An "error" event without a listener would end the process. The query rejects as well.
   client.on("error", () => undefined);
   try {
     await client.connect();

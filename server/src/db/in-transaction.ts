@@ -1,6 +1,6 @@
 import type { Pool, Queryable } from "./pool.ts";
 
-/** All of it or nothing of it. */
+/** Commits if `work` resolves, rolls back if it rejects. */
 export async function inTransaction<Result>(
   pool: Pool,
   work: (db: Queryable) => Promise<Result>,
@@ -17,7 +17,7 @@ export async function inTransaction<Result>(
     failure = error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
-    // Closing the connection ends a transaction that failed.
+    // After a failure, closing the connection rolls back.
     client.release(failure);
   }
 }

@@ -8,7 +8,7 @@ interface Item {
   owner: string;
 }
 
-/** A database that answers when it is told to. */
+/** A database that responds when the test calls `answer` or `fail`. */
 function createSlowDatabase(): {
   send: (items: readonly Item[]) => Promise<string[]>;
   batches: number[][];
@@ -42,13 +42,13 @@ function createSlowDatabase(): {
   };
 }
 
-/** Lets everything that is ready run, and what a lane then sends at the end of that turn. */
+/** Runs all pending callbacks, including what a lane sends at the end of the turn. */
 async function turn(): Promise<void> {
   await setImmediate();
   await setImmediate();
 }
 
-/** The first is under way when the others come. */
+/** Submits the others while the first is in flight. */
 async function submitAfterFirst(lane: Lane<Item, string>, [first, ...others]: Item[]): Promise<Promise<string>[]> {
   const results = first ? [lane.submit(first)] : [];
   await turn();
@@ -64,16 +64,16 @@ function postgresError(code: string): Error {
 }
 
 function createTestLane(
-  send: (items: readonly Item[], wereSentBefore: boolean) => Promise<string[]>,
-  limits: { patienceMs?: number; mostWaiting?: number; mostPerBatch?: number } = {},
+  send: (items: readonly Item[], isResend: boolean) => Promise<string[]>,
+  limits: { timeoutMs?: number; maxWaiting?: number; maxPerBatch?: number } = {},
 ): Lane<Item, string> {
-  return createLane({ patienceMs: 10_000, ...limits, send, ownerOf: (item) => item.owner });
+  return createLane({ timeoutMs: 10_000, ...limits, send, ownerOf: (item) => item.owner });
 }
 
 const items = (from: number, to: number, owner = "a wallet"): Item[] =>
   Array.from({ length: to - from + 1 }, (_, index) => ({ id: from + index, owner }));
 
-test("an idle lane sends what comes in one turn of the event loop together, and waits for nothing more", async () => {
+test("an idle lane sends all items of one event loop turn in one batch, without further delay", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send);
   lane.submit({ id: 1, owner: "a wallet" }).catch(failTest);
@@ -83,7 +83,7 @@ test("an idle lane sends what comes in one turn of the event loop together, and 
   assert.deepEqual(database.batches, [[1, 2]]);
 });
 
-test("one statement is in flight, and what arrives meanwhile goes out together in the next", async () => {
+test("one statement is in flight, and items that arrive meanwhile are sent in the next", async () => {
   const database = createSlowDatabase();
   const lane = createTestLane(database.send);
   const results = await submitAfterFirst(lane, items(1, 6));
@@ -97,18 +97,18 @@ test("one statement is in flight, and what arrives meanwhile goes out together i
   assert.deepEqual(await Promise.all(results), ["done 1", "done 2", "done 3", "done 4", "done 5", "done 6"]);
 });
 
-test("a batch never grows above its bound, and a wallet's items keep their order", async () => {
+test("a batch never exceeds its maximum size, and items of a wallet keep their order", async () => {
   const database = createSlowDatabase();
-  const lane = createTestLane(database.send, { mostPerBatch: 4 });
+  const lane = createTestLane(database.send, { maxPerBatch: 4 });
   const results = await submitAfterFirst(lane, items(1, 10));
   for (let sent = 0; sent < 4; sent += 1) await database.answer();
   assert.deepEqual(database.batches, [[1], [2, 3, 4, 5], [6, 7, 8, 9], [10]]);
   await Promise.all(results);
 });
 
-test("a full lane turns the next item away and sends nothing of it", async () => {
+test("a full lane rejects an item without sending it", async () => {
   const database = createSlowDatabase();
-  const lane = createTestLane(database.send, { mostWaiting: 4 });
+  const lane = createTestLane(database.send, { maxWaiting: 4 });
   const results = await submitAfterFirst(
     lane,
     items(0, 4).map((item) => ({ ...item, owner: `wallet ${item.id % 3}` })),
@@ -121,24 +121,24 @@ test("a full lane turns the next item away and sends nothing of it", async () =>
   assert.ok(!database.batches.flat().includes(99));
 });
 
-test("a wallet that fills its half of the lane does not close it to the others", async () => {
+test("a wallet that fills its half of the lane does not block others", async () => {
   const database = createSlowDatabase();
-  const lane = createTestLane(database.send, { mostWaiting: 2_000 });
+  const lane = createTestLane(database.send, { maxWaiting: 2_000 });
   const submitted = await submitAfterFirst(lane, items(0, 2_999, "the hot wallet"));
   const outcomes = await Promise.race([Promise.allSettled(submitted), turn().then(() => [])]);
   assert.deepEqual(outcomes, []);
   assert.equal(lane.waiting(), 1_000);
   const other = lane.submit({ id: 5_000, owner: "a quiet wallet" });
   await database.answer();
-  assert.ok(database.batches[1]?.includes(5_000), "the quiet wallet is in the very next batch");
+  assert.ok(database.batches[1]?.includes(5_000), "the quiet wallet is in the next batch");
   await database.answer();
   assert.equal(await other, "done 5000");
 });
 
-test("owners take turns: a queue of one thousand delays nobody else beyond the next batch", async () => {
+test("owners are served round-robin: a queue of one thousand does not delay others beyond the next batch", async () => {
   const database = createSlowDatabase();
-  const lane = createTestLane(database.send, { mostPerBatch: 10 });
-  for (const each of await submitAfterFirst(lane, items(0, 999, "the hot wallet"))) each.catch(failTest);
+  const lane = createTestLane(database.send, { maxPerBatch: 10 });
+  for (const result of await submitAfterFirst(lane, items(0, 999, "the hot wallet"))) result.catch(failTest);
   for (const id of [2_001, 2_002, 2_003]) lane.submit({ id, owner: `wallet ${id}` }).catch(failTest);
   await database.answer();
   assert.deepEqual(
@@ -147,40 +147,40 @@ test("owners take turns: a queue of one thousand delays nobody else beyond the n
   );
 });
 
-test("an unknown outcome is asked for again with the same ids until it is known", async () => {
-  const calls: { ids: number[]; wereSentBefore: boolean }[] = [];
-  const lane = createTestLane((batch, wereSentBefore) => {
-    calls.push({ ids: batch.map((item) => item.id), wereSentBefore });
+test("sends the same ids again until the outcome is known", async () => {
+  const calls: { ids: number[]; isResend: boolean }[] = [];
+  const lane = createTestLane((batch, isResend) => {
+    calls.push({ ids: batch.map((item) => item.id), isResend });
     if (calls.length < 4) return Promise.reject(Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
     return Promise.resolve(batch.map((item) => `done ${item.id}`));
   });
   assert.equal(await lane.submit({ id: 7, owner: "a wallet" }), "done 7");
   assert.deepEqual(
     calls,
-    [false, true, true, true].map((wereSentBefore) => ({ ids: [7], wereSentBefore })),
+    [false, true, true, true].map((isResend) => ({ ids: [7], isResend })),
   );
 });
 
-test("an outcome that cannot be learned in time is said to be unknown, never guessed", async () => {
+test("rejects with OutcomeUnknown if the outcome is not known by the deadline", async () => {
   let sent = 0;
   const lane = createTestLane(
     () => {
       sent += 1;
       return Promise.reject(Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
     },
-    { patienceMs: 120 },
+    { timeoutMs: 120 },
   );
   await assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
-  assert.ok(sent >= 2, "it was sent again before it was given up");
+  assert.ok(sent >= 2, "it was sent again before the deadline");
 });
 
-test("an item whose time passed while it waited was never sent, and says so", async () => {
+test("rejects with NeverSent if the deadline passes while the item waits", async () => {
   const database = createSlowDatabase();
-  const lane = createTestLane(database.send, { patienceMs: 60 });
+  const lane = createTestLane(database.send, { timeoutMs: 60 });
   const first = assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
   await turn();
   const second = assert.rejects(lane.submit({ id: 2, owner: "a wallet" }), NeverSent);
-  // The statement is answered by a broken connection, again and again, until both deadlines are over.
+  // The connection breaks on every attempt until both deadlines have passed.
   while (lane.waiting() > 0) {
     if (database.inFlight() > 0) await database.fail(new Error("connection lost"));
     else await turn();
@@ -189,7 +189,7 @@ test("an item whose time passed while it waited was never sent, and says so", as
   assert.ok(!database.batches.flat().includes(2));
 });
 
-test("a poisonous item fails alone", async () => {
+test("only the faulty item of a batch fails", async () => {
   const calls: number[][] = [];
   const lane = createTestLane((batch) => {
     calls.push(batch.map((item) => item.id));
@@ -204,22 +204,22 @@ test("a poisonous item fails alone", async () => {
   assert.deepEqual(calls, [[1], [2, 3, 4, 5], [2], [3], [4], [5]]);
 });
 
-test("a refusal of what was sent again says nothing of the first time: its outcome stays unknown", async () => {
+test("a definite error after an unknown outcome leaves the outcome unknown", async () => {
   const failures = [new Error("connection lost at COMMIT"), postgresError("42501")];
   const lane = createTestLane(() => Promise.reject(failures.shift() ?? new Error("sent a third time")));
   await assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
   assert.equal(failures.length, 0);
 });
 
-test("only PostgreSQL saying so is definite: the five letters of EPIPE are not a SQLSTATE", async () => {
+test("an error is definite only if PostgreSQL sent it: EPIPE is not a SQLSTATE", async () => {
   const definite = ["22003", "23505", "42501", "P0001"].map(postgresError);
   const unknown = [
     ...["40001", "40P01", "55P03", "57014", "57P01", "08006", "53300", "XX000"].map(postgresError),
-    ...["EPIPE", "22003", "23505", "P0001"].map((code) => Object.assign(new Error("of the socket"), { code })),
+    ...["EPIPE", "22003", "23505", "P0001"].map((code) => Object.assign(new Error("socket error"), { code })),
     new Error("Query read timeout"),
   ];
   const rejection = (error: Error): Promise<unknown> =>
-    createTestLane(() => Promise.reject(error), { patienceMs: 20 })
+    createTestLane(() => Promise.reject(error), { timeoutMs: 20 })
       .submit({ id: 1, owner: "a wallet" })
       .catch((reason: unknown) => reason);
   assert.deepEqual(await Promise.all(definite.map(rejection)), definite);

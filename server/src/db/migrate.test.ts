@@ -1,104 +1,196 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedWallet } from "../../test/seed-wallet.ts";
-import { until } from "../../test/until.ts";
+import { until } from "../../test/support/assertions/until.ts";
+import { seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { createTestDatabase } from "../../test/support/services/database.ts";
 import { holdBatch } from "../wallet/statements.ts";
-import { expectedMigrations, findMigrationFault, migrate } from "./migrate.ts";
+import { findSchemaFault, MigrationRefused, migrate } from "./migrate.ts";
 import { grantDatabase, withRole } from "./roles.ts";
+import { readSchemaFiles, serverFolder } from "./schema-files.ts";
 
-let database: TestDatabase;
+const database = await createTestDatabase();
+const { version, migrations } = readSchemaFiles();
+const folders: string[] = [];
 
-before(async () => {
-  database = await createTestDatabase();
+after(async () => {
+  await database.drop();
+  for (const folder of folders) rmSync(folder, { recursive: true });
 });
-
-after(() => database.drop());
 
 const silent = (): void => undefined;
 
-test("to migrate a second time changes nothing", async () => {
-  assert.deepEqual(await migrate(database.ownerUrl, silent), []);
-  const { rows } = await database.ledger.query<{ name: string }>("select pb.applied_migrations() as name");
-  assert.deepEqual(
-    rows.map((row) => row.name),
-    expectedMigrations(),
-  );
-});
+/** The schema of another release: this one's files, some of them changed. */
+function release(otherVersion: number, changes: Record<string, (text: string) => string> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), "pennyblack-schema-"));
+  folders.push(folder);
+  for (const name of ["migrations", "sql"]) cpSync(join(serverFolder, name), join(folder, name), { recursive: true });
+  for (const [file, change] of Object.entries(changes)) {
+    const isNew = file.startsWith("migrations/9000");
+    writeFileSync(join(folder, file), change(isNew ? "" : readFileSync(join(folder, file), "utf8")));
+  }
+  writeFileSync(join(folder, "sql/VERSION"), `${otherVersion} ${"0".repeat(64)}\n`);
+  return folder;
+}
 
-test("two servers that migrate an empty database at once do it once", async () => {
+async function emptyDatabase(work: (url: string) => Promise<void>): Promise<void> {
   const name = `pb_test_${randomBytes(6).toString("hex")}`;
   const client = new pg.Client({ connectionString: database.superuserUrl });
   await client.connect();
   try {
     await client.query(`create database ${name} owner pennyblack_owner`);
     await grantDatabase(client, name);
-    const at = new URL(database.superuserUrl);
-    at.pathname = `/${name}`;
-    const url = withRole(at.href, "owner");
-    const applied = await Promise.all([migrate(url, silent), migrate(url, silent)]);
-    assert.deepEqual(applied.flat(), expectedMigrations());
+    await work(withRole(Object.assign(new URL(database.superuserUrl), { pathname: `/${name}` }).href, "owner"));
   } finally {
-    // Not by force: the runners are still hanging up, and PostgreSQL waits for that.
+    // Without FORCE: PostgreSQL waits for the runners' connections to close.
     await client.query(`drop database if exists ${name}`);
     await client.end();
   }
-});
-
-/** The migrations of a version after this one. */
-function nextVersion(sql: string): { folder: string; remove: () => void } {
-  const folder = mkdtempSync(join(tmpdir(), "pennyblack-migrations-"));
-  cpSync(new URL("../../migrations/", import.meta.url).pathname, folder, { recursive: true });
-  writeFileSync(join(folder, "9000_of_the_next_version.sql"), `-- Why: a test.\n${sql}\n`);
-  return { folder, remove: () => rmSync(folder, { recursive: true }) };
 }
 
-test("a migration that has to wait for a lock gives way to searches, and is applied when its time comes", async () => {
+/** A connection as the owner that holds a lock until it is released. */
+async function holdLock(url: string, statement: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("begin");
+  await client.query(statement);
+  return async () => {
+    await client.query("commit");
+    await client.end();
+  };
+}
+
+test("migrating a second time changes nothing", async () => {
+  assert.deepEqual(await migrate(database.ownerUrl, silent), { migrations: [], version: undefined });
+  const { rows } = await database.ledger.query("select version from pb.read_schema_version()");
+  assert.deepEqual(rows, [{ version }]);
+});
+
+test("two runners on an empty database apply everything once", () =>
+  emptyDatabase(async (url) => {
+    const applied = await Promise.all([migrate(url, silent), migrate(url, silent)]);
+    assert.deepEqual(
+      applied.flatMap((each) => each.migrations),
+      migrations,
+    );
+    assert.deepEqual(new Set(applied.map((each) => each.version)), new Set([version, undefined]));
+  }));
+
+test("a migration that waits for a lock does not stop searches, and is applied when the lock is free", async () => {
   const own = await createTestDatabase();
   const { walletId, keyId } = await seedWallet(own.owner, { credit: 1_000_000n });
-  const { folder, remove } = nextVersion("alter table pb.keys add column of_the_next_version integer;");
-  // Somebody's report: it reads the keys and does not end.
-  const reader = new pg.Client({ connectionString: own.ownerUrl });
-  await reader.connect();
-  await reader.query("begin");
-  await reader.query("select count(*) from pb.keys");
-  const told: string[] = [];
-  const migrating = migrate(own.ownerUrl, (line) => told.push(line), folder);
+  const next = release(version + 1, {
+    "migrations/9000_next.sql": () => "-- A test.\nalter table pb.keys add column next integer;\n",
+  });
+  const unlock = await holdLock(own.ownerUrl, "select count(*) from pb.keys");
+  const lines: string[] = [];
+  const migrating = migrate(own.ownerUrl, (line) => lines.push(line), next);
   let held = 0;
   try {
-    await until("it has given way", async () => {
+    await until("the migration has waited", async () => {
       const [hold] = await holdBatch(own.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]);
       if (hold?.outcome === "held") held += 1;
-      return told.length > 0;
+      return lines.length > 0;
     });
   } finally {
-    await reader.query("commit");
-    await reader.end();
+    await unlock();
   }
   assert.ok(held > 0);
-  assert.deepEqual(await migrating, ["9000_of_the_next_version"]);
-  remove();
+  assert.deepEqual(await migrating, { migrations: ["9000_next"], version: version + 1 });
   await own.drop();
 });
 
-test("a server starts on a newer schema where that schema says that it may, and goes on where it may not", async () => {
+test("changed functions are replaced without a table lock, changed triggers and policies with one", async () => {
   const own = await createTestDatabase();
-  const { folder, remove } = nextVersion("select 1;");
-  await migrate(own.ownerUrl, silent, folder);
-  assert.equal(await findMigrationFault(own.ledger, "starting"), undefined);
-  await own.owner.query(
-    "create or replace function pb.serves_since() returns text language sql return '9000_of_the_next_version'",
+  const unlock = await holdLock(own.ownerUrl, "lock table pb.keys in share update exclusive mode");
+  const functions = release(version + 1, {
+    "sql/keys.sql": (text) => text.replace("interval '15 seconds'", "interval '16 seconds'"),
+  });
+  assert.equal((await migrate(own.ownerUrl, silent, functions)).version, version + 1);
+  await unlock();
+  const replaced = await own.owner.query(
+    "select pg_get_functiondef(oid) ~ '00:00:16' as replaced from pg_proc where proname = 'changed_keys'",
   );
+  assert.deepEqual(replaced.rows, [{ replaced: true }]);
+  const others = release(version + 2, {
+    "sql/policies.sql": (text) =>
+      text.replace("every_key on pb.keys for select to pennyblack_operator using (true)", (found) =>
+        found.replace("true", "false"),
+      ),
+    "sql/triggers.sql": (text) => text.replace(/create or replace trigger emit_new_key_event[^;]*;\n\n/, ""),
+  });
+  assert.equal((await migrate(own.ownerUrl, silent, others)).version, version + 2);
+  const { rows } = await own.owner.query(
+    `select (select qual from pg_policies where policyname = 'every_key') as qual,
+       exists (select from pg_trigger where tgname = 'emit_new_key_event') as has_trigger`,
+  );
+  assert.deepEqual(rows, [{ qual: "false", has_trigger: false }]);
+  await own.drop();
+});
+
+test("a function with a new signature has its grants from the moment it exists", async () => {
+  const own = await createTestDatabase();
+  const { walletId, keyId } = await seedWallet(own.owner, { credit: 1_000_000n });
+  const changed = release(version + 1, { "sql/hold.sql": addArgument });
+  await migrate(own.ownerUrl, silent, changed);
+  const [hold] = await holdBatch(own.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]);
+  assert.equal(hold?.outcome, "held");
+  await own.drop();
+});
+
+function addArgument(text: string): string {
+  const name = "create or replace function pb.hold(";
+  const changed = text
+    .replace(
+      name,
+      `drop function pb.hold(uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean);\n${name}`,
+    )
+    .replace(
+      "  sent_before boolean default true\n",
+      "  sent_before boolean default true,\n  region text default null\n",
+    );
+  assert.notEqual(changed, text);
+  return changed;
+}
+
+test("an older release refuses to migrate, and changes nothing", async () => {
+  const own = await createTestDatabase();
+  await own.owner.query("update pb.schema_version set version = version + 1");
+  await own.owner.query("update pb.schema_objects set checksum = 'of the newer release'");
+  await assert.rejects(migrate(own.ownerUrl, silent), (error) => {
+    assert.ok(error instanceof MigrationRefused);
+    assert.match(error.message, new RegExp(`has schema version ${version + 1}; this release has version ${version}`));
+    return true;
+  });
+  const { rows } = await own.owner.query("select distinct checksum from pb.schema_objects");
+  assert.deepEqual(rows, [{ checksum: "of the newer release" }]);
+  await own.drop();
+});
+
+test("a database from before the baseline is refused", () =>
+  emptyDatabase(async (url) => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query("create schema pb; create table pb.migrations (id serial, name text, run_on timestamp)");
+    await client.query("insert into pb.migrations (name) values ('0001_tables'), ('0002_partitions')");
+    await client.end();
+    await assert.rejects(migrate(url, silent), /created before the first release.*Create a new database/);
+  }));
+
+test("a server starts on a newer schema that still serves it, and keeps running on one that does not", async () => {
+  const own = await createTestDatabase();
+  await migrate(own.ownerUrl, silent, release(version + 1));
+  assert.equal(await findSchemaFault(own.ledger, "starting"), undefined);
+  const since = (text: string): string => text.replace(/return \d+;/, `return ${version + 2};`);
+  await migrate(own.ownerUrl, silent, release(version + 2, { "sql/version.sql": since }));
   assert.match(
-    (await findMigrationFault(own.ledger, "starting")) ?? "",
-    /9000_of_the_next_version. Start a newer version/,
+    (await findSchemaFault(own.ledger, "starting")) ?? "",
+    new RegExp(`schema version ${version + 2}, which no longer serves releases before version ${version + 2}`),
   );
-  assert.equal(await findMigrationFault(own.ledger, "running"), undefined);
-  remove();
+  assert.equal(await findSchemaFault(own.ledger, "running"), undefined);
   await own.drop();
 });

@@ -1,76 +1,53 @@
-import { readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { findPrimary } from "./find-primary.ts";
+import { makePartitions } from "./partitions.ts";
 import type { Queryable } from "./pool.ts";
+import {
+  readSchemaFiles,
+  readSchemaVersion,
+  type SchemaFiles,
+  type SchemaObject,
+  serverFolder,
+} from "./schema-files.ts";
 
-const migrationsFolder = new URL("../../migrations", import.meta.url).pathname;
+/** The database was not changed, because this release must not migrate it. */
+export class MigrationRefused extends Error {}
 
-/** The migrations this code was written for, in order, named as the database records them. */
-export function expectedMigrations(): string[] {
-  return readdirSync(migrationsFolder)
-    .filter((file) => file.endsWith(".sql"))
-    .sort()
-    .map((file) => file.slice(0, -".sql".length));
+export interface Applied {
+  migrations: string[];
+  /** The version of server/sql, if it was applied. */
+  version: number | undefined;
 }
 
 /**
- * Why this code must not run on a database, or nothing if it may. A server that already runs goes on while its
- * successor's migrations arrive. To start on a database that is newer than itself it must know the migration that the
- * database says is old enough: the newer code knows what it changed, the older one cannot.
- */
-export async function findMigrationFault(db: Queryable, when: "starting" | "running"): Promise<string | undefined> {
-  try {
-    const { rows } = await db.query<{ name: string }>("select pb.applied_migrations() as name");
-    const applied = rows.map((row) => row.name);
-    const expected = expectedMigrations();
-    const missing = expected.find((name) => !applied.includes(name));
-    const unknown = applied.find((name) => !expected.includes(name));
-    if (missing) return `The database lacks the migration ${missing}. Run: npm run migrate`;
-    if (unknown && when === "starting" && !expected.includes(await readServesSince(db)))
-      return `The database has a migration this version does not know: ${unknown}. Start a newer version.`;
-    return undefined;
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
-    return `The database cannot be used (${code}). Check its address; run: npm run migrate`;
-  }
-}
-
-async function readServesSince(db: Queryable): Promise<string> {
-  const { rows } = await db.query<{ name: string }>("select pb.serves_since() as name");
-  return rows[0]?.name ?? "";
-}
-
-/**
- * Brings a database up to `expectedMigrations`. Run as the owner, also while searches run; a second runner waits for the
- * first.
+ * Brings a database up to this release's schema: migrations, then changed files of server/sql in one transaction. Runs as
+ * the owner, also while searches run; a second runner waits for the first.
  *
- * A statement that wants a table for itself waits for whoever reads it, and every search then waits behind that
- * statement. So it waits a second, less than any search does, gives way, and tries again.
+ * A statement that needs an exclusive table lock waits for every reader, and every search waits behind that statement.
+ * Lock waits are therefore limited to a second, which is shorter than the timeout of a search, and retried.
  */
 export async function migrate(
   databaseUrl: string,
   log: (line: string) => void,
-  folder = migrationsFolder,
-): Promise<string[]> {
+  folder = serverFolder,
+): Promise<Applied> {
+  const files = readSchemaFiles(folder);
   const client = new pg.Client({ connectionString: await findPrimary(databaseUrl) });
   await client.connect();
   try {
     await client.query("select pg_advisory_lock(hashtext('pennyblack migrate'))");
     await client.query(`set lock_timeout = ${lockTimeoutMs}`);
-    const before = await listApplied(client);
-    for (let attempt = 1; ; attempt += 1) {
-      const failure = await runAll(client, folder, log).catch((error: unknown) => ({ error }));
-      if (!failure) break;
-      // The library leaves the transaction of the migration that failed open.
-      await client.query("rollback");
-      if (!isLockTimeout(failure.error) || attempt === mostAttempts) throw failure.error;
-      if (attempt % 10 === 1)
-        log("A migration needs a lock that somebody holds. It gives way to searches and tries again.");
-      await wait(lockTimeoutMs * (1 + Math.random()));
-    }
-    return (await listApplied(client)).filter((name) => !before.includes(name));
+    const before = await readApplied(client, files);
+    await withLockRetries(client, log, () => runMigrations(client, files.migrationsFolder, log));
+    const isApplied = await withLockRetries(client, log, () => applyObjects(client, files));
+    await makePartitions(client, partitionDays);
+    const { migrations } = await readApplied(client, files);
+    return {
+      migrations: migrations.filter((name) => !before.migrations.includes(name)),
+      version: isApplied ? files.version : undefined,
+    };
   } finally {
     await client.end();
   }
@@ -78,12 +55,56 @@ export async function migrate(
 
 const lockTimeoutMs = 1_000;
 /** About five minutes. */
-const mostAttempts = 120;
+const maxAttempts = 120;
+const partitionDays = 14;
 
-async function runAll(dbClient: pg.Client, folder: string, log: (line: string) => void): Promise<undefined> {
+/** Refuses a database of a newer release, and one from before the baseline, whose migrations no longer exist. */
+async function readApplied(client: pg.Client, files: SchemaFiles): Promise<{ migrations: string[] }> {
+  const { rows } = await client.query<{ migrations: string | null; version: string | null }>(
+    "select to_regclass('pb.migrations') as migrations, to_regclass('pb.schema_version') as version",
+  );
+  if (!rows[0]?.migrations) return { migrations: [] };
+  const applied = await client.query<{ name: string }>("select name from pb.migrations order by id");
+  const migrations = applied.rows.map(({ name }) => name);
+  if (migrations.length > 0 && !rows[0].version)
+    throw new MigrationRefused(
+      "This database was created before the first release and cannot be migrated. Create a new database.",
+    );
+  const version = rows[0].version ? await readVersion(client) : 0;
+  if (version > files.version)
+    throw new MigrationRefused(
+      `The database has schema version ${version}; this release has version ${files.version}. Nothing was changed. Run the migrate command of the newer release.`,
+    );
+  return { migrations };
+}
+
+async function readVersion(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ version: number }>("select version from pb.schema_version");
+  return rows[0]?.version ?? 0;
+}
+
+async function withLockRetries<Result>(
+  client: pg.Client,
+  log: (line: string) => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      // node-pg-migrate leaves the transaction of a failed migration open.
+      await client.query("rollback");
+      if (!isLockTimeout(error) || attempt === maxAttempts) throw error;
+      if (attempt % 10 === 1) log("Waiting for a table lock. Searches continue; retrying every second or two.");
+      await wait(lockTimeoutMs * (1 + Math.random()));
+    }
+  }
+}
+
+async function runMigrations(dbClient: pg.Client, dir: string, log: (line: string) => void): Promise<void> {
   await runner({
     dbClient,
-    dir: folder,
+    dir,
     direction: "up",
     migrationsTable: "migrations",
     migrationsSchema: "pb",
@@ -94,14 +115,70 @@ async function runAll(dbClient: pg.Client, folder: string, log: (line: string) =
   });
 }
 
+/**
+ * Applies the objects that changed and records the version. Grants are applied with every change, because a function that
+ * was dropped and created again has none. Returns false if there was nothing to do.
+ */
+async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles): Promise<boolean> {
+  const { rows } = await client.query<{ name: string; checksum: string }>("select * from pb.schema_objects");
+  const recorded = new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  const changed = objects.filter(({ name, checksum }) => recorded.get(name) !== checksum);
+  const removed = [...recorded.keys()].filter((name) => !objects.some((object) => object.name === name));
+  if (changed.length + removed.length === 0 && (await readVersion(client)) === version) return false;
+  const grants = objects.filter(({ name }) => name === "roles.sql" && !changed.some((object) => object.name === name));
+  await client.query("begin");
+  for (const object of [...changed, ...grants]) await client.query(statementsOf(object));
+  for (const name of removed) {
+    await client.query(dropOf(name));
+    await client.query("delete from pb.schema_objects where name = $1", [name]);
+  }
+  await client.query(
+    `insert into pb.schema_objects (name, checksum) select * from unnest($1::text[], $2::text[])
+     on conflict (name) do update set checksum = excluded.checksum`,
+    [changed.map(({ name }) => name), changed.map(({ checksum }) => checksum)],
+  );
+  await client.query(
+    `insert into pb.schema_version (version) values ($1)
+     on conflict (single_row) do update set version = excluded.version, applied_at = clock_timestamp()`,
+    [version],
+  );
+  await client.query("commit");
+  return true;
+}
+
+/** PostgreSQL has no CREATE OR REPLACE for policies and constraint triggers. */
+function statementsOf({ name, text }: SchemaObject): string {
+  return /^create (?:policy|constraint trigger) /m.test(text) ? `${dropOf(name)};\n${text}` : text;
+}
+
+function dropOf(name: string): string {
+  const [, kind, object, table] = /^(policy|trigger) (\w+) on (pb\.\w+)$/.exec(name) ?? [];
+  return kind ? `drop ${kind} if exists ${object} on ${table}` : "select";
+}
+
 function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "55P03";
 }
 
-async function listApplied(client: pg.Client): Promise<string[]> {
-  const { rows } = await client.query<{ exists: boolean }>("select to_regclass('pb.migrations') is not null as exists");
-  if (!rows[0]?.exists) return [];
-  return (await client.query<{ name: string }>("select name from pb.migrations order by id")).rows.map(
-    ({ name }) => name,
-  );
+/**
+ * Why this release must not use the database, or undefined if it may. A running server continues while the next release's
+ * schema is applied. To start on a newer schema, that schema must declare that it still serves this version: the newer
+ * release knows what it changed.
+ */
+export async function findSchemaFault(db: Queryable, when: "starting" | "running"): Promise<string | undefined> {
+  try {
+    const expected = readSchemaVersion();
+    const { rows } = await db.query<{ version: number | null; serves_since: number | null }>(
+      "select * from pb.read_schema_version()",
+    );
+    const { version, serves_since: servesSince } = rows[0] ?? {};
+    if ((version ?? 0) < expected)
+      return `The database has schema version ${version ?? 0}; this release needs version ${expected}. Run: npm run migrate`;
+    if (when === "starting" && (servesSince ?? 0) > expected)
+      return `The database has schema version ${version}, which no longer serves releases before version ${servesSince}. This release has version ${expected}. Start a newer release.`;
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
+    return `The database cannot be used (${code}). Check its address, then run: npm run migrate`;
+  }
 }

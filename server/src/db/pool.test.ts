@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../../test/database.ts";
-import { createPool, type Pool, within } from "./pool.ts";
+import { createTestDatabase } from "../../test/support/services/database.ts";
+import { createPool, type Pool, withTimeout } from "./pool.ts";
 
 const database = await createTestDatabase();
 const pools: Pool[] = [];
@@ -10,7 +10,7 @@ after(async () => {
   await database.drop();
 });
 
-/** Of one connection: what one statement leaves behind, the next one meets. */
+/** With one connection, so that each statement sees the state the previous one left. */
 function openPool(isForSingleStatements: boolean): Pool {
   const options = { url: database.ledgerUrl, name: "test", connections: 1, statementTimeoutMs: 20_000 };
   const pool = createPool({ ...options, isForSingleStatements, onIdleError: () => {} });
@@ -24,9 +24,9 @@ async function readPid(pool: Pool): Promise<number | undefined> {
 }
 
 for (const isForSingleStatements of [true, false]) {
-  const kind = isForSingleStatements ? "a pool for single statements" : "a pool for anything";
+  const kind = isForSingleStatements ? "a pool for single statements" : "a pool for transactions";
 
-  test(`${kind} answers words, words with values, and prepared statements, one after the other`, async () => {
+  test(`${kind} runs text, parameterized and prepared statements`, async () => {
     const pool = openPool(isForSingleStatements);
     const pid = await readPid(pool);
     assert.deepEqual((await pool.query("select $1::int + 1 as sum", [41])).rows, [{ sum: 42 }]);
@@ -35,22 +35,22 @@ for (const isForSingleStatements of [true, false]) {
     assert.equal(await readPid(pool), pid);
   });
 
-  test(`${kind} tells PostgreSQL's refusal as it came, and goes on`, async () => {
+  test(`${kind} rejects with PostgreSQL's error and stays usable`, async () => {
     const pool = openPool(isForSingleStatements);
     await assert.rejects(pool.query("select 1 / 0"), { severity: "ERROR", code: "22012" });
     assert.ok(await readPid(pool));
   });
 
-  test(`${kind} waits no longer than it is told, and asks the next on another connection`, async () => {
+  test(`${kind} times out, and runs the next statement on another connection`, async () => {
     const pool = openPool(isForSingleStatements);
     const pid = await readPid(pool);
-    const began = performance.now();
-    await assert.rejects(pool.query(within(100, { text: "select pg_sleep(15)" })), /silent|timeout/);
+    const startedAt = performance.now();
+    await assert.rejects(pool.query(withTimeout(100, { text: "select pg_sleep(15)" })), /did not respond|timeout/);
     assert.notEqual(await readPid(pool), pid);
-    assert.ok(performance.now() - began < 10_000);
+    assert.ok(performance.now() - startedAt < 10_000);
   });
 
-  test(`${kind} tells a connection that broke`, async () => {
+  test(`${kind} rejects when the connection breaks, and reconnects`, async () => {
     const pool = openPool(isForSingleStatements);
     await assert.rejects(pool.query("select pg_terminate_backend(pg_backend_pid())"));
     assert.ok(await readPid(pool));

@@ -1,21 +1,21 @@
 import type { Pool } from "./pool.ts";
 
 export interface Replica {
-  /** Its application_name. */
+  /** The replica's application_name. */
   name: string;
-  /** What it has not applied yet. */
+  /** WAL not yet replayed. */
   lagBytes: number;
 }
 
 /**
- * The replicas of the PostgreSQL we write to. Only who may read everybody's statistics sees them; undefined where the
- * owner may not (`grant pg_read_all_stats to pennyblack_owner`).
+ * The replicas of the primary. Undefined if the owner role lacks the privilege to read all statistics
+ * (`grant pg_read_all_stats to pennyblack_owner`).
  */
 export async function readReplicas(owner: Pool): Promise<Replica[] | undefined> {
   const client = await owner.connect();
   try {
     await client.query("begin read only");
-    // Our roles inherit nothing, so the right has to be taken up.
+    // Our roles are NOINHERIT, so the granted role must be set explicitly.
     await client.query("set local role pg_read_all_stats");
     const { rows } = await client.query<{ name: string; lag: string }>(
       `select application_name as name, max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn))::text as lag

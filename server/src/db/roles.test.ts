@@ -2,57 +2,26 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { seedPayments } from "../../test/seed-payments.ts";
-import { seedBudget, seedWallet } from "../../test/seed-wallet.ts";
+import { seedBudget, seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { seedPayments } from "../../test/support/payments/seed-payments.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { rollUpUsage } from "../usage/roll-up.ts";
 import { captureBatch, holdBatch } from "../wallet/statements.ts";
 import type { Pool } from "./pool.ts";
-import { refuseRole, roles, servingRoles } from "./roles.ts";
+import { findRoleFault, roles, servingRoles } from "./roles.ts";
 
 // The whole schema is walked, so that a table, column, sequence or function added later is refused to the
 // server's roles until someone writes it down here.
 
-const ledgerMayCall = [
-  "applied_migrations",
-  "capture",
-  "changed_keys",
-  "find_keys",
-  "hold",
-  "look_up_keys",
-  "note_key_uses",
-  "release",
-  "serves_since",
-  "write_tally",
-];
-/** They take the wallet from pb.own_wallet(). */
-const tenantMayCall = [
-  "begin_top_up",
-  "book_payment",
-  "drop_auto_top_up",
-  "end_top_up",
-  "note_checkout",
-  "note_customer",
-  "reverse_payment",
-  "set_auto_top_up",
-  "change_own_key",
-  "change_webhook",
-  "create_own_key",
-  "create_webhook",
-  "delete_webhook",
-  "own_search_ids",
-  "own_wallet",
-  "replay_delivery",
-  "revoke_own_key",
-  "rotate_own_key",
-  "rotate_webhook_secret",
-  "searches_listed_since",
-  "set_alerts",
-  "test_webhook",
-  "usage_as_of",
-  "utc_day",
-  "utc_month",
-];
+const ledgerMayCall = words(
+  "capture changed_keys find_keys hold read_schema_version record_key_uses release write_tally",
+);
+/** These take the wallet from pb.own_wallet(). */
+const tenantMayCall = words(
+  "begin_top_up book_payment delete_auto_top_up end_top_up record_checkout record_customer reverse_payment set_auto_top_up",
+  "change_own_key change_webhook create_own_key create_webhook delete_webhook own_search_ids own_wallet replay_delivery",
+  "revoke_own_key rotate_own_key rotate_webhook_secret searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
+);
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
 const tenantMayRead: Record<string, string[]> = {
   wallets: [
@@ -117,18 +86,13 @@ const tenantMayRead: Record<string, string[]> = {
   run_budgets: words("wallet_id name id max_micros spent_micros opened_at expires_at"),
 };
 
-const operatorMayCall = [
-  "applied_migrations",
-  "operator_credit",
-  "operator_health",
-  "operator_refund",
-  "operator_revoke_key",
-  "operator_suspend",
-];
-/** Each names a session by its digest, and begin_session the address that a provider vouches for. */
+const operatorMayCall = words(
+  "operator_credit operator_health operator_refund operator_revoke_key operator_suspend read_schema_version",
+);
+/** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
 const peopleMayCall = words(
-  "ask_sign_in redeem_sign_in begin_session join_account end_session end_all_sessions show_session enter_wallet",
-  "open_own_account show_team invite_to_team take_back_invitation change_team",
+  "request_sign_in redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
+  "open_own_account read_team invite_to_team revoke_invitation change_team",
 );
 /** Never a digest, never what was asked or answered. Of the tables with a list, only these columns. */
 const operatorMayRead: Record<string, string[]> = {
@@ -286,7 +250,7 @@ const denied = "42501";
 
 test("no role of the server can write to a table or partition, however it tries", async () => {
   const found = await tables();
-  assert.ok(found.filter((table) => table.isPartition).length >= 30, "the walk saw the partitions");
+  assert.ok(found.filter((table) => table.isPartition).length >= 30, "the walk includes partitions");
   for (const { name, column } of found)
     for (const db of [database.ledger, database.tenant, database.operator, database.people])
       for (const sql of [
@@ -335,19 +299,19 @@ test("functions that run as the owner trust no search path but the system's", as
 });
 
 test("a server refuses to serve as a superuser, as the owner or one of its members, or past row-level security", async () => {
-  assert.equal(await refuseRole(database.ledger), undefined);
-  assert.equal(await refuseRole(database.tenant), undefined);
-  assert.equal(await refuseRole(database.people), undefined);
-  assert.match((await refuseRole(database.owner)) ?? "", /owns the ledger/);
+  assert.equal(await findRoleFault(database.ledger), undefined);
+  assert.equal(await findRoleFault(database.tenant), undefined);
+  assert.equal(await findRoleFault(database.people), undefined);
+  assert.match((await findRoleFault(database.owner)) ?? "", /owns the ledger/);
   const client = new pg.Client({ connectionString: database.superuserUrl });
   await client.connect();
   try {
-    assert.match((await refuseRole(client)) ?? "", /superuser/);
+    assert.match((await findRoleFault(client)) ?? "", /superuser/);
     // Roles belong to the cluster, but to make one is part of the transaction: nothing is left behind.
     const refusalOf = async (...statements: string[]): Promise<string | undefined> => {
       await client.query("begin");
       for (const statement of [...statements, "set local role pb_test_intruder"]) await client.query(statement);
-      const refusal = await refuseRole(client);
+      const refusal = await findRoleFault(client);
       await client.query("rollback");
       return refusal;
     };

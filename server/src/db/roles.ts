@@ -1,8 +1,8 @@
 import pg from "pg";
 
 /**
- * The owner has the tables and runs migrations and jobs; the others are all the server has: paid searches, the books of
- * one tenant, the acts of an operator, and people who sign in. None is superuser, none bypasses row-level security.
+ * The owner has the tables and runs migrations and jobs. Servers connect as the other roles: paid searches, one tenant's
+ * rows, operator actions, and sign-in. None of them is a superuser or bypasses row-level security.
  */
 export const roles = {
   owner: "pennyblack_owner",
@@ -12,12 +12,12 @@ export const roles = {
   people: "pennyblack_people",
 } as const;
 
-/** Those that the server connects as. */
+/** The roles that servers connect as. */
 export const servingRoles = [roles.ledger, roles.tenant, roles.operator, roles.people];
 
 export type RolePasswords = Partial<Record<keyof typeof roles, string>>;
 
-/** Makes the roles where they are missing and sets the passwords given. Needs a superuser or CREATEROLE. */
+/** Creates missing roles and sets the given passwords. Needs a superuser or CREATEROLE. */
 export async function createRoles(client: pg.ClientBase, passwords: RolePasswords): Promise<void> {
   for (const [name, role] of Object.entries(roles) as [keyof typeof roles, string][]) {
     const { rows } = await client.query("select 1 from pg_roles where rolname = $1", [role]);
@@ -26,26 +26,26 @@ export async function createRoles(client: pg.ClientBase, passwords: RolePassword
     const password = passwords[name];
     if (password) await client.query(`alter role ${role} password ${pg.escapeLiteral(password)}`);
   }
-  // So that the worker can say how far replicas are behind. Not every admin may grant it, and nothing depends on it.
+  // Lets the worker report replication lag. Optional: not every admin role can grant it.
   await client.query(`grant pg_read_all_stats to ${roles.owner}`).catch((error: unknown) => {
     if (!(error instanceof pg.DatabaseError) || error.code !== "42501") throw error;
   });
 }
 
-/** Lets the owner make its schemas in a database, and nobody else anything. */
+/** Lets the owner create schemas in a database, and revokes everything from PUBLIC. */
 export async function grantDatabase(client: pg.ClientBase, database: string): Promise<void> {
   await client.query(`revoke all on database ${pg.escapeIdentifier(database)} from public`);
   await admitRoles(client, database);
 }
 
-/** Lets our roles into a database and takes nothing from others: for one that is not ours alone. */
+/** Grants our roles access to a database without revoking anything from others. */
 export async function admitRoles(client: pg.ClientBase, database: string): Promise<void> {
   const name = pg.escapeIdentifier(database);
   await client.query(`grant connect, create, temporary on database ${name} to ${roles.owner}`);
   await client.query(`grant connect on database ${name} to ${servingRoles.join(", ")}`);
 }
 
-/** The same address for another role. */
+/** The same URL for another role. */
 export function withRole(url: string, role: keyof typeof roles, password?: string): string {
   const changed = new URL(url);
   changed.username = roles[role];
@@ -54,10 +54,10 @@ export function withRole(url: string, role: keyof typeof roles, password?: strin
 }
 
 /**
- * Says why a connection may not serve callers, or nothing if it may. A superuser, an owner or a role that
- * bypasses row-level security would make every grant and policy of ours decoration.
+ * Why a server must not use this connection, or undefined if it may. Grants and policies do not restrict a superuser, the
+ * owner, or a role that bypasses row-level security.
  */
-export async function refuseRole(client: Pick<pg.ClientBase, "query">): Promise<string | undefined> {
+export async function findRoleFault(client: Pick<pg.ClientBase, "query">): Promise<string | undefined> {
   const { rows } = await client.query<{ name: string; super: boolean; bypass: boolean; owns: boolean }>(`
     select current_user as name, r.rolsuper as super, r.rolbypassrls as bypass,
       exists (

@@ -1,0 +1,126 @@
+-- Operator actions. pennyblack_operator reads all wallets and acts only through these functions, each of which writes
+-- to the audit log in its own transaction.
+
+-- For triggers of append-only tables.
+create or replace function pb.forbid_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'this table is append-only' using errcode = 'restrict_violation';
+end
+$$;
+
+create or replace function pb.record_audit(
+  p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text,
+  p_details jsonb default '{}'
+) returns void
+language sql set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into pb.audit_log (operator, act, wallet_id, target, reason, outcome, details)
+  values (p_operator, p_act, p_wallet, p_target, p_reason, p_outcome, p_details);
+end;
+
+-- Credits a wallet once per reference: a paid invoice or a promotion. The gate compares wallet and amount; whether the
+-- reference was an invoice or a promotion is in pb.manual_credits.
+create or replace function pb.operator_credit(
+  p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text,
+  p_transfer uuid
+) returns table (outcome text, balance_micros bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  select t.outcome, t.balance_micros into outcome, balance_micros
+  from pb.top_up(
+    array['manual:' || p_reference], array[p_wallet], array[p_amount], array[p_transfer],
+    case p_kind when 'invoice' then 'top_up' else 'credit' end::pb.transfer_kind
+  ) t;
+  if outcome = 'credited' then
+    insert into pb.manual_credits (reference, wallet_id, kind, amount_micros, reason, operator)
+    values (p_reference, p_wallet, p_kind, p_amount, p_reason, p_operator);
+  elsif outcome = 'repeated' and not exists (
+    select from pb.manual_credits m where m.reference = p_reference and m.kind = p_kind
+  ) then
+    outcome := 'conflicting';
+  end if;
+  if outcome <> 'unknown_wallet' then
+    -- Read again, because receivables were settled.
+    select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = p_wallet;
+    perform pb.record_audit(
+      p_operator, 'credit', p_wallet, p_reference, p_reason, outcome,
+      jsonb_build_object('amount_micros', p_amount, 'kind', p_kind)
+    );
+  end if;
+  return next;
+end
+$$;
+
+-- Refunds a captured search, found by its Request-Id alone.
+create or replace function pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid)
+returns table (outcome text, balance_micros bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_wallet uuid := (select s.wallet_id from pb.searches s where s.id = p_search);
+begin
+  select r.outcome, r.balance_micros into outcome, balance_micros
+  from pb.refund(array[p_search], array[v_wallet], array[p_transfer], array[p_reason]) r;
+  perform pb.record_audit(p_operator, 'refund', v_wallet, p_search::text, p_reason, outcome);
+  return next;
+end
+$$;
+
+create or replace function pb.operator_suspend(p_operator text, p_reason text, p_wallet uuid, is_suspended boolean)
+returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was_found boolean := pb.suspend_wallet(p_wallet, is_suspended);
+begin
+  if was_found then
+    perform pb.record_audit(
+      p_operator, case when is_suspended then 'suspend' else 'resume' end, p_wallet, p_wallet::text, p_reason, 'done'
+    );
+  end if;
+  return was_found;
+end
+$$;
+
+-- Returns 'revoked', 'repeated' or 'unknown_key'.
+create or replace function pb.operator_revoke_key(
+  p_operator text, p_reason text, p_key uuid, p_cause text default 'operator'
+) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_wallet uuid := (select k.wallet_id from pb.keys k where k.id = p_key);
+  outcome text;
+begin
+  if v_wallet is null then
+    return 'unknown_key';
+  end if;
+  outcome := case when pb.revoke_key(v_wallet, p_key, p_cause) then 'revoked' else 'repeated' end;
+  perform pb.record_audit(p_operator, 'revoke_key', v_wallet, p_key::text, p_reason, outcome);
+  return outcome;
+end
+$$;
+
+-- Figures about the database. The search for the oldest pending hold is bounded, so that it stays cheap when the
+-- sweeper has not run for hours.
+create or replace function pb.operator_health(
+  out oldest_pending_s integer, out swept_at timestamptz, out partition_days integer,
+  out connections integer, out max_connections integer, out bytes bigint
+)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+  since timestamptz;
+begin
+  select w.settled_before, w.swept_at into since, swept_at from pb.sweep_watermark w;
+  oldest_pending_s := (
+    select extract(epoch from clock_timestamp() - min(s.held_at))
+    from (
+      select f.held_at, f.state from pb.searches f
+      where f.id >= pb.uuid_floor(since - interval '1 minute') order by f.id limit 100000
+    ) s
+    where s.state = 'pending'
+  );
+  partition_days := pb.partition_days_ahead();
+  connections := (select sum(numbackends) from pg_stat_database);
+  max_connections := current_setting('max_connections');
+  bytes := pg_database_size(current_database());
+end
+$$;

@@ -1,0 +1,58 @@
+-- Row-level security. A tenant reads only the rows of the wallet named for its transaction; an operator reads the rows
+-- of all wallets. The sub-select is evaluated once per statement, the bare function would be called for every row.
+--
+-- Each block (separated by blank lines) is applied only when its text changes, because replacing a policy locks its
+-- table.
+
+create policy own_wallet on pb.wallets for select to pennyblack_tenant
+  using (id = (select pb.own_wallet()));
+
+create policy own_transfers on pb.transfers for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_keys on pb.keys for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_key_budgets on pb.key_budgets for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_runs on pb.run_budgets for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_searches on pb.searches for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_usage_hours on pb.usage_hours for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_usage_days on pb.usage_days for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_events on pb.events for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_endpoints on pb.webhook_endpoints for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_deliveries on pb.webhook_deliveries for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_top_ups on pb.top_ups for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_customer on pb.payment_customers for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_auto_top_up on pb.auto_top_ups for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_receivable on pb.receivables for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy every_wallet on pb.wallets for select to pennyblack_operator using (true);
+
+create policy every_transfer on pb.transfers for select to pennyblack_operator using (true);
+
+create policy every_key on pb.keys for select to pennyblack_operator using (true);
+
+create policy every_day on pb.usage_days for select to pennyblack_operator using (true);

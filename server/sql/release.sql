@@ -1,0 +1,83 @@
+-- Ends of a hold without a charge: pending -> released | expired. A final state never changes.
+
+-- Ends pending searches without a charge and returns what they held: to the wallet, to the key budget for the periods
+-- the hold was counted in, and to the run. It also deletes the idempotency claim, so that a retry can run. Every search
+-- that ends here gets an outcome, which the index searches_unpaid needs. The caller has locked the wallets; a search of
+-- another wallet is skipped. Returns the number of searches that ended.
+create or replace function pb.settle_unpaid(
+  search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamptz,
+  held_until timestamptz default 'infinity'
+) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  ended integer;
+  first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
+  last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
+begin
+  with settled as (
+    update pb.searches s
+    set state = last_state, settled_at = now_at, outcome = coalesce(s.outcome, last_state::text)
+    where s.id = any (search_ids) and s.id between first_id and last_id
+      and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
+      and s.state = 'pending' and s.expires_at <= held_until
+    returning s.*
+  ), wallet_back as (
+    update pb.wallets w set held_micros = w.held_micros - back.micros
+    from (select wallet_id, sum(price_micros)::bigint as micros from settled group by wallet_id) back
+    where w.id = back.wallet_id
+  ), key_budget_back as (
+    update pb.key_budgets b
+    set total_spent_micros = b.total_spent_micros - back.total,
+        day_spent_micros = b.day_spent_micros - back.of_day,
+        month_spent_micros = b.month_spent_micros - back.of_month
+    from (
+      select s.key_budget_id as id,
+        sum(s.price_micros)::bigint as total,
+        coalesce(sum(s.price_micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
+        coalesce(sum(s.price_micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
+      from settled s join pb.key_budgets k on k.id = s.key_budget_id
+      group by s.key_budget_id
+    ) back
+    where b.id = back.id
+  ), run_back as (
+    update pb.run_budgets r set spent_micros = r.spent_micros - back.micros
+    from (
+      select run_budget_id as id, sum(price_micros)::bigint as micros
+      from settled where run_budget_id is not null group by run_budget_id
+    ) back
+    where r.id = back.id
+  ), claims_freed as (
+    delete from pb.idempotency c using settled s
+    where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
+      and c.search_id = s.id
+  )
+  select count(*)::integer into ended from settled;
+  return ended;
+end
+$$;
+
+-- Releases the holds of searches that failed, and records why.
+create or replace function pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] default null)
+returns table (item integer, state text, balance_micros bigint)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
+  last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
+  now_at timestamptz;
+begin
+  perform pb.lock_wallets(wallet_ids);
+  now_at := clock_timestamp();
+  -- Only for pending searches: the outcome of a search that has ended is final.
+  if outcomes is not null then
+    update pb.searches s
+    set outcome = outcomes[array_position(search_ids, s.id)]
+    where s.id = any (search_ids) and s.id between first_id and last_id
+      and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
+      and s.state = 'pending';
+  end if;
+  perform pb.settle_unpaid(search_ids, wallet_ids, 'released', now_at);
+  return query select * from pb.search_states(search_ids, wallet_ids, now_at);
+end
+$$;

@@ -1,0 +1,102 @@
+-- Privileges of the roles that servers connect as. All privileges on functions are revoked and granted again, in one
+-- transaction, so that this file is the complete list.
+--
+--   pennyblack_ledger     paid searches: calls functions, reads no table
+--   pennyblack_tenant     one wallet: reads the rows of the transaction's wallet, changes them through functions
+--   pennyblack_operator   reads all wallets, acts through functions that write the audit log
+--   pennyblack_people     sign-in and teams: calls functions, reads no table
+--
+-- An error in the server's SQL can therefore neither move money outside the functions nor show one tenant another's
+-- rows. The ledger role has no row-level security: a batch contains many wallets, and a setting names one.
+--
+-- `npm run admin -- database setup` creates the roles, because they belong to the whole cluster.
+
+revoke all on all functions in schema pb
+  from public, pennyblack_ledger, pennyblack_tenant, pennyblack_operator, pennyblack_people;
+
+grant usage on schema pb to pennyblack_ledger, pennyblack_tenant, pennyblack_operator, pennyblack_people;
+
+grant execute on function
+  pb.hold, pb.capture, pb.release, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
+  pb.read_schema_version
+  to pennyblack_ledger;
+
+grant execute on function
+  pb.own_wallet, pb.utc_day, pb.utc_month,
+  pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
+  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids,
+  pb.set_alerts, pb.create_webhook, pb.change_webhook, pb.delete_webhook, pb.rotate_webhook_secret, pb.test_webhook,
+  pb.replay_delivery,
+  pb.begin_top_up, pb.record_checkout, pb.record_customer, pb.book_payment, pb.end_top_up, pb.reverse_payment,
+  pb.set_auto_top_up, pb.delete_auto_top_up
+  to pennyblack_tenant;
+
+grant execute on function
+  pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
+  pb.read_schema_version
+  to pennyblack_operator;
+
+grant execute on function
+  pb.request_sign_in, pb.redeem_sign_in, pb.begin_session, pb.join_account, pb.end_session, pb.end_all_sessions,
+  pb.read_session, pb.authorize_session, pb.open_own_account, pb.read_team, pb.invite_to_team, pb.revoke_invitation,
+  pb.change_team
+  to pennyblack_people;
+
+-- Columns that a tenant can read. The digest of a key and the secret of a webhook are not among them.
+revoke all on
+  pb.wallets, pb.transfers, pb.keys, pb.key_budgets, pb.run_budgets, pb.searches, pb.usage_hours, pb.usage_days,
+  pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
+  pb.receivables, pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.accounts, pb.people,
+  pb.members
+  from pennyblack_ledger, pennyblack_tenant, pennyblack_operator, pennyblack_people;
+
+grant select (
+  id, name, credited_micros, debited_micros, held_micros, suspended_at, created_at, low_balance_micros, alert_email
+) on pb.wallets to pennyblack_tenant;
+grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+  on pb.transfers to pennyblack_tenant;
+grant select (
+  id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, budget_id, expires_at,
+  revoked_at, revoked_reason, rotated_from, last_used_at, created_at
+) on pb.keys to pennyblack_tenant;
+grant select (
+  id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros, total_spent_micros, day, day_spent_micros,
+  month, month_spent_micros
+) on pb.key_budgets to pennyblack_tenant;
+grant select (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
+  on pb.run_budgets to pennyblack_tenant;
+grant select (
+  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, run_budget_id, category, outcome
+) on pb.searches to pennyblack_tenant;
+grant select (wallet_id, hour, key_id, mode, category, outcome, was_held, searches, charged_micros)
+  on pb.usage_hours to pennyblack_tenant;
+grant select (wallet_id, day, key_id, mode, category, outcome, was_held, searches, charged_micros)
+  on pb.usage_days to pennyblack_tenant;
+grant select (id, wallet_id, type, data, created_at) on pb.events to pennyblack_tenant;
+grant select (
+  id, wallet_id, url, description, events, previous_until, failing_since, disabled_at, disabled_reason, created_at
+) on pb.webhook_endpoints to pennyblack_tenant;
+grant select (
+  id, wallet_id, endpoint_id, event_id, state, attempts, due_at, last_attempt_at, response_status, last_error,
+  created_at
+) on pb.webhook_deliveries to pennyblack_tenant;
+grant select (
+  id, wallet_id, kind, status, amount_micros, refunded_micros, saves_card, checkout_url, receipt_url, failure,
+  created_at, expires_at, settled_at
+) on pb.top_ups to pennyblack_tenant;
+grant select (wallet_id, customer_id) on pb.payment_customers to pennyblack_tenant;
+grant select (
+  wallet_id, threshold_micros, amount_micros, day_cap_micros, month_cap_micros, declines, next_attempt_at, off_at
+) on pb.auto_top_ups to pennyblack_tenant;
+grant select (wallet_id, owed_micros) on pb.receivables to pennyblack_tenant;
+
+grant select (id, name, account_id, credited_micros, debited_micros, held_micros, suspended_at, created_at)
+  on pb.wallets to pennyblack_operator;
+grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+  on pb.transfers to pennyblack_operator;
+grant select (id, wallet_id, mode, name, start, scopes, expires_at, revoked_at, created_at)
+  on pb.keys to pennyblack_operator;
+grant select (day, charged_micros) on pb.usage_days to pennyblack_operator;
+grant select on
+  pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.accounts, pb.people, pb.members
+  to pennyblack_operator;

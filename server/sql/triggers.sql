@@ -1,0 +1,56 @@
+-- Triggers. Each block (separated by blank lines) is applied only when its text changes, because replacing a trigger
+-- locks its table. The conditions on pb.wallets and pb.key_budgets are evaluated for every search: keep them short,
+-- because PostgreSQL parses them for every statement. The literal 10000 in them is pb.price_micros(); a test compares
+-- them.
+
+create or replace trigger assign_account before insert on pb.wallets
+  for each row execute function pb.assign_account();
+
+create or replace trigger emit_balance_events
+  after update of credited_micros, debited_micros, low_balance_micros on pb.wallets
+  for each row when (new.credited_micros - new.debited_micros < greatest(new.low_balance_micros, 10000))
+  execute function pb.emit_balance_events();
+
+create or replace trigger touch_wallet_keys after update of suspended_at on pb.wallets
+  for each row when (old.suspended_at is distinct from new.suspended_at) execute function pb.touch_wallet_keys();
+
+create or replace trigger emit_payment_event after insert on pb.payments
+  for each row execute function pb.emit_payment_event();
+
+create or replace trigger emit_new_key_event after insert on pb.keys
+  for each row execute function pb.emit_key_event();
+
+create or replace trigger emit_revoked_key_event after update of revoked_at on pb.keys
+  for each row when (old.revoked_at is null and new.revoked_at is not null) execute function pb.emit_key_event();
+
+create or replace trigger touch_key
+  before update of scopes, allowed_ips, searches_per_second, searches_in_flight, expires_at, revoked_at on pb.keys
+  for each row execute function pb.touch_key();
+
+-- A budget is spent when it cannot pay for one more search, as in pb.hold.
+create or replace trigger emit_budget_event
+  after update on pb.key_budgets
+  for each row when (
+    (new.total_spent_micros + 10000 > new.total_limit_micros
+      and (old.total_spent_micros + 10000 > old.total_limit_micros) is not true)
+    or (new.day_spent_micros + 10000 > new.day_limit_micros
+      and (old.day = new.day and old.day_spent_micros + 10000 > old.day_limit_micros) is not true)
+    or (new.month_spent_micros + 10000 > new.month_limit_micros
+      and (old.month = new.month and old.month_spent_micros + 10000 > old.month_limit_micros) is not true)
+  )
+  execute function pb.emit_budget_event();
+
+create or replace trigger record_sweep before update on pb.sweep_watermark
+  for each row execute function pb.record_sweep();
+
+create or replace trigger delete_sign_in_tokens after delete on pb.people
+  for each row execute function pb.delete_sign_in_tokens();
+
+create constraint trigger account_has_owner after delete or update on pb.members
+  deferrable initially deferred for each row when (old.role = 'owner') execute function pb.require_owner();
+
+create or replace trigger audit_append_only before update or delete on pb.audit_log
+  for each row execute function pb.forbid_change();
+
+create or replace trigger audit_no_truncate before truncate on pb.audit_log
+  for each statement execute function pb.forbid_change();

@@ -1,0 +1,42 @@
+-- Wallet locks and suspension.
+--
+-- Lock order everywhere: wallets in ascending id, then their budgets, then their searches. All work on a wallet's money
+-- happens under the lock of its row, so everything read after taking the lock is final.
+
+create or replace function pb.lock_wallets(wallet_ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+end
+$$;
+
+-- Every suspension has its own timestamp: a dispute that is won lifts only the suspension that it caused.
+create or replace function pb.suspend_wallet(p_wallet uuid, is_suspended boolean) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pb.lock_wallets(array[p_wallet]);
+  update pb.wallets w set suspended_at = case when is_suspended then clock_timestamp() end where w.id = p_wallet;
+  return found;
+end
+$$;
+
+-- Every wallet has an account. A wallet inserted without one gets its own.
+create or replace function pb.assign_account() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.account_id is null then
+    insert into pb.accounts (name) values (new.name) returning id into new.account_id;
+  end if;
+  return new;
+end
+$$;
+
+create or replace function pb.set_alerts(new_email text, new_low_balance_micros bigint) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  update pb.wallets w set alert_email = new_email, low_balance_micros = new_low_balance_micros
+  where w.id = pb.own_wallet();
+  return found;
+end
+$$;
