@@ -1,6 +1,8 @@
 // One planted fault for each language rule, and texts that must pass.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { findLanguageViolations } from "./check-language.ts";
 
@@ -10,6 +12,9 @@ const sentences: [fault: string, text: string][] = [
   ["nobody", "A key that nobody uses expires."],
   ["whoever", "Whoever asks gets an answer."],
   ["Who types", "Who types the name of a shop wants the shop."],
+  ["no one", "A key that no one uses expires."],
+  ["it says", "The row is what it says."],
+  ["mostWaiting", "At most mostWaiting requests wait."],
   ["told", "The owner is told of it."],
   ["tells", "The header tells how much is left."],
   ["stands", "The reason stands in the log."],
@@ -64,4 +69,17 @@ test("accepts ordinary sentences, questions, data and listed exceptions", () => 
   );
   assert.deepEqual(find("mcp/src/a.ts", '"Tell the user that the budget is spent."'), []);
   assert.deepEqual(find("server/src/providers/fixtures/a.json", "nobody"), []);
+});
+
+test("STYLE.md calls functions that exist", () => {
+  const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+  const blocks = [...read("STYLE.md").matchAll(/```ts\n(.*?)```/gs)].map(([, code = ""]) => code);
+  const calls = blocks.flatMap((code) => [...code.matchAll(/(?<![\w."])([a-z]\w+)\(/g)].map(([, name = ""]) => name));
+  const source = execFileSync("git", ["grep", "-hE", "^ *(export )?(async )?function", "--", "server/src"], {
+    cwd: new URL("..", import.meta.url),
+    encoding: "utf8",
+  });
+  const missing = calls.filter((name) => !["assert", "test"].includes(name) && !source.includes(`function ${name}(`));
+  assert.ok(calls.includes("parseSearch"));
+  assert.deepEqual(missing, []);
 });

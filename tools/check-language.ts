@@ -12,10 +12,15 @@ interface Rule {
 
 /** Patterns that read as translated or personify software. */
 const rules: Rule[] = [
-  { pattern: /\bnobody\b/i, instead: "name who: no client, no role, no other process" },
+  { pattern: /\bnobody\b|\bno one\b/i, instead: "name who: no client, no role, no other process" },
   { pattern: /\bwhoever\b/i, instead: "use a noun: a caller that, the process that" },
   { pattern: /(?:^|[.:;] )Who \w+s\b(?!.*\?)/, instead: "use a noun: a caller that, the process that" },
   { pattern: /\b(?:is|are|was|were|be|been|being) told\b|\btells?\b|\btold\b/i, instead: "returns, reports, notifies" },
+  {
+    pattern: /\b(?:it|which|that|file|row|header|page|server|response|log|test) says\b/i,
+    instead: "states, returns, shows",
+  },
+  { pattern: /\b(?:most|least|usual)[A-Z]\w*/, instead: "max, min, default" },
   { pattern: /\bstands?\b(?!-)(?! (?:for|alone|out)\b)/i, instead: "is" },
   {
     pattern: /(?:^|[.:;] )What (?:\w+ ){1,6}?(?:is|are|was|were|has|have|does|do|may|must|cannot)\b(?!.*\?)/,

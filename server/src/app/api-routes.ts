@@ -70,7 +70,7 @@ export function createManagement(
   const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
   const { webhooksAllowPrivate: allowPrivate } = config;
   if (allowPrivate)
-    log.warn("PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on: webhooks can reach private addresses, never use in production");
+    log.warn("webhooks to private addresses allowed (PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE), do not use in production");
   const processor = secretKey === undefined ? undefined : createStripe({ secretKey, webhookSecrets, url });
   return (guard) => ({
     tenant,

@@ -71,7 +71,7 @@ export function createCircuit(): Circuit {
 /** A shorter timeout is due to the caller's own deadline, not to a slow upstream. */
 const minTimeoutMs = 3_000;
 
-/** The caller disconnected or set a short deadline, which says nothing about the upstream. */
+/** The caller disconnected or set a short deadline; neither is evidence about the upstream. */
 function isInconclusive({ reason, tookMs }: Failure): boolean {
   return reason === "aborted" || (reason === "timeout" && tookMs < minTimeoutMs);
 }
