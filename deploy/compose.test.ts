@@ -47,7 +47,8 @@ test("make-env.sh generates every secret used in compose.yaml once, in a file on
   makeEnv();
   const generated = readEnv();
   const referenced = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
-  assert.deepEqual(new Set(Object.keys(generated)), new Set(referenced));
+  const fix = "edit deploy/make-env.sh to generate the variables that deploy/compose.yaml uses";
+  assert.deepEqual(new Set(Object.keys(generated)), new Set(referenced), fix);
   assert.equal(new Set(Object.values(generated)).size, Object.keys(generated).length, "two secrets are equal");
   assert.equal(statSync(join(folder, ".env")).mode & 0o777, 0o600);
   assert.match(makeEnv(), /is up to date/);

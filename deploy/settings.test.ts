@@ -66,7 +66,8 @@ for (const [service, names] of processes) {
     const expected = names.map((name) => variables.get(name) ?? `variable of ${name}`);
     const provided = Object.keys(services[service]?.environment ?? {});
     const missing = expected.filter((name) => !provided.includes(name) && !operatorSettings.includes(name));
-    assert.deepEqual(missing, []);
+    const fix = "set it in deploy/compose.yaml, or add it to operatorSettings in deploy/settings.test.ts";
+    assert.deepEqual(missing, [], fix);
     assert.deepEqual(
       provided.filter((name) => operatorSettings.includes(name)),
       [],
@@ -106,6 +107,6 @@ test("the chart's values document every variable that compose sets for each serv
     );
     const comment = comments.get(service) ?? "";
     const undocumented = provided.filter((name) => !new RegExp(`\\b${name}\\b`).test(comment));
-    assert.deepEqual(undocumented, [], `secrets.${service}`);
+    assert.deepEqual(undocumented, [], `edit deploy/helm/pennyblack/values.yaml: the comment of secrets.${service}`);
   }
 });

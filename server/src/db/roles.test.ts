@@ -212,6 +212,7 @@ test("the server's roles, and everybody else, hold exactly the grants that are w
       // Of PostgreSQL itself: the empty schema "public" may be looked into by all.
       ...[...servingRoles, "public"].map((role) => `${role} usage schema public`),
     ]),
+    "the grants in server/sql/roles.sql (+) and the lists in server/src/db/roles.test.ts (-) differ: edit one of them",
   );
 });
 

@@ -7,11 +7,11 @@ import { exampleProblem, problemCodes, problemRow } from "./problems.ts";
 const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
 /** Fails with the name of the file to edit when its list of codes differs. */
-function assertSameCodes(path: string, actual: readonly string[], expected: readonly string[]): void {
+function assertSameCodes(path: string, actual: readonly string[], expected: readonly string[], hint = ""): void {
   const missing = expected.filter((code) => !actual.includes(code));
   const unknown = actual.filter((code) => !expected.includes(code));
   const faults = [...missing.map((code) => `add ${code}`), ...unknown.map((code) => `remove ${code}`)];
-  assert.deepEqual(faults, [], `edit ${path} to match server/src/problems/problems.ts: ${faults.join(", ")}`);
+  assert.deepEqual(faults, [], `edit ${path} to match server/src/problems/problems.ts: ${faults.join(", ")}${hint}`);
 }
 
 test("every detail is complete: its placeholders have values, and it has at most three sentences", () => {
@@ -42,5 +42,6 @@ test("the console describes exactly the outcomes that a search can have", () => 
   const problems = responses.flatMap(({ content }) =>
     Object.keys(content?.["application/problem+json"]?.examples ?? {}),
   );
-  assertSameCodes(path, codes, [...problems, "expired", "caller_left", "released"]);
+  const hint = ". If a search cannot return it, edit otherProblems in server/src/search/search-routes.ts instead";
+  assertSameCodes(path, codes, [...problems, "expired", "caller_left", "released"], hint);
 });
