@@ -7,15 +7,15 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { mintKey } from "../../src/keys/key-format.ts";
 import { type CrashServer, openCrashFixture } from "../faults/crashes/crash-fixture.ts";
-import { spoken } from "../faults/crashes/spoken.ts";
-import { until } from "../support/assertions/until.ts";
+import type { Outcome } from "../faults/send-search.ts";
+import { walletStatements } from "../faults/wallet-statements.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { startPrivateRedis } from "../support/services/private-redis.ts";
 import { startTraceReceiver } from "../support/services/trace-receiver.ts";
 import { openSessions } from "./fuzz/console-sessions.ts";
 
-// A canary: marked queries, keys and Idempotency-Keys go down every path, deaths of servers and of the database included,
-// and then everything that was written anywhere is searched for them.
+// Marked queries, keys and Idempotency-Keys are sent down every path, including crashes of servers and the database. Then
+// everything that was written anywhere is searched for them.
 
 const fixture = await openCrashFixture();
 const { upstream, journal } = fixture;
@@ -30,7 +30,7 @@ const settings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
 };
 const { owner: [session = ""] = [] } = await openSessions(fixture.db, wallet.walletId);
-const wroteBefore = new Set(findDumps());
+const dumpsBefore = new Set(findDumps());
 
 after(async () => {
   await fixture.close();
@@ -39,18 +39,18 @@ after(async () => {
 
 const marker = "zanzibar7quagga";
 const idempotencyMarker = "idemzebra391okapi";
-/** Well formed and never issued; what is sent with it is refused. */
-const strangeKey = mintKey("live");
+/** Well formed but never issued. */
+const unknownKey = mintKey("live");
 const secrets = [
   marker,
   idempotencyMarker,
   session,
-  // What is shown of a key in lists is 12 characters; the secret part begins behind.
-  ...[wallet.live, wallet.test, wallet.management, strangeKey].map((key) => key.slice(12)),
+  // Lists show the first 12 characters of a key; the rest is secret.
+  ...[wallet.live, wallet.test, wallet.management, unknownKey].map((key) => key.slice(12)),
 ];
 
-/** How a secret looks in hexadecimal, and in base64 at each of its three places, less what its neighbours change. */
-function disguisesOf(secret: string): string[] {
+/** A secret as text, in hexadecimal, and in base64 at each of three offsets, without characters that depend on neighbours. */
+function encodingsOf(secret: string): string[] {
   const inBase64 = [0, 1, 2].map((shift) => {
     const text = Buffer.from("x".repeat(shift) + secret).toString("base64");
     return text.slice(shift === 0 ? 0 : 4, -4);
@@ -58,33 +58,33 @@ function disguisesOf(secret: string): string[] {
   return [secret, Buffer.from(secret).toString("hex"), ...inBase64];
 }
 
-function assertSilent(where: string, written: Buffer | string): void {
+function assertNoSecrets(where: string, written: Buffer | string): void {
   const bytes = Buffer.from(written);
   for (const secret of secrets) {
-    const found = disguisesOf(secret).find((disguise) => bytes.includes(disguise));
-    assert.equal(found, undefined, `${where} holds ${secret}`);
+    const found = encodingsOf(secret).find((encoding) => bytes.includes(encoding));
+    assert.equal(found, undefined, `${where} contains ${secret}`);
   }
 }
 
-/** What a process that dies may leave in its folder: memory, reports, traces. */
+/** Files that a crashing process may write to its folder: memory, reports, traces. */
 function findDumps(): string[] {
   return globSync(["core*", "report.*", "*.heapsnapshot", "*.heapprofile", "isolate-*", "node_trace.*"]);
 }
 
-let question = 0;
-function ask(server: CrashServer, kept = true) {
-  question += 1;
-  const idempotencyKey = kept ? `${idempotencyMarker}-${question}` : undefined;
-  return { query: `where is ${marker} ${question}`, idempotencyKey, url: server.url };
+let searches = 0;
+function createRequest(hasKey = true) {
+  searches += 1;
+  const idempotencyKey = hasKey ? `${idempotencyMarker}-${searches}` : undefined;
+  return { wallet, query: `where is ${marker} ${searches}`, idempotencyKey };
 }
 
-async function searchOnce(server: CrashServer, kept = true): Promise<void> {
-  const { query, idempotencyKey, url } = ask(server, kept);
-  await journal.search(url, { wallet, query, idempotencyKey });
+const outcomes: Outcome[] = [];
+async function search({ url }: CrashServer, request = createRequest()): Promise<void> {
+  outcomes.push(await journal.search(url, request));
 }
 
-/** The same from the console's playground, by whoever is signed in there. */
-async function play({ url }: CrashServer, query: string): Promise<number> {
+/** A search from the console's playground, with a signed-in session. */
+async function searchInPlayground({ url }: CrashServer, query: string): Promise<number> {
   const { status } = await fetch(`${url}/console/api/wallets/${wallet.walletId}/playground/search`, {
     method: "POST",
     headers: { cookie: `pennyblack=${session}`, "x-pennyblack-csrf": "1", "content-type": "application/json" },
@@ -93,45 +93,38 @@ async function play({ url }: CrashServer, query: string): Promise<number> {
   return status;
 }
 
-/** The upstream fails, and says so with the query. */
+/** The upstream returns an error that contains the query. */
 async function failUpstream(server: CrashServer): Promise<void> {
-  const { query, idempotencyKey, url } = ask(server);
-  upstream.keepWaiting(query);
-  const seen = journal.search(url, { wallet, query, idempotencyKey });
-  await until("the upstream is asked", () => upstream.isWaiting(query));
-  upstream.answer(query, 503);
-  await seen;
+  const request = createRequest();
+  const { outcome } = await fixture.searchUntilUpstream(server.url, request);
+  upstream.answer(request.query, 503);
+  outcomes.push(await outcome);
 }
 
-/** Dies while a search waits for its upstream. */
-async function dieInSearch(server: CrashServer): Promise<void> {
-  const { query, idempotencyKey, url } = ask(server);
-  upstream.keepWaiting(query);
-  const seen = journal.search(url, { wallet, query, idempotencyKey });
-  await until("the upstream is asked", () => upstream.isWaiting(query));
+async function killWhileUpstreamIsQueried(server: CrashServer): Promise<void> {
+  const { outcome } = await fixture.searchUntilUpstream(server.url, createRequest());
   await server.kill();
-  await seen;
+  outcomes.push(await outcome);
 }
 
-/** Dies when a statement of a search is on its way, and nothing more is heard of it. */
-async function dieAt(server: CrashServer, words: string, how: "swallowRequest" | "swallowAnswer"): Promise<void> {
-  const reached = server.wire[how](words);
-  const { query, idempotencyKey, url } = ask(server);
-  const seen = journal.search(url, { wallet, query, idempotencyKey });
+/** Kills a server whose statement was sent and has no response. */
+async function killAt(server: CrashServer, statement: string, how: "swallowRequest" | "swallowAnswer"): Promise<void> {
+  const reached = server.wire[how](statement);
+  const searched = search(server);
   await reached;
   await server.kill();
-  await seen;
+  await searched;
 }
 
-/** What is refused, and what was never a request. */
-async function beRefused({ url }: CrashServer): Promise<string[]> {
+/** Sends rejected requests and malformed HTTP. Returns the responses. */
+async function sendInvalid({ url }: CrashServer): Promise<string[]> {
   const body = JSON.stringify({ query: marker, n: 99 });
   const json = "Content-Type: application/json";
   const lines = (key: string, ...more: string[]) => [`x-api-key: ${key}`, json, ...more];
   const texts: string[] = [];
   for (const bytes of [
     rawRequest("POST /v1/search", lines(wallet.live), body),
-    rawRequest("POST /v1/search", lines(strangeKey), body),
+    rawRequest("POST /v1/search", lines(unknownKey), body),
     rawRequest("POST /v1/search", lines(wallet.management), body),
     rawRequest("POST /v1/search", lines(wallet.live), `{"query": ${marker}`),
     rawRequest("POST /v1/search", lines(wallet.live, `Idempotency-Key: ${idempotencyMarker}\u00e9`), body),
@@ -139,18 +132,18 @@ async function beRefused({ url }: CrashServer): Promise<string[]> {
     rawRequest("POST /v1/search", lines(wallet.test), JSON.stringify({ query: "test:internal_error" })),
     rawRequest("POST /v1/webhooks", lines(wallet.management), JSON.stringify({ url: `http://${marker}` })),
     rawRequest(`GET /v1/wallet/entries?cursor=${marker}`, lines(wallet.management)),
-    rawRequest(`GET /v1/${marker}?key=${strangeKey}`, []),
-    rawRequest("POST /v1/search", [`Bad ${marker}: ${strangeKey}`], body),
-    `${marker} ${strangeKey}\r\n\r\n`,
+    rawRequest(`GET /v1/${marker}?key=${unknownKey}`, []),
+    rawRequest("POST /v1/search", [`Bad ${marker}: ${unknownKey}`], body),
+    `${marker} ${unknownKey}\r\n\r\n`,
   ]) {
     const { text } = await sendRaw(url, bytes);
-    // A problem names the path that was asked for, to whoever asked for it.
+    // A problem repeats the requested path to the caller.
     texts.push(text.replace(`/v1/${marker}`, ""));
   }
   return texts;
 }
 
-test("queries, keys and Idempotency-Keys are found nowhere, whatever path they took and whoever died", async () => {
+test("no log, trace, metric or error contains a query, key or Idempotency-Key, even after crashes", async () => {
   const servers: CrashServer[] = [];
   const start = async (): Promise<CrashServer> => {
     const server = await fixture.startServer(settings);
@@ -158,46 +151,46 @@ test("queries, keys and Idempotency-Keys are found nowhere, whatever path they t
     return server;
   };
   const survivor = await start();
-  await searchOnce(survivor);
-  await searchOnce(survivor, false);
-  const { query, idempotencyKey } = ask(survivor);
-  for (let times = 0; times < 2; times += 1) await journal.search(survivor.url, { wallet, query, idempotencyKey });
+  await search(survivor);
+  await search(survivor, createRequest(false));
+  const repeated = createRequest();
+  for (let times = 0; times < 2; times += 1) await search(survivor, repeated);
   await failUpstream(survivor);
-  assert.equal(await play(survivor, `played ${marker}`), 200);
-  assert.equal(await play(survivor, marker.repeat(200)), 400);
-  for (const text of await beRefused(survivor)) assertSilent("an error", text);
-  await dieInSearch(await start());
-  await dieAt(await start(), spoken.hold, "swallowRequest");
-  await dieAt(await start(), spoken.capture, "swallowAnswer");
+  assert.equal(await searchInPlayground(survivor, `played ${marker}`), 200);
+  assert.equal(await searchInPlayground(survivor, marker.repeat(200)), 400);
+  for (const text of await sendInvalid(survivor)) assertNoSecrets("an error", text);
+  await killWhileUpstreamIsQueried(await start());
+  await killAt(await start(), walletStatements.hold, "swallowRequest");
+  await killAt(await start(), walletStatements.capture, "swallowAnswer");
   await fixture.postgres.killPostmaster();
-  await searchOnce(survivor);
+  await search(survivor);
   await fixture.postgres.restart();
   await fixture.untilQuiet();
-  await searchOnce(survivor);
-  assert.ok(journal.entries.some(({ seen }) => seen.kind === "answered" && seen.status === 200));
-  assert.ok(journal.entries.some(({ seen }) => seen.kind === "closed"));
+  await search(survivor);
+  assert.ok(outcomes.some((outcome) => outcome.kind === "answered" && outcome.status === 200));
+  assert.ok(outcomes.some((outcome) => outcome.kind === "closed"));
 
   await traces.untilReceived("the last search is traced", ({ name }) => name === "capture");
-  assertSilent("the traces", traces.text());
-  assertSilent("the metrics", await (await fetch(`${survivor.opsUrl}/metrics`)).text());
-  for (const server of servers) assertSilent("a server's output", server.output());
-  assertSilent("the worker's output", worker.logged());
-  assertSilent("PostgreSQL's log", fixture.postgres.log());
+  assertNoSecrets("the traces", traces.text());
+  assertNoSecrets("the metrics", await (await fetch(`${survivor.opsUrl}/metrics`)).text());
+  for (const server of servers) assertNoSecrets("a server's output", server.output());
+  assertNoSecrets("the worker's output", worker.logged());
+  assertNoSecrets("PostgreSQL's log", fixture.postgres.log());
   assert.deepEqual(
-    findDumps().filter((file) => !wroteBefore.has(file)),
+    findDumps().filter((file) => !dumpsBefore.has(file)),
     [],
   );
 });
 
-test("nor are they in a dump of the database, its files, its log of changes or Redis", async () => {
-  // The same eyes find what does rest there.
+test("no database dump, table file, WAL file or Redis value contains a query, key or Idempotency-Key", async () => {
+  // The same searches find a value that is stored.
   const control = "controlled9lemur";
   await fixture.db.owner.query("update pb.wallets set name = $2 where id = $1", [wallet.walletId, control]);
   await checkpoint();
   const { data, programs } = fixture.postgres;
   const dump = execFileSync(join(programs, "pg_dump"), ["--dbname", fixture.db.superuserUrl], { maxBuffer: 1 << 28 });
   assert.ok(dump.includes(control));
-  assertSilent("the dump", dump);
+  assertNoSecrets("the dump", dump);
 
   const { rows } = await fixture.db.owner.query<{ oid: number }>(
     "select oid from pg_database where datname = current_database()",
@@ -209,17 +202,17 @@ test("nor are they in a dump of the database, its files, its log of changes or R
   assert.ok(
     withControl.some((path) => path.includes("/pg_wal/")) && withControl.some((path) => path.includes("/base/")),
   );
-  for (const path of files) assertSilent(path, readFileSync(path));
+  for (const path of files) assertNoSecrets(path, readFileSync(path));
 
   const client = new Redis(redis.url);
   const names = await client.keys("*");
   const values = await Promise.all(names.map((name) => client.dumpBuffer(name)));
   client.disconnect();
   assert.ok(names.some((name) => name.startsWith("pb:")));
-  assertSilent("Redis", Buffer.concat([Buffer.from(names.join("\n")), ...values.filter((value) => value !== null)]));
+  assertNoSecrets("Redis", Buffer.concat([Buffer.from(names.join("\n")), ...values.filter((value) => value !== null)]));
 });
 
-/** So that tables are on disk and not in memory alone. */
+/** Writes the tables from memory to disk. */
 async function checkpoint(): Promise<void> {
   const client = new pg.Client({ connectionString: fixture.db.superuserUrl });
   await client.connect();

@@ -4,22 +4,25 @@ import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { createTestWallet, startTestServer, type TestServer, type TestWallet } from "../support/services/server.ts";
 import { audit } from "./audit.ts";
-import { type Answered, Journal, type JournalEntry } from "./journal.ts";
+import type { SearchRecord } from "./journal.ts";
+import { type Answered, type Outcome, sendSearch } from "./send-search.ts";
 
-// Who watches the watchman: each lie of a server, told by the journal, is found.
+// The audit must find every kind of violation: each is planted in the journal or in the ledger.
 
 let db: TestDatabase;
 let server: TestServer;
 let wallet: TestWallet;
-const journal = new Journal();
+const journal: SearchRecord[] = [];
 
 before(async () => {
   db = await createTestDatabase();
   server = await startTestServer(db);
   wallet = await createTestWallet(db, "1.00");
-  // Without an upstream a live search fails; the database itself takes the place of a server that charges.
+  // The server has no upstream, so its searches fail. Charged searches are written to the database directly.
   for (const idempotencyKey of [undefined, randomUUID()]) await charge(idempotencyKey);
-  assert.equal((await journal.search(server.url, { wallet, query: "cats" })).kind, "answered");
+  const outcome = await sendSearch(server.url, { wallet, query: "cats" });
+  assert.equal(outcome.kind, "answered");
+  journal.push({ walletId: wallet.walletId, outcome });
 });
 
 after(async () => {
@@ -37,7 +40,7 @@ async function charge(idempotencyKey: string | undefined): Promise<void> {
     [hmac],
   ]);
   await db.ledger.query("select pb.capture($1, $2, $3)", [[searchId], [wallet.walletId], [hmac]]);
-  journal.entries.push({ walletId: wallet.walletId, idempotencyKey, seen: paidAnswer(searchId) });
+  journal.push({ walletId: wallet.walletId, idempotencyKey, outcome: paidAnswer(searchId) });
 }
 
 function paidAnswer(requestId: string): Answered {
@@ -45,62 +48,75 @@ function paidAnswer(requestId: string): Answered {
   return { kind: "answered", status: 200, code: undefined, requestId, charge, isReplayed: false, text: "{}" };
 }
 
-/** The faults that are found when one entry is told differently. */
-async function faultsOf(index: number, seen: JournalEntry["seen"], idempotencyKey?: string): Promise<string> {
-  const entries = journal.entries.map((entry) => ({ ...entry }));
-  const entry = entries[index];
-  assert.ok(entry);
-  entries[index] = { ...entry, seen, idempotencyKey: idempotencyKey ?? entry.idempotencyKey };
-  return (await audit(db.ownerUrl, entries)).faults.join("\n");
+/** The violations found when one entry is replaced. */
+async function violationsWith(index: number, outcome: Outcome, idempotencyKey?: string): Promise<string> {
+  const changed = journal.map((entry, at) =>
+    at === index ? { ...entry, outcome, idempotencyKey: idempotencyKey ?? entry.idempotencyKey } : entry,
+  );
+  return (await audit(db.ownerUrl, changed)).violations.join("\n");
 }
 
-function told(index: number): Answered {
-  const seen = journal.entries[index]?.seen;
-  assert.ok(seen?.kind === "answered");
-  return seen;
+function answerOf(index: number): Answered {
+  const outcome = journal[index]?.outcome;
+  assert.ok(outcome?.kind === "answered");
+  return outcome;
 }
 
-test("what is right is found right, and a closed connection may have been charged", async () => {
-  const { faults, counts } = await audit(db.ownerUrl, journal.entries);
-  assert.deepEqual(faults, []);
+test("a correct journal has no violations, and a closed connection may have been charged", async () => {
+  const { violations, counts } = await audit(db.ownerUrl, journal);
+  assert.deepEqual(violations, []);
   assert.deepEqual(counts, { charged: 2, replayed: 0, errors: 1, closedCharged: 0, closedFree: 0 });
-  for (const index of [0, 1, 2]) assert.equal(await faultsOf(index, { kind: "closed" }), "");
+  for (const index of [0, 1, 2]) assert.equal(await violationsWith(index, { kind: "closed" }), "");
 });
 
-test("a 200 that nobody paid, an error that somebody did, and a charge without a caller are found", async () => {
-  assert.match(await faultsOf(2, paidAnswer(told(2).requestId)), /was charged 0 times/);
-  const error = { ...told(0), status: 503, charge: "0.00;currency=usd" };
-  assert.match(await faultsOf(0, error), /503 .* was charged/);
-  assert.match(await faultsOf(0, { ...told(0), charge: "0.00;currency=usd" }), /says Wallet-Charge 0.00/);
-  assert.match(await faultsOf(0, { kind: "refused" }), /1 charges for 0 closed connections/);
+test("a 200 without a charge, an error with one, and a charge without a caller are found", async () => {
+  assert.match(await violationsWith(2, paidAnswer(answerOf(2).requestId)), /was charged 0 times/);
+  const error = { ...answerOf(0), status: 503, charge: "0.00;currency=usd" };
+  assert.match(await violationsWith(0, error), /503 .* was charged/);
+  assert.match(await violationsWith(0, { ...answerOf(0), charge: "0.00;currency=usd" }), /has Wallet-Charge 0.00/);
+  assert.match(await violationsWith(0, { kind: "refused" }), /1 charges for 0 closed connections/);
 });
 
-test("an Idempotency-Key that paid twice, or got two answers, or an answer for nothing, is found", async () => {
-  const key = journal.entries[1]?.idempotencyKey ?? "";
-  assert.match(await faultsOf(0, { ...told(0), text: "other" }, key), /paid\n.*got two answers/);
-  const replay = { ...told(2), status: 200, isReplayed: true };
-  assert.match(await faultsOf(2, replay, randomUUID()), /2 keys answered, 1 charged/);
+test("a 402 for a wallet that has the money is found", async () => {
+  for (const code of ["insufficient_balance", "balance_reserved"])
+    assert.match(
+      await violationsWith(2, { ...answerOf(2), status: 402, code }),
+      new RegExp(`402 ${code} .* was rejected, and wallet .* has 980000 micro-USD left`),
+    );
+});
+
+test("an Idempotency-Key that paid twice, got different answers, or got an answer without a charge is found", async () => {
+  const key = journal[1]?.idempotencyKey ?? "";
+  assert.match(
+    await violationsWith(0, { ...answerOf(0), text: "other" }, key),
+    /2 times as paid\n.*got different answers/,
+  );
+  const replay = { ...answerOf(2), status: 200, isReplayed: true };
+  assert.match(await violationsWith(2, replay, randomUUID()), /2 keys answered, 1 charged/);
 });
 
 const damages: [string, RegExp][] = [
+  // Found only by reconciliation.
+  ["update pb.usage_watermark set counted_before = now() + interval '1 hour' where $1::uuid is not null", /✗ usage/],
   ["update pb.wallets set held_micros = 10000 where id = $1", /still holds 10000/],
   ["update pb.wallets set debited_micros = 30000 where id = $1", /debits 30000, its transfers 20000/],
   [
     "update pb.wallets set credited_micros = credited_micros + 1 where id = $1",
     /credits 1000001, its transfers 1000000/,
   ],
-  ["delete from pb.transfers where kind = 'capture' and wallet_id = $1", /has not one charge/],
+  ["delete from pb.transfers where kind = 'capture' and wallet_id = $1", /does not have exactly one charge/],
   [
     "update pb.searches set state = 'pending', settled_at = null where state = 'captured' and wallet_id = $1",
     /is still pending/,
   ],
 ];
 
-// Last, since the damage is done for good.
-test("a leaked hold, a wrong sum, a charge that is gone and a pending search are found", async () => {
+// Last, because the damage is not repaired.
+test("searches missing in usage, a leaked hold, a wrong sum, a missing charge and a pending search are found", async () => {
+  const findViolations = async (): Promise<string> => (await audit(db.ownerUrl, journal)).violations.join("\n");
   for (const [statement, words] of damages) {
-    assert.doesNotMatch((await audit(db.ownerUrl, journal.entries)).faults.join("\n"), words);
+    assert.doesNotMatch(await findViolations(), words);
     await db.owner.query(statement, [wallet.walletId]);
-    assert.match((await audit(db.ownerUrl, journal.entries)).faults.join("\n"), words);
+    assert.match(await findViolations(), words);
   }
 });

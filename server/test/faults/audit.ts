@@ -1,65 +1,82 @@
-import pg from "pg";
+import type pg from "pg";
+import { createPool } from "../../src/db/pool.ts";
+import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
 import { auditChecks, auditCounts, prepareAudit } from "./audit-queries.ts";
-import type { JournalEntry } from "./journal.ts";
+import type { SearchRecord } from "./journal.ts";
 
-// The second opinion. It knows the contract and the tables, and shares no code with the server: what the clients wrote
-// down is put beside the ledger's rows and counted again, in one snapshot and in plain SQL, so that a million entries
-// fit.
+// Compares the clients' journal with the ledger, in one snapshot and in plain SQL, so that a million entries fit. This
+// comparison knows the contract and the tables and shares no code with the server. The server's own reconciliation runs
+// after it.
 //
-//   a 200 that says 0.01      charged once, that much, to that wallet
-//   a 200 that is replayed    charged nothing, and its key was paid for once
-//   any other answer          charged nothing
-//   a closed connection       charged or not, at most once
-//   an Idempotency-Key        charged at most once, and always answered the same
+//   a 200 with Wallet-Charge 0.01   charged once, one cent, to that wallet
+//   a replayed 200                  not charged, and its key was paid for once
+//   a 402                           not charged, and the balance was too low
+//   any other answer                not charged
+//   a closed connection             charged at most once
+//   an Idempotency-Key              charged at most once, and always answered the same
 
 export interface AuditReport {
   /** The first few of each kind. */
-  faults: string[];
+  violations: string[];
   counts: { charged: number; replayed: number; errors: number; closedCharged: number; closedFree: number };
 }
 
-/** To be asked after the dust has settled: a hold that is still pending is a fault. */
-export async function audit(
-  ownerUrl: string,
-  journal: Iterable<JournalEntry> | AsyncIterable<JournalEntry>,
-): Promise<AuditReport> {
-  const client = new pg.Client({ connectionString: ownerUrl, options: "-c jit=off -c work_mem=64MB" });
-  await client.connect();
+type SearchRecords = Iterable<SearchRecord> | AsyncIterable<SearchRecord>;
+
+/** Run it when no search is in flight: a hold that is still pending is a violation. */
+export async function audit(ownerUrl: string, journal: SearchRecords): Promise<AuditReport> {
+  const pool = createPool({
+    url: ownerUrl,
+    name: "audit",
+    connections: 1,
+    statementTimeoutMs: 600_000,
+    onIdleError: () => undefined,
+  });
   try {
-    await client.query(prepareAudit.seen);
+    const { violations, counts } = await compareWithLedger(pool, journal);
+    const report = await reconcile(pool);
+    return { violations: report.isClean ? violations : [...violations, formatReport(report)], counts };
+  } finally {
+    await pool.end();
+  }
+}
+
+async function compareWithLedger(pool: pg.Pool, journal: SearchRecords): Promise<AuditReport> {
+  const client = await pool.connect();
+  try {
+    await client.query("set jit = off; set work_mem = '64MB'");
+    await client.query(prepareAudit.searched);
     await copyJournal(client, journal);
     await client.query("begin isolation level repeatable read");
     await client.query(prepareAudit.ledger);
-    const faults: string[] = [];
+    const violations: string[] = [];
     for (const check of auditChecks) {
-      const { rows } = await client.query<{ fault: string }>(`${check} limit 20`);
-      faults.push(...rows.map((row) => row.fault));
+      const { rows } = await client.query<{ violation: string }>(`${check} limit 20`);
+      violations.push(...rows.map((row) => row.violation));
     }
     const { rows } = await client.query<Record<keyof AuditReport["counts"], string>>(auditCounts);
     const counts = Object.fromEntries(Object.entries(rows[0] ?? {}).map(([name, count]) => [name, Number(count)]));
-    return { faults, counts: counts as AuditReport["counts"] };
+    return { violations, counts: counts as AuditReport["counts"] };
   } finally {
-    await client.end();
+    // With its transaction and temporary tables.
+    client.release(true);
   }
 }
 
 const rowsPerInsert = 5_000;
 
-async function copyJournal(
-  client: pg.Client,
-  journal: Iterable<JournalEntry> | AsyncIterable<JournalEntry>,
-): Promise<void> {
-  let rows: JournalEntry[] = [];
+async function copyJournal(client: pg.PoolClient, journal: SearchRecords): Promise<void> {
+  let rows: SearchRecord[] = [];
   const insert = async (): Promise<void> => {
     await client.query(
-      `insert into seen
+      `insert into searched
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::uuid[], $7::text[], $8::boolean[], $9::text[])`,
       [
         rows.map(({ walletId }) => walletId),
         rows.map(({ idempotencyKey }) => idempotencyKey ?? null),
-        rows.map(({ seen }) => seen.kind),
+        rows.map(({ outcome }) => outcome.kind),
         ...(["status", "code", "requestId", "charge", "isReplayed", "text"] as const).map((name) =>
-          rows.map(({ seen }) => (seen.kind === "answered" ? (seen[name] ?? null) : null)),
+          rows.map(({ outcome }) => (outcome.kind === "answered" ? (outcome[name] ?? null) : null)),
         ),
       ],
     );

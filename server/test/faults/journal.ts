@@ -1,76 +1,69 @@
-import type { TestWallet } from "../support/services/server.ts";
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { type Outcome, type SearchRequest, sendSearch } from "./send-search.ts";
 
-// What our clients saw, written down by them and by nobody else. audit.ts compares it with the ledger.
+// The outcome of every search as its client saw it. audit.ts compares it with the ledger. It is a file of JSON lines,
+// because a million entries do not fit into memory.
 
-export interface JournalEntry {
+/** The part of an entry that the audit compares. */
+export interface SearchRecord {
   walletId: string;
-  idempotencyKey: string | undefined;
-  seen: Seen;
-}
-
-export type Seen = Answered | Unanswered;
-
-export interface Answered {
-  kind: "answered";
-  status: number;
-  code: string | undefined;
-  requestId: string;
-  /** The header as it came. */
-  charge: string;
-  isReplayed: boolean;
-  text: string;
-}
-
-export interface Unanswered {
-  /** Closed: the request was sent and no whole answer came. Refused: there was nobody to send it to. */
-  kind: "closed" | "refused";
-}
-
-export interface Question {
-  wallet: TestWallet;
-  query: string;
   idempotencyKey?: string | undefined;
+  outcome: Outcome;
+}
+
+export interface JournalEntry extends SearchRecord {
+  sentAt: number;
+  endedAt: number;
+  serverUrl: string;
+  /** The stage at which the caller disconnected, if it did. */
+  disconnected?: string;
 }
 
 export class Journal {
-  readonly entries: JournalEntry[] = [];
+  readonly #file: string;
+  readonly #stream: WriteStream;
 
-  /** Asks once, whatever comes of it, and writes it down. */
-  async search(serverUrl: string, question: Question): Promise<Seen> {
-    const seen = await ask(serverUrl, question);
-    this.entries.push({ walletId: question.wallet.walletId, idempotencyKey: question.idempotencyKey, seen });
-    return seen;
+  constructor(file: string) {
+    this.#file = file;
+    this.#stream = createWriteStream(file, { highWaterMark: 1 << 20 });
+  }
+
+  /** Sends a search once and records the outcome. */
+  async search(serverUrl: string, request: SearchRequest, timeoutMs?: number): Promise<Outcome> {
+    const sentAt = Date.now();
+    const outcome = await sendSearch(serverUrl, request, timeoutMs);
+    this.record({ serverUrl, request, outcome, sentAt });
+    return outcome;
+  }
+
+  record({ request, outcome, ...rest }: Omit<JournalEntry, keyof SearchRecord | "endedAt"> & Sent): void {
+    const { wallet, idempotencyKey } = request;
+    // Responses are only compared with each other, for which a hash is sufficient.
+    const hashed =
+      outcome.kind === "answered" ? { ...outcome, text: hash("sha256", outcome.text, "base64").slice(0, 22) } : outcome;
+    const entry = { walletId: wallet.walletId, idempotencyKey, outcome: hashed, ...rest, endedAt: Date.now() };
+    this.#stream.write(`${JSON.stringify(entry satisfies JournalEntry)}\n`);
+  }
+
+  /** All entries so far, in order. */
+  async *read(): AsyncGenerator<JournalEntry> {
+    await new Promise<void>((flushed) => {
+      this.#stream.write("", () => flushed());
+    });
+    for await (const line of createInterface({ input: createReadStream(this.#file) }))
+      yield JSON.parse(line) as JournalEntry;
+  }
+
+  async close(): Promise<void> {
+    this.#stream.end();
+    await once(this.#stream, "close");
   }
 }
 
-async function ask(serverUrl: string, { wallet, query, idempotencyKey }: Question): Promise<Seen> {
-  try {
-    const response = await fetch(`${serverUrl}/v1/search`, {
-      method: "POST",
-      headers: {
-        "x-api-key": wallet.live,
-        "content-type": "application/json",
-        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-      },
-      body: JSON.stringify({ query }),
-      // Longer than a server may take to say that it does not know.
-      signal: AbortSignal.timeout(60_000),
-    });
-    const text = await response.text();
-    const { code } = JSON.parse(text) as { code?: string };
-    return {
-      kind: "answered",
-      status: response.status,
-      code,
-      requestId: response.headers.get("request-id") ?? "",
-      charge: response.headers.get("wallet-charge") ?? "",
-      isReplayed: response.headers.get("idempotent-replayed") === "true",
-      text,
-    };
-  } catch (error) {
-    // A SyntaxError would be an answer of ours that is not JSON; a time-out, a server that hangs.
-    const cause = error instanceof TypeError ? error.cause : undefined;
-    if (!(cause instanceof Error)) throw error;
-    return { kind: "code" in cause && cause.code === "ECONNREFUSED" ? "refused" : "closed" };
-  }
+interface Sent {
+  request: SearchRequest;
+  outcome: Outcome;
 }

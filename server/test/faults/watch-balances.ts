@@ -2,31 +2,28 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 
 export interface BalanceWatch {
-  /** What was wrong in some snapshot, and how many there were. */
-  stop(): Promise<{ faults: string[]; snapshots: number }>;
+  /** Returns the violations found in any snapshot, and the number of snapshots. */
+  stop(): Promise<{ violations: string[]; snapshots: number }>;
 }
 
 export interface WatchOptions {
-  /** How long between two looks at searches and transfers too; in between, only at the wallets. */
-  wholeEveryMs?: number;
-  /** Asked before each connection. */
-  findUrl?: () => Promise<string>;
+  /** Called before each connection. */
+  findUrl: () => Promise<string>;
+  /** The time between two comparisons with searches and transfers. In between, only the wallets are read. */
+  fullCheckIntervalMs?: number;
 }
 
 /**
- * Reads the books over and over while others write and die, as any reader could at any moment: no wallet is below
- * zero, and what it holds is what its pending searches hold. A database that is away is asked again.
+ * Reads all wallets continuously, as any reader could at any moment: no wallet is below zero, and its held amount is the
+ * sum of its pending searches. Reconnects while the database is unavailable.
  */
-export function watchBalances(
-  superuserUrl: string,
-  { wholeEveryMs = 0, findUrl = async () => superuserUrl }: WatchOptions = {},
-): BalanceWatch {
-  const faults: string[] = [];
+export function watchBalances({ findUrl, fullCheckIntervalMs = 0 }: WatchOptions): BalanceWatch {
+  const violations: string[] = [];
   let snapshots = 0;
-  let lookedWhole = Number.NEGATIVE_INFINITY;
+  let lastFullCheck = Number.NEGATIVE_INFINITY;
   const watch = { isOn: true };
 
-  async function readOn(): Promise<void> {
+  async function readUntilDisconnected(): Promise<void> {
     const client = new pg.Client({
       connectionString: await findUrl(),
       connectionTimeoutMillis: 2_000,
@@ -34,16 +31,16 @@ export function watchBalances(
       // Compiling the statement would take longer than running it.
       options: "-c jit=off",
     });
-    // It is told by the query as well, which is where it matters.
+    // The query fails as well, and that error is handled.
     client.on("error", () => undefined);
     try {
       await client.connect();
       while (watch.isOn) {
-        const isWhole = performance.now() - lookedWhole >= wholeEveryMs;
-        const { rows } = await client.query<{ fault: string }>(isWhole ? findFaults : findBelowZero);
-        if (isWhole) lookedWhole = performance.now();
+        const isFull = performance.now() - lastFullCheck >= fullCheckIntervalMs;
+        const { rows } = await client.query<{ violation: string }>(isFull ? findMismatches : findBelowZero);
+        if (isFull) lastFullCheck = performance.now();
         snapshots += 1;
-        faults.push(...rows.map((row) => row.fault));
+        violations.push(...rows.map((row) => row.violation));
         await wait(5);
       }
     } finally {
@@ -51,25 +48,25 @@ export function watchBalances(
     }
   }
 
-  async function readAgain(): Promise<void> {
-    // The database is killed under it again and again; that it comes back is what the test itself asserts.
-    while (watch.isOn) await readOn().catch(() => wait(20));
+  async function run(): Promise<void> {
+    // The database is killed repeatedly; the tests themselves assert that it recovers.
+    while (watch.isOn) await readUntilDisconnected().catch(() => wait(20));
   }
 
-  const watching = readAgain();
+  const watching = run();
   return {
     async stop() {
       watch.isOn = false;
       await watching;
-      return { faults, snapshots };
+      return { violations, snapshots };
     },
   };
 }
 
 // One statement is one snapshot.
-const findFaults = `
+const findMismatches = `
   select format('wallet %s: credited %s, debited %s, held %s, pending %s, paid %s',
-    w.id, w.credited_micros, w.debited_micros, w.held_micros, coalesce(p.micros, 0), coalesce(t.micros, 0)) as fault
+    w.id, w.credited_micros, w.debited_micros, w.held_micros, coalesce(p.micros, 0), coalesce(t.micros, 0)) as violation
   from pb.wallets w
     left join (
       select wallet_id as id, sum(price_micros) as micros from pb.searches where state = 'pending' group by 1
@@ -80,7 +77,7 @@ const findFaults = `
   where w.credited_micros - w.debited_micros - w.held_micros < 0
     or w.held_micros <> coalesce(p.micros, 0) or w.debited_micros <> coalesce(t.micros, 0)`;
 
-/** What costs next to nothing: the wallets alone. */
+/** Cheap, because it reads only the wallets. */
 const findBelowZero = `
-  select format('wallet %s: credited %s, debited %s, held %s', id, credited_micros, debited_micros, held_micros) as fault
+  select format('wallet %s: credited %s, debited %s, held %s', id, credited_micros, debited_micros, held_micros) as violation
   from pb.wallets where credited_micros - debited_micros - held_micros < 0 or held_micros < 0`;

@@ -73,8 +73,8 @@ try {
 
 async function play({ seconds, longestMs, failing, callers }: (typeof acts)[number]): Promise<void> {
   const wallet = await createTestWallet(db, "1000.00");
-  upstream.longestMs = longestMs;
-  upstream.failing = failing;
+  upstream.maxDelayMs = longestMs;
+  upstream.failureRate = failing;
   const end = performance.now() + seconds * 1_000;
   const call = async (number: number): Promise<void> => {
     while (performance.now() < end) {
@@ -83,7 +83,7 @@ async function play({ seconds, longestMs, failing, callers }: (typeof acts)[numb
     }
   };
   await Promise.all(Array.from({ length: callers }, (_, number) => call(number)));
-  upstream.failing = 0;
+  upstream.failureRate = 0;
 }
 
 async function search(url: string, key: string): Promise<string> {
@@ -99,7 +99,7 @@ async function search(url: string, key: string): Promise<string> {
 /** One search while others are under way, so that it shares its statements. */
 async function traceOne(): Promise<string> {
   const wallet = await createTestWallet(db, "10.00");
-  upstream.longestMs = 30;
+  upstream.maxDelayMs = 30;
   const url = servers[0]?.url ?? "";
   const others = Array.from({ length: 12 }, () => search(url, wallet.live));
   const requestId = await search(url, wallet.live);

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,8 +9,9 @@ import { createKey, createKeys } from "../../src/keys/keys.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase } from "../support/services/database.ts";
 import { testEnvironment, testPepper } from "../support/services/server.ts";
+import { runScript } from "./run-script.ts";
 
-// What an operator does about accounts, and about keys that leaked.
+// Operator commands for accounts and leaked keys.
 
 const db = await createTestDatabase();
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-"));
@@ -39,17 +38,17 @@ async function fail(...args: string[]): Promise<{ exitCode: number | null; stder
   return { exitCode, stderr };
 }
 
-interface Made {
+interface CreatedAccount {
   accountId: string;
   walletId: string;
   liveKey: string;
 }
 
-async function createAccount(owner: string, ...options: string[]): Promise<Made> {
+async function createAccount(owner: string, ...options: string[]): Promise<CreatedAccount> {
   return JSON.parse(await succeed("account", "create", "--name", "Acme", "--owner", owner, ...options, "--json"));
 }
 
-test("an account is made with its owner and one trial, listed, joined and deleted", async () => {
+test("an account is created with its owner and one trial, then listed, joined and deleted", async () => {
   const { accountId, walletId } = await createAccount("Ada@Acme.test", "--trial");
   const again = await succeed("account", "create", "--name", "Two", "--owner", "ada+2@acme.test", "--trial");
   assert.match(again, /this person already had one/);
@@ -67,16 +66,16 @@ test("an account is made with its owner and one trial, listed, joined and delete
     new RegExp(`${accountId} +Acme +active +ada@acme\\.test +${walletId} +0\\.50`),
   );
 
-  const refused = await fail("account", "delete", "--account", accountId);
-  assert.match(refused.stderr, /0\.50 USD left\. Nothing was deleted/);
+  const rejected = await fail("account", "delete", "--account", accountId);
+  assert.match(rejected.stderr, /0\.50 USD left\. Nothing was deleted/);
   assert.match(await succeed("account", "delete", "--account", accountId, "--forfeit"), /^Deleted\./);
   assert.match(await succeed("account", "list"), new RegExp(`${accountId} +- +deleted +-`));
   assert.match(await succeed("reconcile"), /Clean at/);
 });
 
-test("what is written wrongly is said, and nothing is made", async () => {
+test("invalid arguments are rejected with exit code 2", async () => {
   for (const args of [
-    ["account", "create", "--name", "Acme", "--owner", "nobody"],
+    ["account", "create", "--name", "Acme", "--owner", "no-address"],
     ["account", "create", "--owner", "ada@acme.test"],
     ["account", "invite", "--account", "x", "--email", "a@b.test", "--role", "owner"],
     ["keys"],
@@ -84,19 +83,19 @@ test("what is written wrongly is said, and nothing is made", async () => {
     assert.equal((await fail(...args)).exitCode, 2, args.join(" "));
 });
 
-test("leaked keys are found in any text, revoked with that reason, and never printed whole", async () => {
+test("leaked keys are found in any text, revoked with that reason, and never printed in full", async () => {
   const { walletId, liveKey } = await createAccount("owner@leak.test");
   const { id, key: second } = await createKey(db.owner, testPepper, { walletId, mode: "test", name: "second" });
-  const [stranger, revoked] = [mintKey("live"), mintKey("mgmt")];
+  const [unknown, revoked] = [mintKey("live"), mintKey("mgmt")];
   const typo = `${liveKey.slice(0, -1)}${liveKey.endsWith("0") ? "1" : "0"}`;
   const file = join(folder, "list.txt");
-  writeFileSync(file, `{"match":"KEY=${liveKey}"}\n${second},${second}\n${stranger} ${revoked}\n${typo}\n`);
+  writeFileSync(file, `{"match":"KEY=${liveKey}"}\n${second},${second}\n${unknown} ${revoked}\n${typo}\n`);
   const shown = await succeed("keys", "leaked", "--file", file);
   assert.match(shown, new RegExp(`${liveKey.slice(0, 12)}\\.\\.\\. +revoked +\\S+ +${walletId} +owner@leak\\.test`));
-  assert.match(shown, new RegExp(`${stranger.slice(0, 12)}\\.\\.\\. +not ours`));
+  assert.match(shown, new RegExp(`${unknown.slice(0, 12)}\\.\\.\\. +not ours`));
   assert.match(shown, /Revoked 2 of 4 keys/);
-  for (const key of [liveKey, second, stranger, revoked])
-    assert.ok(!shown.includes(key.slice(0, 16)), "a key is printed");
+  for (const key of [liveKey, second, unknown, revoked])
+    assert.ok(!shown.includes(key.slice(0, 16)), "no key is printed in full");
   await assert.rejects(createKeys(db.ledger, [testPepper]).authenticate(liveKey, "192.0.2.1", "search"), {
     code: "api_key_revoked",
   });
@@ -105,14 +104,12 @@ test("leaked keys are found in any text, revoked with that reason, and never pri
   assert.match(await succeed("keys", "leaked", "--file", file), /already revoked/);
 });
 
-test("the list may come in by the pipe, and a list without a key is a failure", async () => {
+test("leaked keys can be piped in, and input without a key is an error", async () => {
   const { liveKey } = await createAccount("owner@pipe.test");
-  const script = new URL("../../src/admin/main.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, "keys", "leaked", "--json"], { env: environment });
-  let stdout = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stdin.end(`${liveKey}\n`);
-  await once(child, "close");
+  const { stdout } = await runScript("admin/main.ts", ["keys", "leaked", "--json"], {
+    environment,
+    input: `${liveKey}\n`,
+  });
   const [result] = JSON.parse(stdout);
   assert.deepEqual([result.outcome, result.owners], ["revoked", ["owner@pipe.test"]]);
   assert.match((await fail("keys", "leaked")).stderr, /No keys found/);

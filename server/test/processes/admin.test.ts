@@ -34,7 +34,7 @@ async function createWallet(balance: string): Promise<{ walletId: string; liveKe
   return JSON.parse(await succeed("wallet", "create", "--name", "acme", "--balance", balance, "--json"));
 }
 
-/** Pays for one search with a key and says its Request-Id. */
+/** Pays for one search with a key. Returns its Request-Id. */
 async function search(walletId: string, key: string): Promise<{ outcome: string; searchId: string }> {
   const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(key, "192.0.2.1", "search");
   const searchId = randomUUIDv7();
@@ -43,7 +43,7 @@ async function search(walletId: string, key: string): Promise<{ outcome: string;
   return { outcome: held?.outcome ?? "", searchId };
 }
 
-test("a new wallet is one line of three members, its keys work and its balance is a credit in the books", async () => {
+test("a new wallet is printed as one JSON line, its keys work, and its balance is a credit in the ledger", async () => {
   const account = await createWallet("0.05");
   assert.deepEqual(Object.keys(account), ["walletId", "liveKey", "managementKey"]);
   assert.equal((await search(account.walletId, account.liveKey)).outcome, "held");
@@ -60,13 +60,13 @@ test("a new wallet is one line of three members, its keys work and its balance i
   assert.match(await succeed("reconcile"), /Clean at/);
 });
 
-test("a wallet without a balance has no entry, and people see the keys on lines they can copy", async () => {
+test("a wallet without a balance has no entry, and the keys are printed on separate lines", async () => {
   const output = await succeed("wallet", "create", "--name", "empty");
   assert.match(output, /with a balance of 0\.00 USD/);
   for (const mode of ["live", "mgmt"]) assert.match(output, new RegExp(`pb_${mode}_[0-9A-Za-z]{36}$`, "m"));
 });
 
-test("a payment is booked once, and the same payment for another amount is refused", async () => {
+test("a payment is booked once, and the same payment with a different amount is rejected", async () => {
   const { walletId } = await createWallet("0");
   const topUp = ["wallet", "top-up", "--wallet", walletId, "--payment", `pay-${walletId}`, "--json"];
   const first = JSON.parse(await succeed(...topUp, "--amount", "5.00"));
@@ -78,7 +78,7 @@ test("a payment is booked once, and the same payment for another amount is refus
   assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +5\.00 USD/);
 });
 
-test("an invoice or a promotion is booked once per reference, with its reason and who", async () => {
+test("an invoice or a promotion is booked once per reference, with its reason and operator", async () => {
   const { walletId } = await createWallet("0");
   const reference = `INV-${walletId}`;
   const book = ["credit", "--wallet", walletId, "--reason", "paid by wire", "--reference", reference, "--by", "alice"];
@@ -99,7 +99,7 @@ test("an invoice or a promotion is booked once per reference, with its reason an
   assert.match(await succeed("reconcile"), /Clean at/);
 });
 
-test("what waits for a person is listed until somebody closes it", async () => {
+test("a payment notice is listed until an operator closes it", async () => {
   assert.match(await succeed("payments", "list"), /No open notices/);
   await db.owner.query("select pb.open_payment_notice('wrong_amount', 'pi_1', null, 10000)");
   const listed = await succeed("payments", "list");
@@ -109,7 +109,7 @@ test("what waits for a person is listed until somebody closes it", async () => {
   assert.equal((await admin("payments", "close", "--notice", notice)).exitCode, 1);
 });
 
-test("a suspended wallet pays for nothing until it is resumed", async () => {
+test("a suspended wallet cannot pay until it is resumed", async () => {
   const { walletId, liveKey } = await createWallet("1.00");
   const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
   const hold = async () => (await holdBatch(db.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]))[0]?.outcome;
@@ -120,7 +120,7 @@ test("a suspended wallet pays for nothing until it is resumed", async () => {
   assert.equal(await hold(), "held");
 });
 
-test("a key keeps within its budget, its networks and its life, and is useless once revoked", async () => {
+test("a key is limited to its budget, networks and expiry, and is rejected after revocation", async () => {
   const { walletId } = await createWallet("1.00");
   const create = ["key", "create", "--wallet", walletId, "--mode", "live", "--name", "agent", "--json"];
   const budget = ["--budget-total", "0.02", "--budget-day", "0.01", "--budget-month", "0.50"];
@@ -161,7 +161,7 @@ test("a search is refunded once, and only if it was charged", async () => {
   assert.match(unknown.stderr, /No search has the Request-Id/);
 });
 
-test("a command written wrongly ends with 2 and says what is wrong; help ends with 0", async () => {
+test("an invalid command exits with 2 and an explanation; help exits with 0", async () => {
   const { walletId } = await createWallet("0");
   const key = ["key", "create", "--wallet", walletId, "--name", "k"];
   const wrong: [string[], RegExp][] = [
@@ -191,59 +191,38 @@ test("a command written wrongly ends with 2 and says what is wrong; help ends wi
   assert.doesNotMatch(help, /wallet create/);
 });
 
-test("what cannot be done ends with 1 and says what to do next", async () => {
+test("a command that fails exits with 1 and the next step", async () => {
   const missing = await admin("wallet", "show", "--wallet", randomUUIDv7());
   assert.deepEqual([missing.exitCode, missing.stderr.startsWith("No wallet has the id")], [1, true]);
   const unset = await runAdmin({}, "reconcile");
   assert.equal(unset.exitCode, 1);
   assert.match(unset.stderr, /PENNYBLACK_DIRECT_DATABASE_URL is required[\s\S]*npm run dev/);
-  const nobody = await runAdmin(
+  const unreachable = await runAdmin(
     { PENNYBLACK_DIRECT_DATABASE_URL: "postgres://pennyblack_owner@127.0.0.1:1/x" },
     "reconcile",
   );
-  assert.equal(nobody.exitCode, 1);
-  assert.match(nobody.stderr, /Cannot connect to PostgreSQL \(ECONNREFUSED\)/);
+  assert.equal(unreachable.exitCode, 1);
+  assert.match(unreachable.stderr, /Cannot connect to PostgreSQL \(ECONNREFUSED\)/);
 });
 
-test("books that do not add up end with 1, in words and as JSON", async () => {
+test("ledger differences exit with 1, as text and as JSON", async () => {
   const { walletId } = await createWallet("0.05");
   await db.owner.query("update pb.wallets set debited_micros = 10000 where id = $1", [walletId]);
-  const words = await admin("reconcile");
-  assert.equal(words.exitCode, 1);
-  assert.match(words.stdout, new RegExp(`${walletId}: expected 0, is 10000`));
+  const text = await admin("reconcile");
+  assert.equal(text.exitCode, 1);
+  assert.match(text.stdout, new RegExp(`${walletId}: expected 0, is 10000`));
   const json = await admin("reconcile", "--json");
   assert.equal(json.exitCode, 1);
   assert.equal(JSON.parse(json.stdout).isClean, false);
 });
 
-test("every act of an operator leaves a line with who, what and why", async () => {
+test("every operator action is audited with operator, action and reason", async () => {
   const { walletId, liveKey } = await createWallet("1.00");
   const { searchId } = await search(walletId, liveKey);
-  await succeed(
-    "wallet",
-    "top-up",
-    "--wallet",
-    walletId,
-    "--amount",
-    "2.00",
-    "--payment",
-    "pi_audit",
-    "--reason",
-    "wire",
-  );
-  await succeed(
-    "credit",
-    "--wallet",
-    walletId,
-    "--amount",
-    "3.00",
-    "--kind",
-    "invoice",
-    "--reason",
-    "paid",
-    "--reference",
-    "INV-9",
-  );
+  const wallet = ["--wallet", walletId];
+  await succeed("wallet", "top-up", ...wallet, "--amount", "2.00", "--payment", "pi_audit", "--reason", "wire");
+  const invoice = ["--amount", "3.00", "--kind", "invoice", "--reason", "paid", "--reference", "INV-9"];
+  await succeed("credit", ...wallet, ...invoice);
   await succeed("refund", "--request-id", searchId, "--reason", "wrong answer");
   await succeed("wallet", "suspend", "--wallet", walletId, "--reason", "review");
   await succeed("wallet", "resume", "--wallet", walletId);

@@ -9,7 +9,7 @@ import { createPool } from "../../src/db/pool.ts";
 import { findAccount } from "../../src/dev/postgres-programs.ts";
 import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
-import { Journal } from "../faults/journal.ts";
+import { sendSearch } from "../faults/send-search.ts";
 import { until } from "../support/assertions/until.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
@@ -17,23 +17,22 @@ import { type PrivatePostgres, startPrivatePostgres } from "../support/services/
 import { createTestWallet, type TestWallet, testEnvironment } from "../support/services/server.ts";
 import { type ServerProcess, startServerProcess } from "../support/services/server-process.ts";
 
-// Backup, destruction, restore, and business as before: with the scripts that operators use, on clusters of our own.
+// Backup, data loss and restore with the scripts that operators use, on separate clusters.
 
 const scripts = resolve(import.meta.dirname, "../../../deploy/backup");
 const account = findAccount();
-const room = mkdtempSync(join(tmpdir(), "pennyblack-backup-"));
-chmodSync(room, 0o777);
-const [archive, backups] = [join(room, "archive"), join(room, "backups")];
-for (const folder of [archive, backups]) {
-  mkdirSync(folder);
-  chmodSync(folder, 0o777);
+const folder = mkdtempSync(join(tmpdir(), "pennyblack-backup-"));
+chmodSync(folder, 0o777);
+const [archive, backups] = [join(folder, "archive"), join(folder, "backups")];
+for (const path of [archive, backups]) {
+  mkdirSync(path);
+  chmodSync(path, 0o777);
 }
 
 let postgres: PrivatePostgres;
 let db: TestDatabase;
 let upstream: DelayedUpstream;
 let wallet: TestWallet;
-const journal = new Journal();
 
 before(async () => {
   const command = `${join(scripts, "archive-wal")} ${archive} %p %f`;
@@ -47,7 +46,7 @@ after(async () => {
   await upstream.close();
   await db.drop().catch(() => undefined);
   await postgres.close();
-  rmSync(room, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 interface ScriptRun {
@@ -56,11 +55,11 @@ interface ScriptRun {
   stderr: string;
 }
 
-function runScript(name: string, words: string[], environment: Record<string, string> = {}): Promise<ScriptRun> {
+function runScript(name: string, args: string[], environment: Record<string, string> = {}): Promise<ScriptRun> {
   const env = { PATH: `${postgres.programs}:/usr/bin:/bin`, ...environment };
   return new Promise((done) => {
-    execFile(join(scripts, name), words, { ...account, cwd: room, env, timeout: 60_000 }, (error, stdout, stderr) =>
-      done({ code: error === null ? 0 : (error.code ?? error.signal ?? "nothing"), stdout: stdout.trim(), stderr }),
+    execFile(join(scripts, name), args, { ...account, cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
+      done({ code: error === null ? 0 : (error.code ?? error.signal ?? "unknown"), stdout: stdout.trim(), stderr }),
     );
   });
 }
@@ -84,10 +83,10 @@ async function openAt(port: number): Promise<TestDatabase> {
   return { ...db, ...urls, owner, drop: () => owner.end() };
 }
 
-async function sell(server: ServerProcess, searches: number): Promise<void> {
-  for (let sold = 0; sold < searches; sold += 1) {
-    const seen = await journal.search(server.url, { wallet, query: randomUUID(), idempotencyKey: randomUUID() });
-    assert.ok(seen.kind === "answered" && seen.status === 200, JSON.stringify(seen));
+async function searchAndPay(server: ServerProcess, searches: number): Promise<void> {
+  for (let paid = 0; paid < searches; paid += 1) {
+    const outcome = await sendSearch(server.url, { wallet, query: randomUUID(), idempotencyKey: randomUUID() });
+    assert.ok(outcome.kind === "answered" && outcome.status === 200, JSON.stringify(outcome));
   }
 }
 
@@ -112,29 +111,29 @@ async function assertClean(at: TestDatabase): Promise<void> {
   assert.ok(report.checks.some(({ name, compared }) => name === "captures" && compared > 0));
 }
 
-test("a base backup and the log bring back the moment before an accident, and selling goes on", async () => {
+test("a base backup and the WAL restore the moment before data loss, and searches continue", async () => {
   const server = await startServer(db);
-  await sell(server, 5);
+  await searchAndPay(server, 5);
   const backup = await mustRun("base-backup", [postgres.superuserUrl, backups]);
-  await sell(server, 5);
+  await searchAndPay(server, 5);
   const { rows } = await db.owner.query<{ at: string }>("select clock_timestamp()::text as at");
-  await sell(server, 3);
+  await searchAndPay(server, 3);
   await stopServer(server);
-  // The accident. The log goes to the archive when a file of it is full, or after archive_timeout.
+  // The data loss. A WAL segment is archived when it is full, or after archive_timeout.
   await db.owner.query("drop schema pb cascade");
-  await switchLog();
+  await switchWal();
 
-  const data = join(room, "restored");
+  const data = join(folder, "restored");
   await mustRun("restore-base", [backup, archive, data, rows[0]?.at ?? ""]);
-  assert.equal((await runScript("restore-base", [backup, archive, data])).code, 1, "nothing is written over");
+  assert.equal((await runScript("restore-base", [backup, archive, data])).code, 1, "existing data is not overwritten");
   const restored = await startPrivatePostgres({ data });
   const moved = await openAt(restored.port);
   try {
-    await until("it takes writes", () => takesWrites(moved));
-    assert.equal(await spentMicros(moved), 100_000n, "ten were sold before that moment");
+    await until("it accepts writes", () => acceptsWrites(moved));
+    assert.equal(await spentMicros(moved), 100_000n, "ten searches were paid before that moment");
     await assertClean(moved);
     const next = await startServer(moved);
-    await sell(next, 4);
+    await searchAndPay(next, 4);
     assert.equal(await spentMicros(moved), 140_000n);
     await assertClean(moved);
     await stopServer(next);
@@ -144,25 +143,25 @@ test("a base backup and the log bring back the moment before an accident, and se
   }
 });
 
-test("the whole log brings back every search that was sold before the primary was destroyed", async () => {
-  // As before the accident above, in a cluster of its own.
+test("the complete WAL restores every search that was paid before the primary was lost", async () => {
+  // The test above dropped the schema.
   await db.drop();
   db = await createTestDatabase(postgres.superuserUrl);
   wallet = await createTestWallet(db, "5.00");
   const server = await startServer(db);
-  await sell(server, 2);
+  await searchAndPay(server, 2);
   const backup = await mustRun("base-backup", [postgres.superuserUrl, backups]);
-  await sell(server, 6);
+  await searchAndPay(server, 6);
   await stopServer(server);
-  await switchLog();
+  await switchWal();
   await postgres.killPostmaster();
 
-  const data = join(room, "latest");
+  const data = join(folder, "latest");
   await mustRun("restore-base", [backup, archive, data]);
   const restored = await startPrivatePostgres({ data });
   const moved = await openAt(restored.port);
   try {
-    await until("it takes writes", () => takesWrites(moved));
+    await until("it accepts writes", () => acceptsWrites(moved));
     assert.equal(await spentMicros(moved), 80_000n);
     await assertClean(moved);
   } finally {
@@ -172,7 +171,7 @@ test("the whole log brings back every search that was sold before the primary wa
   }
 });
 
-test("a dump becomes a database again in an empty cluster, and selling goes on", async () => {
+test("a dump is restored in an empty cluster, and searches continue", async () => {
   const settings = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
   const file = await mustRun("dump", [backups], settings);
   const spent = await spentMicros(db);
@@ -192,7 +191,7 @@ test("a dump becomes a database again in an empty cluster, and selling goes on",
     assert.equal(await spentMicros(moved), spent);
     await assertClean(moved);
     const server = await startServer(moved);
-    await sell(server, 3);
+    await searchAndPay(server, 3);
     assert.equal(await spentMicros(moved), spent + 30_000n);
     await assertClean(moved);
     await stopServer(server);
@@ -201,12 +200,12 @@ test("a dump becomes a database again in an empty cluster, and selling goes on",
     await empty.close();
   }
 
-  appendFileSync(file, "one byte more");
+  appendFileSync(file, "extra bytes");
   assert.match((await runScript("restore-dump", [file], settings)).stderr, /did NOT match/);
 });
 
-test("the archive never loses a file to another of the same name, and takes the same one twice", async () => {
-  const [one, other] = [join(room, "one"), join(room, "other")];
+test("the archive never overwrites a different file of the same name, and accepts an identical one", async () => {
+  const [one, other] = [join(folder, "one"), join(folder, "other")];
   writeFileSync(one, "one");
   writeFileSync(other, "other");
   assert.equal((await runScript("archive-wal", [archive, one, "name"])).code, 0);
@@ -218,19 +217,19 @@ test("the archive never loses a file to another of the same name, and takes the 
   );
 });
 
-async function switchLog(): Promise<void> {
+async function switchWal(): Promise<void> {
   const superuser = createPool({ url: db.superuserUrl, name: "test", connections: 1, onIdleError: () => {} });
   try {
     const { rows } = await superuser.query<{ file: string }>(
       "select pg_walfile_name(pg_current_wal_insert_lsn()) as file, pg_switch_wal()",
     );
-    await until("the log is archived", () => readdirSync(archive).includes(rows[0]?.file ?? ""));
+    await until("the WAL segment is archived", () => readdirSync(archive).includes(rows[0]?.file ?? ""));
   } finally {
     await superuser.end();
   }
 }
 
-async function takesWrites(at: TestDatabase): Promise<boolean> {
-  const { rows } = await at.owner.query<{ waits: boolean }>("select pg_is_in_recovery() as waits");
-  return rows[0]?.waits === false;
+async function acceptsWrites(at: TestDatabase): Promise<boolean> {
+  const { rows } = await at.owner.query<{ in_recovery: boolean }>("select pg_is_in_recovery() as in_recovery");
+  return rows[0]?.in_recovery === false;
 }

@@ -6,7 +6,7 @@ import { readSchemaFiles } from "../../src/db/schema-files.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, superuserUrl, type TestDatabase } from "../support/services/database.ts";
 
-// A cluster's roles are shared by all its databases, so these tests give them no passwords.
+// Roles are shared by all databases of a cluster, so these tests do not set passwords.
 
 let db: TestDatabase;
 const name = `pb_test_${randomBytes(6).toString("hex")}`;
@@ -33,14 +33,14 @@ function urlsOf(database: string): Record<string, string> {
   };
 }
 
-test("without an admin URL, a database that is missing is explained", async () => {
+test("without an admin URL, a missing database is explained", async () => {
   const { exitCode, stderr } = await runAdmin(urlsOf(name), "database", "setup");
   assert.equal(exitCode, 1);
   assert.match(stderr, /PENNYBLACK_ADMIN_DATABASE_URL=postgres/);
   assert.match(stderr, new RegExp(`create database ${name};`));
 });
 
-test("with an admin URL, the database is made and migrated; again changes nothing", async () => {
+test("with an admin URL, the database is created and migrated; a second run changes nothing", async () => {
   const settings = { ...urlsOf(name), PENNYBLACK_ADMIN_DATABASE_URL: superuser.href };
   const first = await runAdmin(settings, "database", "setup");
   assert.equal(first.exitCode, 0, first.stderr);
@@ -50,7 +50,7 @@ test("with an admin URL, the database is made and migrated; again changes nothin
   assert.deepEqual([second.exitCode, second.stdout], [0, "The database is up to date.\n"]);
 });
 
-test("a URL that names another role is refused before anything is changed", async () => {
+test("a URL with a different role is rejected before anything changes", async () => {
   const settings = { ...urlsOf(name), DATABASE_URL: superuser.href, PENNYBLACK_ADMIN_DATABASE_URL: superuser.href };
   const { exitCode, stderr } = await runAdmin(settings, "database", "setup");
   assert.equal(exitCode, 1);

@@ -28,7 +28,7 @@ after(async () => {
   await db.drop();
 });
 
-test("the live key searches real documentation, and searx goes when dev does, killed or asked", { skip }, async () => {
+test("the live key searches real documentation, and searx ends with dev, also after SIGKILL", { skip }, async () => {
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     const dev = await startDev({ args, environment });
     started.push(dev);
@@ -53,18 +53,18 @@ function isSearx(pid: number): boolean {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("searx.webapp");
 }
 
-test("where searx cannot run, one sentence says what is missing, and nothing is started", async () => {
+test("where searx cannot run, one sentence names what is missing, and nothing is started", async () => {
   const folder = mkdtempSync(join(tmpdir(), "pb-test-dpkg-"));
   try {
-    // If dev went on all the same, it would end here, for want of a database.
-    const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x", PATH: folder };
-    const elsewhere = await failDev({ args, environment: nowhere });
+    // Without the check, dev would fail on this database URL instead.
+    const unreachable = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x", PATH: folder };
+    const elsewhere = await failDev({ args, environment: unreachable });
     assert.equal(elsewhere.exitCode, 1);
     assert.match(elsewhere.stderr, /^searx is installed from Debian packages, and this is not Debian\.\n$/);
 
     const installed = "searx installed\nmandoc installed\ngunicorn config-files";
     writeFileSync(join(folder, "dpkg-query"), `#!/bin/sh\necho '${installed}'\nexit 1\n`, { mode: 0o755 });
-    const without = await failDev({ args, environment: nowhere });
+    const without = await failDev({ args, environment: unreachable });
     assert.equal(without.exitCode, 1);
     assert.match(
       without.stderr,
@@ -75,9 +75,12 @@ test("where searx cannot run, one sentence says what is missing, and nothing is 
   }
 });
 
-test("two upstreams named at once is a question, not a guess", async () => {
-  const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x", PENNYBLACK_SEARXNG_URL: "http://127.0.0.1:1" };
-  const both = await failDev({ args, environment: nowhere });
+test("two configured upstreams are an error", async () => {
+  const unreachable = {
+    DATABASE_URL: "postgres://postgres@127.0.0.1:1/x",
+    PENNYBLACK_SEARXNG_URL: "http://127.0.0.1:1",
+  };
+  const both = await failDev({ args, environment: unreachable });
   assert.equal(both.exitCode, 2, both.stderr);
   assert.match(both.stderr, /Use either --with-searx or PENNYBLACK_SEARXNG_URL, not both\./);
 });

@@ -33,8 +33,8 @@ after(async () => {
   await db.drop();
 });
 
-async function start(wish: Parameters<typeof startDev>[0]): Promise<DevProcess> {
-  const dev = await startDev(wish);
+async function start(options: Parameters<typeof startDev>[0]): Promise<DevProcess> {
+  const dev = await startDev(options);
   started.push(dev);
   return dev;
 }
@@ -47,7 +47,7 @@ function search(dev: DevProcess, key: string): Promise<Response> {
   });
 }
 
-/** The wallets that a link to the console leads to. */
+/** The wallets of the person that a sign-in link belongs to. */
 async function walletsOf(dev: DevProcess, link: string): Promise<string[]> {
   assert.ok(link.startsWith(`${dev.ready.url}/console/sign-in#token=`), link);
   const { body } = await openBrowser(dev.ready).send(
@@ -64,10 +64,10 @@ async function assertNothingIsLeft(dev: DevProcess, pids: number[]): Promise<voi
   await until("no data is left", async () => dev.leftBehind().length === 0, 15_000);
 }
 
-test("with nothing but npm: searches are answered and paid for, admin works beside it, and nothing stays behind", async () => {
+test("without any setup, searches are answered and paid, admin works, and nothing is left behind", async () => {
   const dev = await start({ environment: { PENNYBLACK_SEARXNG_URL: upstreamUrl } });
   const pids = dev.descendants();
-  assert.ok(pids.length >= 4, "a server, a worker, a keeper and a PostgreSQL");
+  assert.ok(pids.length >= 4, "a server, a worker, a supervisor and PostgreSQL");
   assert.deepEqual(Object.keys(dev.ready), [
     "url",
     "opsUrl",
@@ -97,8 +97,8 @@ test("with nothing but npm: searches are answered and paid for, admin works besi
   assert.equal((await runAdmin(settings, "reconcile")).exitCode, 0);
   const link = await runAdmin(settings, "console", "sign-in-link", "--email", "you@pennyblack.test");
   assert.deepEqual(await walletsOf(dev, link.stdout), [dev.ready.walletId], link.stderr);
-  const nobody = await runAdmin(settings, "console", "sign-in-link", "--email", "nobody@pennyblack.test");
-  assert.deepEqual([nobody.exitCode, nobody.stdout], [1, ""]);
+  const unknown = await runAdmin(settings, "console", "sign-in-link", "--email", "unknown@pennyblack.test");
+  assert.deepEqual([unknown.exitCode, unknown.stdout], [1, ""]);
 
   dev.process.kill("SIGTERM");
   assert.equal(await dev.ended, 0, dev.stderr());
@@ -106,13 +106,13 @@ test("with nothing but npm: searches are answered and paid for, admin works besi
   assert.ok(!existsSync(dev.environmentFile));
 });
 
-test("through npm, on a PostgreSQL that is there: a fresh wallet each time, two at once, Ctrl-C ends with 0", async () => {
+test("with an existing PostgreSQL, two concurrent runs get separate wallets, and Ctrl-C exits with 0", async () => {
   const environment = { DATABASE_URL: adminUrl };
   const pair = await Promise.all([start({ environment, throughNpm: true }), start({ environment, throughNpm: true })]);
   assert.notEqual(pair[0].ready.walletId, pair[1].ready.walletId);
   for (const dev of pair) {
     assert.equal((await search(dev, dev.ready.testKey)).status, 200);
-    assert.equal((await search(dev, dev.ready.liveKey)).status, 503, "no upstream is connected");
+    assert.equal((await search(dev, dev.ready.liveKey)).status, 503, "no upstream is configured");
     assert.equal(
       dev
         .stdout()
@@ -128,7 +128,7 @@ test("through npm, on a PostgreSQL that is there: a fresh wallet each time, two 
   }
 });
 
-test("killed without a chance to clean up, it still leaves no process and no data", async () => {
+test("after SIGKILL no process and no data is left", async () => {
   const dev = await start({});
   const pids = dev.descendants();
   assert.ok(dev.leftBehind().length > 0);
@@ -136,7 +136,7 @@ test("killed without a chance to clean up, it still leaves no process and no dat
   await assertNothingIsLeft(dev, pids);
 });
 
-test("npm killed without a chance to pass it on takes everything down with it", async () => {
+test("after SIGKILL of npm no process and no settings file is left", async () => {
   const dev = await start({ throughNpm: true, environment: { DATABASE_URL: adminUrl } });
   const pids = dev.descendants();
   dev.process.kill("SIGKILL");
@@ -144,7 +144,7 @@ test("npm killed without a chance to pass it on takes everything down with it", 
   assert.ok(!existsSync(dev.environmentFile));
 });
 
-test("a server that dies is explained, and ends dev with 1", async () => {
+test("when the server is killed, dev explains it and exits with 1", async () => {
   const dev = await start({ environment: { DATABASE_URL: adminUrl } });
   const pids = dev.descendants();
   const server = pids.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/src/main.ts"));
@@ -154,7 +154,7 @@ test("a server that dies is explained, and ends dev with 1", async () => {
   await assertNothingIsLeft(dev, pids);
 });
 
-test("what cannot work is one sentence with a next step", async () => {
+test("a configuration error is one sentence with a next step", async () => {
   const taken = String((upstream.address() as AddressInfo).port);
   const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x" };
   const wrong: [Parameters<typeof failDev>[0], number, RegExp][] = [
@@ -169,8 +169,8 @@ test("what cannot work is one sentence with a next step", async () => {
     ],
     [{ environment: { PENNYBLACK_SEARX_URL: upstreamUrl } }, 1, /PENNYBLACK_SEARX_URL is not a known setting/],
   ];
-  for (const [wish, exitCode, message] of wrong) {
-    const failed = await failDev(wish);
+  for (const [options, exitCode, message] of wrong) {
+    const failed = await failDev(options);
     assert.deepEqual([failed.exitCode, failed.stdout], [exitCode, ""], failed.stderr);
     assert.match(failed.stderr, message);
   }

@@ -14,7 +14,7 @@ import { until } from "../support/assertions/until.ts";
 import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
 import { makeCluster } from "../support/services/make-cluster.ts";
 
-// docs/runbooks/failover.md, from top to bottom: its commands are what this test runs.
+// Runs the commands of docs/runbooks/failover.md in order.
 
 const root = resolve(import.meta.dirname, "../../..");
 const page = readFileSync(join(root, "docs/runbooks/failover.md"), "utf8");
@@ -22,12 +22,12 @@ const blocks = parseCodeBlocks(page).filter(({ language }) => language === "sh")
 const account = findAccount();
 const home = mkdtempSync(join(tmpdir(), "pennyblack-failover-"));
 chmodSync(home, 0o755);
-const room = join(home, "room");
-mkdirSync(room);
-chmodSync(room, 0o777);
+const folder = join(home, "folder");
+mkdirSync(folder);
+chmodSync(folder, 0o777);
 const [port1, port2] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
-const { programs, data: data1 } = makeCluster(room, account);
-const data2 = join(room, "data2");
+const { programs, data: data1 } = makeCluster(folder, account);
+const data2 = join(folder, "data2");
 const settings = parseCodeBlocks(page).find(({ text }) => text.includes("wal_retrieve_retry_interval"))?.text ?? "";
 const address = (role: string): string => `postgres://${role}@127.0.0.1:${port1},127.0.0.1:${port2}/pennyblack`;
 const watcherLog = join(home, "watcher.log");
@@ -40,15 +40,20 @@ const environment = {
   PENNYBLACK_FAILOVER_ALONE_MS: "1000",
 };
 
-/** The block that contains these words, as the account that PostgreSQL runs as, or as ours. */
-function runBlock(words: string, values: Record<string, string>, isOurs = false): Promise<string> {
+/** Runs the code block that contains `words`, as the account of PostgreSQL or as the current one. */
+function runBlock(words: string, values: Record<string, string>, asCurrentUser = false): Promise<string> {
   const block = blocks.find(({ text }) => text.includes(words));
   assert.ok(block, `the runbook has a block with ${words}`);
   return new Promise((done, fail) => {
     execFile(
       "/bin/sh",
       ["-euc", block.text],
-      { env: { ...environment, ...values }, cwd: isOurs ? root : room, timeout: 60_000, ...(isOurs ? {} : account) },
+      {
+        env: { ...environment, ...values },
+        cwd: asCurrentUser ? root : folder,
+        timeout: 60_000,
+        ...(asCurrentUser ? {} : account),
+      },
       (error, out, err) => (error ? fail(new Error(`${block.text}\n${out}${err}`)) : done(`${out}${err}`)),
     );
   });
@@ -56,7 +61,7 @@ function runBlock(words: string, values: Record<string, string>, isOurs = false)
 
 function pgCtl(data: string, ...words: string[]): Promise<void> {
   return new Promise((done) => {
-    execFile(join(programs, "pg_ctl"), ["--pgdata", data, ...words], { cwd: room, ...account }, () => done());
+    execFile(join(programs, "pg_ctl"), ["--pgdata", data, ...words], { cwd: folder, ...account }, () => done());
   });
 }
 
@@ -76,7 +81,7 @@ const pool = createPool({
   connections: 2,
   onIdleError: () => undefined,
 });
-/** Asked until it is answered: a back end of the killed primary lives on for a moment, may even commit, then hangs up. */
+/** Retried, because backends of a killed primary keep running for a moment before they disconnect. */
 const wallets = async (): Promise<number> => {
   let count: bigint | undefined;
   await until("wallets are counted", async () => {
@@ -88,29 +93,30 @@ const wallets = async (): Promise<number> => {
   });
   return Number(count);
 };
-/** May be said again when its outcome is unknown. */
+/** Idempotent, so that it can be repeated after an unknown outcome. */
 const addWallet = (id: string) =>
   pool.query("insert into pb.wallets (id, name) values ($1, 'a wallet') on conflict do nothing", [id]);
 const ids = Array.from({ length: 4 }, () => randomUUID());
-const untilAdded = (id = ""): Promise<void> => until("it takes writes", () => addWallet(id).then(Boolean, () => false));
+const untilAdded = (id = ""): Promise<void> =>
+  until("it accepts writes", () => addWallet(id).then(Boolean, () => false));
 
 after(async () => {
-  await watcher.retire("SIGKILL");
+  await watcher.stop("SIGKILL");
   await pool.end();
   for (const data of [data1, data2]) await pgCtl(data, "--mode=immediate", "stop");
   rmSync(home, { recursive: true, force: true });
 });
 
-test("the runbook: a pair is set up, its primary dies, nothing acknowledged is lost, and the pair is whole again", async (t) => {
+test("the runbook sets up a pair, no acknowledged write is lost when the primary is killed, and the pair is rebuilt", async (t) => {
   writeFileSync(
     join(data1, "postgresql.conf"),
     `listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n${settings}`,
   );
-  await pgCtl(data1, "--log", join(room, "log1"), "--options", `-p ${port1}`, "--wait", "start");
+  await pgCtl(data1, "--log", join(folder, "log1"), "--options", `-p ${port1}`, "--wait", "start");
   await prepareDatabase(`postgres://postgres@127.0.0.1:${port1}/pennyblack`);
   const first = { PRIMARY_HOST: "127.0.0.1", PRIMARY_PORT: String(port1) };
   await runBlock("$REPLICA_DATA", { ...first, REPLICA_DATA: data2, REPLICA_PORT: String(port2) });
-  watcher.want();
+  watcher.start();
   await until("a failover is safe", () => watched().includes('"replica in sync"'));
   const [one = "", two = ""] = (await runBlock("-- status", {}, true)).split("\n").filter((line) => line.includes(":"));
   assert.match(one, /primary on timeline 1, synchronous commit on, replica lag \d+ bytes/);
@@ -122,8 +128,8 @@ test("the runbook: a pair is set up, its primary dies, nothing acknowledged is l
   process.kill(pid, "SIGKILL");
   await untilAdded(ids[1]);
   t.diagnostic(`${Math.round(performance.now() - killedAt)} ms from the kill to the next commit`);
-  assert.equal(await wallets(), 2, "what was acknowledged before is there");
-  await until("all of it is told", () =>
+  assert.equal(await wallets(), 2, "acknowledged writes are present");
+  await until("the failover is logged", () =>
     /"primary unavailable".*"promoting replica".*"replica promoted"/s.test(watched()),
   );
 
@@ -138,22 +144,22 @@ test("the runbook: a pair is set up, its primary dies, nothing acknowledged is l
   assert.match(await runBlock("reconcile", {}, true), /Clean at/);
 });
 
-test("the runbook: a primary that went on alone is not replaced by itself, only by hand", async () => {
+test("a primary that continued without its replica is replaced only by hand, as in the runbook", async () => {
   await pgCtl(data1, "--mode=immediate", "stop");
-  await until("the primary goes on alone", () => watched().includes('"synchronous commit off"'));
+  await until("the primary continues without its replica", () => watched().includes('"synchronous commit off"'));
   await untilAdded(ids[2]);
-  // Back, but cut off before it has caught up: it lacks the wallet that was just acknowledged.
+  // The replica restarts without the primary, so it lacks the wallet that was just acknowledged.
   await pgCtl(data2, "--mode=immediate", "stop");
-  await pgCtl(data1, "--log", join(room, "log1"), "--options", `-p ${port1}`, "--wait", "start");
-  await until("the watcher refuses", () => watched().includes('"promotion refused"'));
+  await pgCtl(data1, "--log", join(folder, "log1"), "--options", `-p ${port1}`, "--wait", "start");
+  await until("the watcher refuses to promote", () => watched().includes('"promotion refused"'));
   await runBlock("pg_promote()", { REPLICA_HOST: "127.0.0.1", REPLICA_PORT: String(port1) });
   await untilAdded(ids[3]);
-  assert.equal(await wallets(), 3, "of four, one is lost, as the page says");
+  assert.equal(await wallets(), 3, "one of four is lost, as the runbook explains");
 });
 
-test("a primary that comes back on an old timeline is not written to", async () => {
-  await pgCtl(data2, "--log", join(room, "log2"), "--options", `-p ${port2}`, "--wait", "start");
-  await until("the watcher tells of it", () => watched().includes('"two primaries"'));
+test("a primary that returns on an old timeline gets no writes", async () => {
+  await pgCtl(data2, "--log", join(folder, "log2"), "--options", `-p ${port2}`, "--wait", "start");
+  await until("the watcher reports it", () => watched().includes('"two primaries"'));
   const fresh = createPool({
     url: address("pennyblack_owner"),
     name: "test",
@@ -162,5 +168,5 @@ test("a primary that comes back on an old timeline is not written to", async () 
   });
   const { rows } = await fresh.query<{ port: string }>("select current_setting('port') as port");
   await fresh.end();
-  assert.equal(rows[0]?.port, String(port1), "the one that was promoted later");
+  assert.equal(rows[0]?.port, String(port1), "the primary that was promoted later");
 });

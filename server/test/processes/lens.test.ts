@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { runScript } from "./run-script.ts";
 
-// The command with which an operator edits a lens and sees what the edit does.
+// The command that checks a lens and shows the effect of an edit.
 
-const script = new URL("../../src/lenses/main.ts", import.meta.url).pathname;
 const scratch = mkdtempSync(join(tmpdir(), "pennyblack-lens-"));
 const folder = join(scratch, "lenses");
 cpSync(new URL("../../lenses", import.meta.url).pathname, folder, { recursive: true });
@@ -26,15 +25,12 @@ writeFileSync(
 
 after(() => rmSync(scratch, { recursive: true }));
 
-function lens(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...words], (error, out, err) => {
-      resolve({ code: error ? Number(error.code) : 0, out, err });
-    });
-  });
+async function lens(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const { exitCode, stdout, stderr } = await runScript("lenses/main.ts", args);
+  return { code: exitCode, out: stdout, err: stderr };
 }
 
-test("lint counts the rules of every lens, and tells every fault with its file and line", async () => {
+test("lint counts the rules of every lens, and reports every error with its file and line", async () => {
   const fine = await lens("lint");
   assert.equal(fine.code, 0, fine.err);
   assert.match(fine.out, /^ *gov +\d{4}-\d\d-\d\d\.\d+ +0\.6 +\d+/m);
@@ -49,14 +45,14 @@ test("lint counts the rules of every lens, and tells every fault with its file a
   assert.match(err, new RegExp(`^gov\\.lens:${lines.length + 2}: `, "m"));
 });
 
-test("explain shows where each result stands and why", async () => {
+test("explain shows the position of each result and the reason", async () => {
   const { code, out } = await lens("explain", pages);
   assert.equal(code, 0);
   assert.match(out, /^ *1 +2 +A +[\w-]+ +0\.\d{3} .*https:\/\/www\.gov\.uk\/renew$/m);
   assert.match(out, /^ *2 +1 +N +unlisted +0\.\d{3} .*https:\/\/shop\.example\/passports$/m);
 });
 
-test("diff shows what an edited copy moves, and only that", async () => {
+test("diff shows only the results that an edited copy moves", async () => {
   assert.match((await lens("diff", folder, pages)).out, /^0 of 2 pages change\.$/m);
   writeFileSync(
     join(folder, "gov.lens"),
@@ -68,10 +64,10 @@ test("diff shows what an edited copy moves, and only that", async () => {
   assert.match(out, /^1 of 2 pages change\.$/m);
 });
 
-test("what is written wrongly is told with how to write it", async () => {
-  for (const words of [["explain"], ["diff", folder], ["lint", "a", "b"], ["paint"], ["lint", "--loud"]]) {
-    const { code, err } = await lens(...words);
-    assert.equal(code, 2, words.join(" "));
+test("invalid arguments are rejected with the usage", async () => {
+  for (const args of [["explain"], ["diff", folder], ["lint", "a", "b"], ["paint"], ["lint", "--loud"]]) {
+    const { code, err } = await lens(...args);
+    assert.equal(code, 2, args.join(" "));
     assert.match(err, /npm run lens -- <command>/);
   }
   assert.equal((await lens("explain", join(folder, "gov.lens"))).code, 2);

@@ -1,36 +1,28 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { adapters } from "../../src/providers/providers.ts";
 import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { runScript, type ScriptRun } from "./run-script.ts";
 
 const upstream = await startHostileUpstream();
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-probe-"));
-const key = "key-that-nobody-may-see-4711";
+const key = "secret-provider-key-4711";
 
 after(async () => {
   await upstream.close();
   rmSync(folder, { recursive: true });
 });
 
-async function providers(environment: Record<string, string>, ...args: string[]) {
-  const script = new URL("../../src/providers/main.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  await once(child, "close");
-  return { exitCode: child.exitCode, stdout, stderr };
+function providers(environment: Record<string, string>, ...args: string[]): Promise<ScriptRun> {
+  return runScript("providers/main.ts", args, { environment });
 }
 
 const searxng = { PENNYBLACK_SEARXNG_URL: upstream.url };
 
-test("the list names every provider, its setting, and which of them are on", async () => {
+test("the list shows every provider, its setting and whether it is enabled", async () => {
   const { exitCode, stdout } = await providers(searxng, "list");
   assert.equal(exitCode, 0);
   for (const { name } of adapters)
@@ -39,7 +31,7 @@ test("the list names every provider, its setting, and which of them are on", asy
   assert.match(stdout, /^ *exa +no .* 0\.007 +0\.017 /m);
 });
 
-test("a probe asks one live search and shows what came back", async () => {
+test("a probe runs one live search and shows the results", async () => {
   await upstream.behave("ok");
   const { exitCode, stdout } = await providers(searxng, "probe", "searxng", "--query", "two cats");
   assert.equal(exitCode, 0);
@@ -48,7 +40,7 @@ test("a probe asks one live search and shows what came back", async () => {
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("a probe that fails says why, in one line that cannot play with the terminal", async () => {
+test("a failed probe shows the reason in one line without control characters", async () => {
   await upstream.behave("status_429", { headers: { "retry-after": "7" }, body: "\u001B[2JToo Many\u0007" });
   const { exitCode, stdout } = await providers(searxng, "probe", "searxng");
   assert.equal(exitCode, 1);
@@ -58,7 +50,7 @@ test("a probe that fails says why, in one line that cannot play with the termina
   assert.match((await providers(searxng, "probe", "searxng")).stdout, /status none, failed: unreachable/);
 });
 
-test("a saved answer is a fixture, and the key is nowhere to be seen", async () => {
+test("a saved response is a fixture and does not contain the key", async () => {
   const brave = { PENNYBLACK_BRAVE_URL: upstream.url, PENNYBLACK_BRAVE_KEY: key };
   const headers = { "content-type": "application/json", "set-cookie": `session=${key}`, "x-ratelimit-reset": "1, 60" };
   const error = { code: "SUBSCRIPTION_TOKEN_INVALID", detail: `${key} is not valid` };
@@ -80,8 +72,8 @@ test("a saved answer is a fixture, and the key is nowhere to be seen", async () 
   });
 });
 
-test("what was written wrongly is told apart from what is not switched on", async () => {
-  for (const args of [["dance"], ["probe"], ["probe", "nobody"], ["list", "--colour"], ["probe", "exa", "you"]]) {
+test("invalid arguments exit with 2, a provider that is not configured with 1", async () => {
+  for (const args of [["dance"], ["probe"], ["probe", "unknown"], ["list", "--colour"], ["probe", "exa", "you"]]) {
     assert.equal((await providers({}, ...args)).exitCode, 2, args.join(" "));
   }
   const { exitCode, stderr } = await providers({}, "probe", "brave");

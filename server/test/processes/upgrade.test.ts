@@ -48,7 +48,7 @@ const children: { kill: () => void }[] = [];
 
 before(async () => {
   upstream = await startDelayedUpstream();
-  upstream.longestMs = 20;
+  upstream.maxDelayMs = 20;
   if (previous !== undefined) unpack(previous);
   writeNextRelease();
   await asSuperuser(async (client) => {
@@ -78,11 +78,11 @@ function findPreviousVersion(): string | undefined {
   return added.split("\n").at(-1) || undefined;
 }
 
-function git(...words: string[]): string {
-  return execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+function git(...args: string[]): string {
+  return execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
 }
 
-/** As it was committed, with the packages of the working tree. */
+/** The committed files, with the packages of the working tree. */
 function unpack(commit: string): void {
   execFileSync("sh", ["-c", `git archive ${commit} server package.json | tar -x -C "${folder}"`], { cwd: root });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
@@ -129,7 +129,7 @@ interface Running {
   stop(): Promise<number | null>;
 }
 
-/** A server or a worker of the version in a folder. */
+/** Starts a server or worker of the release in a folder. */
 async function start(home: string, script: string, settings: Record<string, string>): Promise<Running> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
@@ -143,7 +143,7 @@ async function start(home: string, script: string, settings: Record<string, stri
   const ended = once(child, "close").then(() => child.exitCode);
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   await until(`${script} is ready`, async () => {
-    if (child.exitCode !== null) throw new Error(`It ended: ${output}`);
+    if (child.exitCode !== null) throw new Error(`${script} ended: ${output}`);
     return (await fetch(`${opsUrl}/readyz`).catch(() => undefined))?.status === 200;
   });
   return {
@@ -160,16 +160,16 @@ const startServer = (home: string): Promise<Running> =>
   start(home, "main.ts", { ...urls, PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "warn" });
 const startWorker = (home: string): Promise<Running> => start(home, "jobs/main.ts", direct);
 
-function adminOfPrevious(...words: string[]): string {
-  return execFileSync(process.execPath, [join(folder, "server/src/admin/main.ts"), ...words], {
+function adminOfPrevious(...args: string[]): string {
+  return execFileSync(process.execPath, [join(folder, "server/src/admin/main.ts"), ...args], {
     env: { ...urls, ...direct, ...secrets },
     encoding: "utf8",
   });
 }
 
-/** Callers that never rest. What they are answered is written down. */
+/** Callers that search continuously and record every failure. */
 function startCallers(key: string, servers: () => readonly string[], callers: number) {
-  const seen = { ok: 0, failures: [] as string[] };
+  const counts = { ok: 0, failures: [] as string[] };
   const load = { isOn: true };
   async function call(): Promise<void> {
     while (load.isOn) {
@@ -182,32 +182,32 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
           body: JSON.stringify({ query: randomUUID() }),
         });
         const text = await response.text();
-        if (response.status === 200) seen.ok += 1;
-        else seen.failures.push(`${response.status} ${text}`);
+        if (response.status === 200) counts.ok += 1;
+        else counts.failures.push(`${response.status} ${text}`);
       } catch (error) {
-        seen.failures.push(String(error instanceof Error ? (error.cause ?? error) : error));
+        counts.failures.push(String(error instanceof Error ? (error.cause ?? error) : error));
       }
     }
   }
   const running = Array.from({ length: callers }, call);
   return {
-    /** Until so many more were answered. */
+    /** Waits for `count` more answers without a failure. */
     async more(count: number): Promise<void> {
-      const enough = seen.ok + count;
-      await until("they are answered", () => seen.ok >= enough || seen.failures.length > 0, 60_000);
-      assert.deepEqual(seen.failures, []);
+      const target = counts.ok + count;
+      await until("searches are answered", () => counts.ok >= target || counts.failures.length > 0, 60_000);
+      assert.deepEqual(counts.failures, []);
     },
     async stop() {
       load.isOn = false;
       await Promise.all(running);
-      return seen;
+      return counts;
     },
   };
 }
 
-const skip = previous === undefined ? "a shallow clone has no version before this one" : false;
+const skip = previous === undefined ? "a shallow clone does not contain the previous release" : false;
 
-test("an upgrade under load fails no search, and loses no cent", { skip, timeout: 170_000 }, async () => {
+test("no search fails and no charge is lost during an upgrade under load", { skip, timeout: 170_000 }, async () => {
   adminOfPrevious("database", "setup");
   const made = adminOfPrevious("wallet", "create", "--name", "busy", "--balance", "100.00", "--json");
   const { liveKey } = JSON.parse(made) as { liveKey: string };

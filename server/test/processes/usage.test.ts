@@ -7,31 +7,17 @@ import { until } from "../support/assertions/until.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
-import { startWorkerProcess, type WorkerProcess } from "../support/services/worker-process.ts";
+import { addJob, startWorker } from "./worker-fixture.ts";
 
 let db: TestDatabase;
-const workers: WorkerProcess[] = [];
 
 before(async () => {
   db = await createTestDatabase();
 });
 
-after(async () => {
-  for (const worker of workers) worker.process.kill("SIGKILL");
-  await db.drop();
-});
+after(() => db.drop());
 
-async function startWorker(): Promise<WorkerProcess> {
-  const worker = await startWorkerProcess(db);
-  workers.push(worker);
-  return worker;
-}
-
-function addJob(task: string): Promise<unknown> {
-  return db.owner.query("select graphile_worker.add_job($1, '{}'::json, job_key => $1)", [task]);
-}
-
-/** Searches that failed, one every three minutes of sixty days: a backlog of 1,440 steps. */
+/** Failed searches, one every three minutes for sixty days: a backlog of 1,440 steps. */
 async function seedBacklog(): Promise<void> {
   const { walletId, keyId } = await seedWallet(db.owner, {});
   await db.owner.query("select pb.make_partitions(pb.utc_day(now()) - 61, pb.utc_day(now()))");
@@ -55,47 +41,47 @@ async function progress(): Promise<{ hours: number; days: number; isDone: boolea
   return rows[0] ?? assert.fail();
 }
 
-test("workers killed in the middle of a roll-up lose nothing and double nothing", async () => {
+test("workers killed during a roll-up neither lose nor double usage", async () => {
   await seedBacklog();
   for (let kill = 0; kill < 3; kill += 1) {
-    const worker = await startWorker();
+    const worker = await startWorker(db);
     const { hours: before } = await progress();
-    await until("the sweep knows what is settled", async () => (await sweptSecondsAgo()) < 150);
-    await addJob("roll_up_usage");
+    await until("the sweep has moved its watermark", async () => (await sweptSecondsAgo()) < 150);
+    await addJob(db, "roll_up_usage");
     await until("some are counted", async () => (await progress()).hours > before);
     worker.process.kill("SIGKILL");
     await once(worker.process, "exit");
     const { hours, days, isDone } = await progress();
     assert.equal(hours, days);
-    assert.ok(hours > before && !isDone, `it was killed in the middle, at ${hours}`);
+    assert.ok(hours > before && !isDone, `killed during the roll-up, at ${hours}`);
   }
-  const worker = await startWorker();
-  await addJob("roll_up_usage");
+  const worker = await startWorker(db);
+  await addJob(db, "roll_up_usage");
   await until("all are counted", async () => (await progress()).isDone);
-  const { rows } = await db.owner.query<{ plain: number }>(
-    "select count(*)::int as plain from pb.searches where held_at < (select counted_before from pb.usage_watermark)",
+  const { rows } = await db.owner.query<{ count: number }>(
+    "select count(*)::int as count from pb.searches where held_at < (select counted_before from pb.usage_watermark)",
   );
-  assert.deepEqual(await progress(), { hours: rows[0]?.plain, days: rows[0]?.plain, isDone: true });
-  assert.ok((rows[0]?.plain ?? 0) > 28_790);
+  assert.deepEqual(await progress(), { hours: rows[0]?.count, days: rows[0]?.count, isDone: true });
+  assert.ok((rows[0]?.count ?? 0) > 28_790);
   const { checks } = await reconcile(db.owner);
   for (const { name, differing } of checks) if (name.startsWith("usage")) assert.equal(differing, 0, name);
 
-  await appearLate();
-  await addJob("sweep_thoroughly");
-  await until("a hold that appeared late is counted all the same", async () => (await expiredSearches()) === 1);
+  await insertLateHold();
+  await addJob(db, "sweep_thoroughly");
+  await until("a hold that was committed late is counted", async () => (await expiredSearches()) === 1);
 
   await db.owner.query("update pb.usage_hours set searches = searches + 1 where hour > now() - interval '5 hours'");
-  await addJob("recount_usage");
+  await addJob(db, "recount_usage");
   await until(
-    "it says what it put right",
+    "the correction is counted",
     async () => (await worker.metric("pennyblack_usage_corrections_total")) >= 4,
   );
   assert.equal(await worker.stop(), 0);
   assert.match(worker.logged(), /corrected usage/);
 });
 
-/** A hold of three hours ago whose commit hung until now. */
-async function appearLate(): Promise<void> {
+/** A hold from three hours ago that is committed only now. */
+async function insertLateHold(): Promise<void> {
   const { walletId, keyId } = await seedWallet(db.owner, {});
   await db.owner.query(
     `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at)
@@ -119,7 +105,7 @@ async function sweptSecondsAgo(): Promise<number> {
   return rows[0]?.seconds ?? Number.POSITIVE_INFINITY;
 }
 
-test("an operator reads the margin of every upstream as a table and as JSON", async () => {
+test("the margin of every upstream is printed as a table and as JSON", async () => {
   const environment = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
   const none = await runAdmin(environment, "margin");
   assert.deepEqual([none.exitCode, none.stdout], [0, "No upstream calls in this period.\n"]);

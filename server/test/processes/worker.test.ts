@@ -6,27 +6,17 @@ import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { until } from "../support/assertions/until.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
-import { startWorkerProcess, type WorkerProcess } from "../support/services/worker-process.ts";
+import { addJob, startWorker } from "./worker-fixture.ts";
 
 let db: TestDatabase;
-const workers: WorkerProcess[] = [];
 
 before(async () => {
   db = await createTestDatabase();
 });
 
-after(async () => {
-  for (const worker of workers) worker.process.kill("SIGKILL");
-  await db.drop();
-});
+after(() => db.drop());
 
-async function startWorker(): Promise<WorkerProcess> {
-  const worker = await startWorkerProcess(db);
-  workers.push(worker);
-  return worker;
-}
-
-/** Holds whose life is over, `each` of them for each of some wallets. */
+/** Expired holds, `each` of them in each wallet. */
 async function seedOverdueHolds(wallets: number, each: number): Promise<string[]> {
   const walletIds: string[] = [];
   for (let wallet = 0; wallet < wallets; wallet += 1) {
@@ -51,7 +41,7 @@ async function heldMicros(walletIds: string[]): Promise<bigint> {
   return rows[0]?.held ?? 0n;
 }
 
-/** Infinity if none is planned; one that runs was planned before. */
+/** Infinity if none is scheduled. A running job does not count. */
 async function secondsToSweep(): Promise<number> {
   const { rows } = await db.owner.query<{ seconds: number }>(
     `select extract(epoch from run_at - now())::float8 as seconds from graphile_worker.jobs
@@ -60,14 +50,10 @@ async function secondsToSweep(): Promise<number> {
   return rows[0]?.seconds ?? Number.POSITIVE_INFINITY;
 }
 
-function addJob(task: string): Promise<unknown> {
-  return db.owner.query("select graphile_worker.add_job($1, '{}'::json, job_key => $1)", [task]);
-}
-
-test("a running worker gives an overdue hold back, and ends well when told to", async () => {
-  const worker = await startWorker();
+test("a worker releases expired holds, and exits with 0 on SIGTERM", async () => {
+  const worker = await startWorker(db);
   const walletIds = await seedOverdueHolds(1, 3);
-  await until("the holds are given back", async () => (await heldMicros(walletIds)) === 0n);
+  await until("the holds are released", async () => (await heldMicros(walletIds)) === 0n);
   const { rows } = await db.owner.query("select distinct state from pb.searches where wallet_id = any ($1)", [
     walletIds,
   ]);
@@ -78,11 +64,11 @@ test("a running worker gives an overdue hold back, and ends well when told to", 
   assert.match(worker.logged(), /"msg":"stopped"/);
 });
 
-test("two workers that start at once over a new database double nothing", async () => {
+test("two workers that start at the same time on a new database do no work twice", async () => {
   await db.owner.query("drop schema graphile_worker cascade");
   const walletIds = await seedOverdueHolds(5, 40);
-  const pair = await Promise.all([startWorker(), startWorker()]);
-  await until("the holds are given back", async () => (await heldMicros(walletIds)) === 0n);
+  const pair = await Promise.all([startWorker(db), startWorker(db)]);
+  await until("the holds are released", async () => (await heldMicros(walletIds)) === 0n);
   const swept = async (): Promise<number> => {
     const counts = await Promise.all(pair.map((worker) => worker.metric("pennyblack_expired_holds_total")));
     return counts.reduce((sum, count) => sum + count, 0);
@@ -97,35 +83,35 @@ test("two workers that start at once over a new database double nothing", async 
   assert.deepEqual(await Promise.all(pair.map((worker) => worker.stop())), [0, 0]);
 });
 
-test("a worker that was killed in the middle of a sweep does not end the sweeping", async () => {
-  await addJob("sweep");
-  // What kill -9 leaves behind: the job stays locked for hours.
+test("sweeping continues after a worker was killed during a sweep", async () => {
+  await addJob(db, "sweep");
+  // The state after kill -9: the job stays locked for hours.
   const { rowCount } = await db.owner.query(
     "update graphile_worker._private_jobs set locked_at = now(), locked_by = 'killed' where key = 'sweep'",
   );
   assert.equal(rowCount, 1);
   const walletIds = await seedOverdueHolds(1, 1);
-  const worker = await startWorker();
-  await until("the hold is given back", async () => (await heldMicros(walletIds)) === 0n);
+  const worker = await startWorker(db);
+  await until("the hold is released", async () => (await heldMicros(walletIds)) === 0n);
   await worker.stop();
 });
 
-test("missing partitions are made, fourteen days ahead", async () => {
+test("missing partitions are created, fourteen days ahead", async () => {
   const missing = await db.owner.query<{ name: string }>(
     `select 'pb.' || parent || '_' || to_char(pb.utc_day(clock_timestamp()) + ahead, 'YYYYMMDD') as name
      from unnest(array['searches', 'transfers']) parent, unnest(array[3, 13, 14]) ahead`,
   );
   for (const { name } of missing.rows) await db.owner.query(`drop table ${name}`);
-  const worker = await startWorker();
+  const worker = await startWorker(db);
   await until("the days are counted", async () => (await worker.metric("pennyblack_partition_days_ahead")) === 14);
   for (const { name } of missing.rows) {
-    const { rows } = await db.owner.query("select to_regclass($1) is not null as made", [name]);
-    assert.deepEqual(rows, [{ made: true }], name);
+    const { rows } = await db.owner.query("select to_regclass($1) is not null as exists", [name]);
+    assert.deepEqual(rows, [{ exists: true }], name);
   }
   await worker.stop();
 });
 
-test("what is older than a day is forgotten, and nothing else", async () => {
+test("only expired idempotency claims and runs are pruned", async () => {
   const { walletId, keyId } = await seedWallet(db.owner, { credit: 100_000n });
   const items = ["old", "young"].map((name) => ({
     searchId: randomUUIDv7(),
@@ -143,9 +129,9 @@ test("what is older than a day is forgotten, and nothing else", async () => {
   await db.owner.query(
     "update pb.run_budgets set expires_at = expires_at - interval '59 minutes' where name = 'young'",
   );
-  const worker = await startWorker();
-  await addJob("prune");
-  await until("something is forgotten", async () => worker.logged().includes("pruned expired rows"));
+  const worker = await startWorker(db);
+  await addJob(db, "prune");
+  await until("rows are pruned", async () => worker.logged().includes("pruned expired rows"));
   const claims = await db.owner.query("select search_id from pb.idempotency where wallet_id = $1", [walletId]);
   assert.deepEqual(claims.rows, [{ search_id: items[1]?.searchId }]);
   const runs = await db.owner.query("select name from pb.run_budgets where wallet_id = $1", [walletId]);
@@ -153,11 +139,11 @@ test("what is older than a day is forgotten, and nothing else", async () => {
   await worker.stop();
 });
 
-test("books that do not add up are an error in the log and a number in the metrics", async () => {
+test("ledger differences are logged as an error and counted in the metrics", async () => {
   const { walletId } = await seedWallet(db.owner, { credit: 50_000n });
   await db.owner.query("update pb.wallets set debited_micros = 10000 where id = $1", [walletId]);
-  const worker = await startWorker();
-  await addJob("reconcile");
+  const worker = await startWorker(db);
+  await addJob(db, "reconcile");
   await until("it is counted", async () => (await worker.metric("pennyblack_reconciliation_differences")) > 0);
   await until("it is logged", async () => worker.logged().includes("reconciliation found differences"));
   assert.match(worker.logged(), new RegExp(`"level":50.*${walletId}`));

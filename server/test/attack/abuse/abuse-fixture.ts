@@ -3,14 +3,14 @@ import { createTestKey, createTestWallet } from "../../support/services/server.t
 import { startBreakableUpstream } from "../fuzz/breakable-upstream.ts";
 import { launchServer } from "../fuzz/launch-server.ts";
 import type { Attack, Target } from "./attacks.ts";
-import { callPolitely, type Politeness } from "./polite-caller.ts";
+import { type CallerResult, measureCaller } from "./paying-caller.ts";
 
 export interface AbuseFixture {
   url: string;
-  /** How politeness fares while it is attacked, or without an attack. */
-  measure(attack: Attack | undefined, connections: number, forMs: number): Promise<Politeness>;
-  /** The searches that were answered so far, and the charges in the books. */
-  countCharges(): Promise<{ sold: number; charged: number }>;
+  /** Measures a paying caller during an attack, or without one. */
+  measure(attack: Attack | undefined, connections: number, forMs: number): Promise<CallerResult>;
+  /** The number of paid answers so far, and the number of charges in the ledger. */
+  countCharges(): Promise<{ paid: number; charged: number }>;
   close(): Promise<void>;
 }
 
@@ -21,18 +21,18 @@ export async function openAbuseFixture(): Promise<AbuseFixture> {
   const wallet = await createTestWallet(db, "1000.00");
   const attacker = await createTestKey(db, { walletId: wallet.walletId, mode: "test", name: "attacker" });
   const port = Number(new URL(server.url).port);
-  let sold = 0;
-  async function call(forMs: number): Promise<Politeness> {
-    const politeness = await callPolitely(server.url, wallet.live, { forMs, perSecond: 20 });
-    sold += politeness.searches - politeness.refused.length;
-    return politeness;
+  let paid = 0;
+  async function call(forMs: number): Promise<CallerResult> {
+    const result = await measureCaller(server.url, wallet.live, { forMs, perSecond: 20 });
+    paid += result.searches - result.failures.length;
+    return result;
   }
   return {
     url: server.url,
     async measure(attack, connections, forMs) {
       const target: Target = { port, connections, testKey: attacker.key };
       const stop = new AbortController();
-      // What the last attack has left behind is not counted against this one.
+      // One search first, so that effects of the previous attack are not counted for this one.
       await call(1);
       attack?.(target, stop.signal);
       try {
@@ -45,7 +45,7 @@ export async function openAbuseFixture(): Promise<AbuseFixture> {
       const { rows } = await db.owner.query<{ count: bigint }>(
         "select count(*) from pb.transfers where kind = 'capture'",
       );
-      return { sold, charged: Number(rows[0]?.count ?? 0) };
+      return { paid, charged: Number(rows[0]?.count ?? 0) };
     },
     async close() {
       server.process.kill("SIGKILL");

@@ -10,16 +10,16 @@ const fixture = await openAbuseFixture();
 after(() => fixture.close());
 
 for (const [name, attack] of Object.entries(attacks))
-  test(`searches are sold while others send ${name}`, async (t) => {
-    const { searches, refused, p99Ms } = await fixture.measure(attack, 100, 2_000);
+  test(`a paying caller is served during an attack with ${name}`, async (t) => {
+    const { searches, failures, p99Ms } = await fixture.measure(attack, 100, 2_000);
     t.diagnostic(`${searches} searches, p99 ${p99Ms} ms`);
-    // An answer within 20 s: what it takes depends on the machine, and `npm run abuse` measures it.
-    assert.deepEqual(refused, []);
+    // The caller times out after 20 s. Latency depends on the machine; `npm run abuse` measures it.
+    assert.deepEqual(failures, []);
     assert.ok(searches > 5);
   });
 
-test("each search that was sold was charged once, and the attackers' nothing", async () => {
-  const { sold, charged } = await fixture.countCharges();
-  assert.ok(sold > 50);
-  assert.equal(charged, sold);
+test("each paid search was charged once, and the attackers' requests were not charged", async () => {
+  const { paid, charged } = await fixture.countCharges();
+  assert.ok(paid > 50);
+  assert.equal(charged, paid);
 });

@@ -1,11 +1,11 @@
 import { connect, type Socket } from "node:net";
 
-// What raw sockets do to a server that expects HTTP. Each attack keeps `connections` going until its signal aborts, and
-// opens a new one for each that the server gives up.
+// Attacks with raw sockets. Each keeps `connections` open until its signal aborts, and replaces those that the server
+// closes.
 
 export interface Target {
   port: number;
-  /** A key that works, for attacks behind the door. It costs nothing. */
+  /** A valid test key, for attacks after authentication. Its searches are free. */
   testKey: string;
   connections: number;
 }
@@ -27,12 +27,12 @@ export const attacks: Record<string, Attack> = {
       socket.write(`${searchHead(target, "Content-Length: 16000")}\r\n`);
       repeat(socket, 500, " ");
     }),
-  "bodies without an end": (target, signal) =>
+  "endless bodies": (target, signal) =>
     keepOpen(target, signal, (socket) => {
       socket.write(`${searchHead(target, "Transfer-Encoding: chunked")}\r\n`);
       repeat(socket, 20, `400\r\n${" ".repeat(1_024)}\r\n`);
     }),
-  "headers without an end": (target, signal) =>
+  "endless headers": (target, signal) =>
     keepOpen(target, signal, (socket) => {
       socket.write(head("GET /v1/key"));
       repeat(socket, 20, `X: ${"a".repeat(1_000)}\r\n`);
@@ -42,7 +42,7 @@ export const attacks: Record<string, Attack> = {
       socket.write(`${searchHead(target, "Content-Length: 100000000")}\r\n`);
       repeat(socket, 20, " ".repeat(16_384));
     }),
-  "no sign of reading": (target, signal) =>
+  "unread responses": (target, signal) =>
     keepOpen(target, signal, (socket) => {
       socket.pause();
       socket.write(`${head("GET /openapi.json")}\r\n`.repeat(10));
@@ -62,11 +62,11 @@ export const attacks: Record<string, Attack> = {
       socket.write(head("GET /v1/key"));
       setTimeout(() => socket.resetAndDestroy(), 50);
     }),
-  "bytes that are no HTTP": (target, signal) =>
+  "bytes that are not HTTP": (target, signal) =>
     keepOpen(target, signal, (socket) => void socket.write("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".repeat(50))),
 };
 
-/** For what is cheap to send and dear to refuse. */
+/** For attacks that are cheap to send and expensive to reject. */
 function few(target: Target): Target {
   return { ...target, connections: Math.ceil(target.connections / 20) };
 }
@@ -86,7 +86,7 @@ function keepOpen({ port, connections }: Target, signal: AbortSignal, onConnect:
     socket.on("end", stop);
     socket.once("close", () => {
       signal.removeEventListener("abort", stop);
-      // Not at once: this is about holding a server up, not about drowning it, which is for a proxy to keep off.
+      // After a delay: a connection flood is for a proxy to block.
       setTimeout(open, 1_000);
     });
   }

@@ -3,8 +3,8 @@ import { parseArgs } from "node:util";
 import { type AbuseFixture, openAbuseFixture } from "./abuse-fixture.ts";
 import { type Attack, attacks } from "./attacks.ts";
 
-// How a polite caller fares while others misbehave:  npm run abuse -- --connections 300 --seconds 10
-// Our own sockets, then slowhttptest where it is installed or can be (Debian's package, as root).
+// Measures a paying caller during attacks:  npm run abuse -- --connections 300 --seconds 10
+// Uses raw sockets, then slowhttptest if it is installed or root can install the Debian package.
 
 const { values } = parseArgs({
   options: { connections: { type: "string", default: "300" }, seconds: { type: "string", default: "10" } },
@@ -21,31 +21,31 @@ try {
 
 async function measureAll(fixture: AbuseFixture): Promise<void> {
   let failed = 0;
-  const show = async (name: string, attack: Attack | undefined): Promise<void> => {
-    const { searches, refused, p50Ms, p99Ms } = await fixture.measure(attack, connections, forMs);
-    if (refused.length > 0) failed += 1;
-    const line = [name.padEnd(36), searches, `${refused.length} refused`, `p50 ${p50Ms} ms`, `p99 ${p99Ms} ms`];
-    console.log(line.join("  "), refused[0] ?? "");
+  const measure = async (name: string, attack: Attack | undefined): Promise<void> => {
+    const { searches, failures, p50Ms, p99Ms } = await fixture.measure(attack, connections, forMs);
+    if (failures.length > 0) failed += 1;
+    const line = [name.padEnd(36), searches, `${failures.length} failed`, `p50 ${p50Ms} ms`, `p99 ${p99Ms} ms`];
+    console.log(line.join("  "), failures[0] ?? "");
   };
-  await show("nobody else (to warm up)", undefined);
-  await show("nobody else", undefined);
-  for (const [name, attack] of Object.entries(attacks)) await show(name, attack);
+  await measure("no attack (warm-up)", undefined);
+  await measure("no attack", undefined);
+  for (const [name, attack] of Object.entries(attacks)) await measure(name, attack);
   if (hasSlowhttptest()) {
-    for (const [name, options] of Object.entries(slowModes(fixture.url))) await show(name, slowhttptest(options));
-  } else console.log("slowhttptest is not installed and cannot be: skipped");
-  await show("nobody else", undefined);
-  console.log(`${connections} connections, ${values.seconds} s each, ${failed} attacks with a refused search`);
+    for (const [name, options] of Object.entries(slowModes(fixture.url))) await measure(name, slowhttptest(options));
+  } else console.log("skipped: slowhttptest is not installed");
+  await measure("no attack", undefined);
+  console.log(`${connections} connections, ${values.seconds} s each, ${failed} attacks with failed searches`);
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
 function hasSlowhttptest(): boolean {
-  const isThere = (): boolean => spawnSync("slowhttptest", ["-h"], { stdio: "ignore" }).error === undefined;
-  if (isThere()) return true;
+  const isInstalled = (): boolean => spawnSync("slowhttptest", ["-h"], { stdio: "ignore" }).error === undefined;
+  if (isInstalled()) return true;
   spawnSync("apt-get", ["install", "-y", "--no-install-recommends", "slowhttptest"], { stdio: "ignore" });
-  return isThere();
+  return isInstalled();
 }
 
-/** https://github.com/shekyan/slowhttptest: each of its four ways. */
+/** The four modes of https://github.com/shekyan/slowhttptest. */
 function slowModes(url: string): Record<string, string[]> {
   const common = ["-c", String(connections), "-r", String(connections), "-l", String(Math.ceil(forMs / 1_000))];
   return {

@@ -5,8 +5,8 @@ import { createTestDatabase } from "../../support/services/database.ts";
 import { createTestWallet, startTestServer } from "../../support/services/server.ts";
 import { startHostileUpstream } from "../../support/upstreams/hostile-upstream.ts";
 
-// One request hidden in another: where a proxy and we could disagree on where a request ends, we say 400 and close. Each
-// hides a paid search behind a request that looks harmless.
+// Request smuggling: where a proxy and the server could disagree on the end of a request, the server returns 400 and
+// closes. Each case hides a paid search behind a harmless request.
 
 const db = await createTestDatabase();
 const upstream = await startHostileUpstream();
@@ -36,35 +36,35 @@ function request(...lines: string[]): string {
 
 const chunked = `0\r\n\r\n${hidden}`;
 const vectors: Record<string, string> = {
-  "a length and chunks": request(`Content-Length: ${chunked.length}`, "Transfer-Encoding: chunked") + chunked,
-  "chunks and a length": request("Transfer-Encoding: chunked", "Content-Length: 5") + chunked,
+  "a length and chunked encoding": request(`Content-Length: ${chunked.length}`, "Transfer-Encoding: chunked") + chunked,
+  "chunked encoding and a length": request("Transfer-Encoding: chunked", "Content-Length: 5") + chunked,
   "two lengths": request("Content-Length: 0", `Content-Length: ${hidden.length}`) + hidden,
-  "two lengths in a line": request(`Content-Length: 0, ${hidden.length}`) + hidden,
+  "two lengths in one header": request(`Content-Length: 0, ${hidden.length}`) + hidden,
   "a length with a sign": request("Content-Length: +0") + hidden,
   "a negative length": request("Content-Length: -1") + hidden,
   "a length in hexadecimal": request("Content-Length: 0x0") + hidden,
-  "a length beyond numbers": request("Content-Length: 18446744073709551616") + hidden,
-  "a length before its colon": request(`Content-Length : ${hidden.length}`) + hidden,
+  "a length out of range": request("Content-Length: 18446744073709551616") + hidden,
+  "a space before the colon of a length": request(`Content-Length : ${hidden.length}`) + hidden,
   "a folded length": request("X: y", ` Content-Length: ${hidden.length}`) + hidden,
   "a folded encoding": request("Transfer-Encoding:", " chunked") + chunked,
-  "an encoding before its colon": request("Transfer-Encoding : chunked", "Content-Length: 0") + chunked,
+  "a space before the colon of an encoding": request("Transfer-Encoding : chunked", "Content-Length: 0") + chunked,
   "an encoding that is not chunked": request("Transfer-Encoding: xchunked", "Content-Length: 0") + chunked,
   "chunked, but not last": request("Transfer-Encoding: chunked, identity") + chunked,
   "two encodings": request("Transfer-Encoding: chunked", "Transfer-Encoding: identity", "Content-Length: 0") + chunked,
-  "an encoding behind a vertical tab": request("Transfer-Encoding:\vchunked", "Content-Length: 0") + chunked,
+  "a vertical tab before an encoding": request("Transfer-Encoding:\vchunked", "Content-Length: 0") + chunked,
   "bare line feeds": `${request("Content-Length: 0").replaceAll("\r\n", "\n")}${hidden}`,
   "a bare carriage return": `POST /v1/key HTTP/1.1\rHost: search.test\r\n\r\n${hidden}`,
   "a line feed in a header": request(`X: y\nContent-Length: ${hidden.length}`) + hidden,
-  "a zero character in a name": request("Content-\0Length: 0") + hidden,
-  "a chunk size beyond numbers": `${request("Transfer-Encoding: chunked")}ffffffffffffffff1\r\n${hidden}`,
+  "a null character in a name": request("Content-\0Length: 0") + hidden,
+  "a chunk size out of range": `${request("Transfer-Encoding: chunked")}ffffffffffffffff1\r\n${hidden}`,
   "a chunk size with a prefix": `${request("Transfer-Encoding: chunked")}0x0\r\n\r\n${hidden}`,
   "a chunk ended by a line feed": `${request("Transfer-Encoding: chunked")}0\n\n${hidden}`,
-  "an extension with a line feed": `${request("Transfer-Encoding: chunked")}0;a\nb\r\n\r\n${hidden}`,
+  "a chunk extension with a line feed": `${request("Transfer-Encoding: chunked")}0;a\nb\r\n\r\n${hidden}`,
   "an upgrade": `${request("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMA", "Content-Length: 5, 0")}${hidden}`,
 };
 
 for (const [name, bytes] of Object.entries(vectors))
-  test(`no search is smuggled in by ${name}`, async () => {
+  test(`no search is smuggled by ${name}`, async () => {
     const connection = await openRaw(server.url);
     connection.write(bytes);
     const answers: string[] = (await connection.closed).match(/HTTP\/1\.1 \d{3}/g) ?? [];
@@ -74,7 +74,7 @@ for (const [name, bytes] of Object.entries(vectors))
     assert.equal(upstream.requests.length, 0);
   });
 
-test("the same search is sold when it is sent openly, as the next one on its connection", async () => {
+test("the same search is charged when it is sent as a separate request on the connection", async () => {
   const connection = await openRaw(server.url);
   connection.write(request("Content-Length: 0") + hidden);
   assert.equal((await connection.answer()).status, 405);

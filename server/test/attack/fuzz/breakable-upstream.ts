@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Speaks SearXNG's JSON; a query that begins with "break" says how it is to fail. */
+/** A SearXNG upstream. A query that starts with "break" selects an error. */
 export async function startBreakableUpstream(): Promise<{ url: string; close(): Promise<void> }> {
   const results = Array.from({ length: 8 }, (_, index) => ({
     title: `Result ${index}`,
     url: `https://site-${index}.example/page`,
-    content: "What it says.",
+    content: "A result.",
     engine: "fixture",
   }));
   const good = JSON.stringify({ results });

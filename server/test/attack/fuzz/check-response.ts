@@ -1,13 +1,13 @@
 import type { Input } from "./inputs.ts";
 import { type Exchange, headerOf, type WireAnswer } from "./wire.ts";
 
-/** What no input may lead to, in words; nothing if all is well. */
+/** Describes the violation in a response; undefined if there is none. */
 export function checkResponse(input: Input, exchange: Exchange): string | undefined {
   if (exchange.kind === "hung") return "no answer in time";
-  if (exchange.kind === "closed") return input.spoil ? undefined : "closed without an answer";
+  if (exchange.kind === "closed") return input.mutation ? undefined : "closed without an answer";
   for (const answer of exchange.answers) {
-    const fault = checkAnswer(input, answer);
-    if (fault !== undefined) return fault;
+    const violation = checkAnswer(input, answer);
+    if (violation !== undefined) return violation;
   }
   return undefined;
 }
@@ -16,16 +16,16 @@ function checkAnswer(input: Input, answer: WireAnswer): string | undefined {
   const { status } = answer;
   if (!(status >= 200 && status <= 599)) return `a status of ${status}`;
   const isPublic = input.operation.listener === "public";
-  if (status >= 500 && !(isPublic && asksForFailure(input))) return `an unexpected ${status}`;
+  if (status >= 500 && !(isPublic && requestsFailure(input))) return `an unexpected ${status}`;
   if (isPublic) {
     const charge = headerOf(answer, "wallet-charge") ?? "none";
     if (status !== 200 && !charge.startsWith("0.00;")) return `a ${status} with the charge ${charge}`;
     if (status >= 400 && !isPage(input, answer) && !isProblem(answer))
-      return `a ${status} in a foreign shape: ${headerOf(answer, "content-type")}`;
+      return `a ${status} in an undocumented format: ${headerOf(answer, "content-type")}`;
     if (headerOf(answer, "request-id") === undefined) return `a ${status} without a Request-Id`;
   }
   if (headerOf(answer, "content-type")?.includes("json") && input.method !== "HEAD" && !isJson(answer))
-    return `a ${status} that says JSON and is not`;
+    return `a ${status} with invalid JSON`;
   return undefined;
 }
 
@@ -33,7 +33,7 @@ function isProblem(answer: WireAnswer): boolean {
   return headerOf(answer, "content-type")?.startsWith("application/problem+json") ?? false;
 }
 
-/** Under /docs and /console people read, and what is not there is a page too. */
+/** Under /docs and /console a 404 is an HTML page. */
 function isPage({ target }: Input, answer: WireAnswer): boolean {
   return (
     /^\/(?:docs|console)\b(?!\/api)/.test(target) &&
@@ -42,8 +42,8 @@ function isPage({ target }: Input, answer: WireAnswer): boolean {
   );
 }
 
-/** Queries of test keys that begin with `test:`, and those that our upstream fails on. */
-function asksForFailure({ body }: Input): boolean {
+/** Queries with `test:` simulate failures, and the upstream fails on `break`. */
+function requestsFailure({ body }: Input): boolean {
   const text = typeof body === "string" ? body : Buffer.from(body ?? []).toString("latin1");
   return /test:|break /.test(text);
 }
@@ -58,11 +58,11 @@ function isJson({ head, body }: WireAnswer): boolean {
   }
 }
 
-/** A command that repeats the input on a server of one's own; keys are left to its owner. */
+/** A command that sends the input to a local server. Keys must be filled in. */
 export function describeInput(input: Input, bytes: Buffer): string {
-  if (input.spoil) {
-    const spelt = [...bytes.toString("latin1")].map(spell).join("");
-    return `printf '${spelt}' | nc -q 5 localhost ${input.operation.listener === "public" ? 8080 : 9090}`;
+  if (input.mutation) {
+    const escaped = [...bytes.toString("latin1")].map(escape).join("");
+    return `printf '${escaped}' | nc -q 5 localhost ${input.operation.listener === "public" ? 8080 : 9090}`;
   }
   const host = input.operation.listener === "public" ? "localhost:8080" : "localhost:9090";
   const headers = input.headers.map(([name, value]) => `-H ${quote(value === "" ? `${name};` : `${name}: ${value}`)}`);
@@ -70,13 +70,13 @@ export function describeInput(input: Input, bytes: Buffer): string {
   const data =
     body === undefined
       ? []
-      : [`--data-binary @<(printf '${[...Buffer.from(body).toString("latin1")].map(spell).join("")}')`];
+      : [`--data-binary @<(printf '${[...Buffer.from(body).toString("latin1")].map(escape).join("")}')`];
   const chunked = input.chunks ? ["-H 'Transfer-Encoding: chunked'"] : [];
   const parts = ["curl -gsi --path-as-is", "-X", quote(input.method), ...headers, ...chunked, ...data];
   return [...parts, quote(`http://${host}${input.target}`)].join(" ");
 }
 
-function spell(character: string): string {
+function escape(character: string): string {
   if (character === "%") return "%%";
   if (/[ !#-&(-[\]-~]/.test(character)) return character;
   return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;

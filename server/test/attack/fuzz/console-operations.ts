@@ -1,7 +1,7 @@
 import type { FuzzOperation } from "./fuzz-operation.ts";
 import type { Schema } from "./schema-values.ts";
 
-// The console's API, which is in no document: the routes of /v1 once more below a wallet, and those of its own.
+// The console's API, which openapi.json does not contain: the routes of /v1 below a wallet, and its own routes.
 
 const prefix = "/console/api/wallets/{walletId}";
 const text = (maxLength: number): Schema => ({ type: "string", maxLength });
@@ -12,7 +12,7 @@ function object(properties: Record<string, Schema>, required = Object.keys(prope
   return { type: "object", required, properties };
 }
 
-/** What only the console has below a wallet: the bodies by name. */
+/** The bodies of routes below a wallet that exist only in the console. */
 const ownBelowWallet: Record<string, Schema | undefined> = {
   "GET /members": undefined,
   "PATCH /members/{personId}": object({ role: { enum: ["developer", "viewer"] } }),
@@ -21,46 +21,49 @@ const ownBelowWallet: Record<string, Schema | undefined> = {
   "DELETE /invitations/{id}": undefined,
 };
 
-/** Where no wallet is named. Whoever signs in or out leaves the session that came along, so it is one nobody needs. */
-const elsewhere: Record<string, Pick<FuzzOperation, "opener"> & Partial<Pick<FuzzOperation, "body" | "query">>> = {
-  "GET /session": { opener: "session" },
+/** Routes without a wallet. Signing in or out ends the session that was sent, so they use a separate one. */
+const elsewhere: Record<string, Pick<FuzzOperation, "credential"> & Partial<Pick<FuzzOperation, "body" | "query">>> = {
+  "GET /session": { credential: "session" },
   "POST /accounts": {
-    opener: "session",
+    credential: "session",
     body: object({ account_name: { ...plainName, pattern: "^[a-z][a-zé ]*$" }, person_name: plainName }),
   },
-  "POST /sign-in/email": { opener: "leaver", body: object({ email: text(300), return_to: text(512) }, ["email"]) },
-  "POST /sign-in/token": { opener: "leaver", body: object({ token: { const: "{{signInOnce}}" } }) },
+  "POST /sign-in/email": {
+    credential: "disposable",
+    body: object({ email: text(300), return_to: text(512) }, ["email"]),
+  },
+  "POST /sign-in/token": { credential: "disposable", body: object({ token: { const: "{{signInOnce}}" } }) },
   "POST /invitations/accept": {
-    opener: "leaver",
+    credential: "disposable",
     body: object({ token: { const: "{{invitationOnce}}" }, name: plainName }),
   },
 
-  "POST /sign-out": { opener: "leaver" },
-  "POST /sign-out/everywhere": { opener: "leaver" },
-  "GET /sign-in/oidc": { opener: "leaver", query: { return_to: text(512), fresh: { enum: ["1"] } } },
+  "POST /sign-out": { credential: "disposable" },
+  "POST /sign-out/everywhere": { credential: "disposable" },
+  "GET /sign-in/oidc": { credential: "disposable", query: { return_to: text(512), fresh: { enum: ["1"] } } },
   "GET /sign-in/oidc/callback": {
-    opener: "leaver",
+    credential: "disposable",
     query: { code: text(60), state: text(60), iss: text(60), error: text(60) },
   },
 };
 
-/** A route of /v1 that needs a key of the wallet's own is a wallet's, and is served here too. */
-export function consoleOperations(ofV1: readonly FuzzOperation[]): FuzzOperation[] {
-  const mounted = ofV1
-    .filter(({ opener, path }) => opener === "mgmt" && path !== "/v1/key")
+/** Routes of /v1 that need a management key are also served below a wallet in the console. */
+export function consoleOperations(apiOperations: readonly FuzzOperation[]): FuzzOperation[] {
+  const mounted = apiOperations
+    .filter(({ credential, path }) => credential === "mgmt" && path !== "/v1/key")
     .map((operation) => ({ ...named(operation.method, path(operation)), ...rest(operation) }));
-  const played = ofV1.find(({ name }) => name === "POST /v1/search")?.body?.properties ?? {};
-  const playground = object({ ...played, key_id: text(36), explain: { type: "boolean" } }, ["key_id", "query"]);
+  const searchFields = apiOperations.find(({ name }) => name === "POST /v1/search")?.body?.properties ?? {};
+  const playground = object({ ...searchFields, key_id: text(36), explain: { type: "boolean" } }, ["key_id", "query"]);
   const own = Object.entries({ ...ownBelowWallet, "POST /playground/search": playground }).map(([route, body]) => {
     const [method = "", below = ""] = route.split(" ");
     return { ...named(method, prefix + below), ...rest({ query: {}, idempotency: "none", body }) };
   });
-  const others = Object.entries(elsewhere).map(([route, given]): FuzzOperation => {
+  const others = Object.entries(elsewhere).map(([route, options]): FuzzOperation => {
     const [method = "", below = ""] = route.split(" ");
     return {
       ...named(method, `/console/api${below}`),
-      ...rest({ query: {}, idempotency: "none", body: undefined, ...given }),
-      opener: given.opener,
+      ...rest({ query: {}, idempotency: "none", body: undefined, ...options }),
+      credential: options.credential,
     };
   });
   return [...mounted, ...own, ...others];
@@ -80,7 +83,7 @@ function rest({
   body,
 }: Pick<FuzzOperation, "query" | "idempotency" | "body">): Pick<
   FuzzOperation,
-  "opener" | "query" | "idempotency" | "body" | "weight"
+  "credential" | "query" | "idempotency" | "body" | "weight"
 > {
-  return { opener: "session", query, idempotency, body, weight: 5 };
+  return { credential: "session", query, idempotency, body, weight: 5 };
 }

@@ -3,27 +3,26 @@ import { digestToken, mintToken } from "../../../src/lib/token.ts";
 import type { TestDatabase } from "../../support/services/database.ts";
 import type { Tenant } from "./tenant.ts";
 
-// Who is signed in to the console for a tenant's wallet. Written by the owner of the tables: a sign-in for each of them
-// would be most of what a run does.
+// Console sessions for a tenant's wallet. Written directly to the tables, because signing in would take most of a run.
 
 interface Member {
-  /** What inputs call the session, or the person where nobody signs in as them. */
-  word: string;
+  /** The placeholder of the session, or of the person's id. */
+  placeholder: string;
   role: "owner" | "developer" | "viewer";
   hoursAgo?: number;
 }
 
 const members: readonly Member[] = [
-  { word: "owner", role: "owner" },
-  { word: "developer", role: "developer" },
-  { word: "viewer", role: "viewer" },
-  { word: "stale", role: "owner", hoursAgo: 1 },
-  { word: "leaver", role: "viewer" },
-  ...Array.from({ length: 6 }, (): Member => ({ word: "memberId", role: "viewer" })),
+  { placeholder: "owner", role: "owner" },
+  { placeholder: "developer", role: "developer" },
+  { placeholder: "viewer", role: "viewer" },
+  { placeholder: "stale", role: "owner", hoursAgo: 1 },
+  { placeholder: "disposable", role: "viewer" },
+  ...Array.from({ length: 6 }, (): Member => ({ placeholder: "memberId", role: "viewer" })),
 ];
 
 export async function openSessions({ owner }: TestDatabase, walletId: string): Promise<Tenant> {
-  const people = members.map((member) => ({ ...member, token: mintToken(), email: someAddress() }));
+  const people = members.map((member) => ({ ...member, token: mintToken(), email: createAddress() }));
   const { rows } = await owner.query<{ email: string; person_id: string }>(
     `with given as (
        select * from unnest($2::text[], $3::pb.member_role[], $4::bytea[], $5::int[]) as g (email, role, digest, hours)),
@@ -44,33 +43,33 @@ export async function openSessions({ owner }: TestDatabase, walletId: string): P
   );
   const idOf = (email: string): string => rows.find((row) => row.email === email)?.person_id ?? "";
   const found: Tenant = { walletId: [walletId], ...(await writeLinks(owner, walletId)) };
-  for (const { word, token, email } of people) {
-    (found[word] ??= []).push(word === "memberId" ? idOf(email) : token);
+  for (const { placeholder, token, email } of people) {
+    (found[placeholder] ??= []).push(placeholder === "memberId" ? idOf(email) : token);
   }
   return found;
 }
 
 const linksOfEach = 6;
 
-/** Tokens that work once: to sign in, and to join. */
+/** Single-use tokens to sign in and to join. */
 async function writeLinks(owner: TestDatabase["owner"], walletId: string): Promise<Tenant> {
   const mint = (): string[] => Array.from({ length: linksOfEach }, mintToken);
   const [signIns, invitations] = [mint(), mint()];
   await owner.query(
     `insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
      select digest, email, true, now() + interval '1 hour' from unnest($1::bytea[], $2::text[]) as t (digest, email)`,
-    [signIns.map(digestToken), signIns.map(someAddress)],
+    [signIns.map(digestToken), signIns.map(createAddress)],
   );
   const { rows } = await owner.query<{ id: string }>(
     `insert into pb.invitations (account_id, email, role, digest, expires_at)
      select w.account_id, t.email, 'viewer', t.digest, now() + interval '1 hour'
      from pb.wallets w, unnest($2::bytea[], $3::text[]) as t (digest, email) where w.id = $1 returning id`,
-    [walletId, invitations.map(digestToken), invitations.map(someAddress)],
+    [walletId, invitations.map(digestToken), invitations.map(createAddress)],
   );
   return { signInOnce: signIns, invitationOnce: invitations, invitationId: rows.slice(0, 2).map(({ id }) => id) };
 }
 
-/** Nobody else has it. */
-export function someAddress(): string {
+/** A unique e-mail address. */
+export function createAddress(): string {
   return `${randomUUID()}@fuzz.test`;
 }

@@ -7,18 +7,18 @@ import { createTestDatabase, type TestDatabase } from "../../support/services/da
 import { startOpenidProvider } from "../../support/services/openid-provider.ts";
 import { createTestKey, createTestWallet } from "../../support/services/server.ts";
 import { startBreakableUpstream } from "./breakable-upstream.ts";
-import { openSessions, someAddress } from "./console-sessions.ts";
+import { createAddress, openSessions } from "./console-sessions.ts";
 import { launchServer } from "./launch-server.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** A server of its own process over a test database, with payments, operators, Redis and an upstream that can break. */
+/** A server process with a test database, payments, operators, Redis and an upstream that can fail. */
 export interface FuzzFixture {
   db: TestDatabase;
   addresses: Record<"public" | "internal", { port: number }>;
-  /** What the words of inputs stand for. New tenants from time to time keep their lists short. */
+  /** The values of placeholders. Tenants are replaced from time to time to limit the number of their rows. */
   tenants: Tenant[];
   renewTenants(): Promise<void>;
-  /** What the server wrote last, for a failure's report. */
+  /** The last output of the server, for the report of a failure. */
   serverOutput(): string;
   hasEnded(): boolean;
   close(): Promise<void>;
@@ -29,7 +29,7 @@ const operatorToken = randomBytes(24).toString("hex");
 
 export async function openFuzzFixture(): Promise<FuzzFixture> {
   const db = await createTestDatabase();
-  // Whether what was committed outlives a crash is not asked here, and waiting for the disk is most of a small change.
+  // Durability is not tested here, and waiting for fsync would take most of the time.
   await db.owner.query(`alter database ${db.name} set synchronous_commit = off`);
   const upstream = await startBreakableUpstream();
   const stripe = await startFakeStripe();
@@ -38,14 +38,14 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
     ...webhookSettings(stripe.url),
     ...openid.settings,
     PENNYBLACK_SIGN_UP: "open",
-    // Letters are queued; nobody sends them.
+    // E-mails are queued and not sent.
     PENNYBLACK_SMTP_URL: "smtp://127.0.0.1:1",
     PENNYBLACK_MAIL_FROM: "fuzz@search.test",
     PENNYBLACK_SEARXNG_URL: upstream.url,
     PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
     PENNYBLACK_OPERATORS: `fuzz:${operatorToken}`,
     PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test",
-    // Each input comes from an address of its own choice, or its wrong keys would soon be met with 429 alone.
+    // Each input has its own client address; otherwise the limit of invalid keys would return 429.
     PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1",
     PENNYBLACK_LOG_LEVEL: "error",
     REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379",
@@ -76,30 +76,30 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
 }
 
 async function createTenant(db: TestDatabase, url: string): Promise<Tenant> {
-  const [rich, poor, suspended, victim] = [
+  const [funded, empty, suspended, victim] = [
     await createTestWallet(db, "100000.00"),
     await createTestWallet(db, "0.00"),
     await createTestWallet(db, "1.00"),
     await createTestWallet(db, "1.00"),
   ];
   await db.owner.query("update pb.wallets set suspended_at = now() where id = $1", [suspended.walletId]);
-  const key = async (wanted: Partial<NewKey>): Promise<{ id: string; key: string }> =>
-    createTestKey(db, { walletId: rich.walletId, mode: "live", name: "fuzz", ...wanted });
+  const key = async (options: Partial<NewKey>): Promise<{ id: string; key: string }> =>
+    createTestKey(db, { walletId: funded.walletId, mode: "live", name: "fuzz", ...options });
   const revoked = await key({});
-  await revokeKey(db.owner, { walletId: rich.walletId, keyId: revoked.id });
-  const manage = (path: string, body?: unknown): Promise<string> => createThing(url + path, rich.management, body);
+  await revokeKey(db.owner, { walletId: funded.walletId, keyId: revoked.id });
+  const manage = (path: string, body?: unknown): Promise<string> => createResource(url + path, funded.management, body);
   const hookId = await manage("/v1/webhooks", { url: "https://hooks.example/" });
   const fast = { searchesPerSecond: 100_000, searchesInFlight: 100_000 };
   const live = [await key(fast), await key(fast)];
   const test = await key({ ...fast, mode: "test" });
   return {
-    ...(await openSessions(db, rich.walletId)),
+    ...(await openSessions(db, funded.walletId)),
     live: live.map((each) => each.key),
     liveId: live.map((each) => each.id),
     test: [test.key],
     testId: [test.id],
-    mgmt: [rich.management],
-    poor: [poor.live],
+    mgmt: [funded.management],
+    empty: [empty.live],
     suspended: [suspended.live, suspended.management],
     revoked: [revoked.key],
     expired: [(await key({ expiresAt: new Date(0) })).key],
@@ -114,7 +114,7 @@ async function createTenant(db: TestDatabase, url: string): Promise<Tenant> {
   };
 }
 
-async function createThing(url: string, key: string, body: unknown): Promise<string> {
+async function createResource(url: string, key: string, body: unknown): Promise<string> {
   const headers = {
     "x-api-key": key,
     "content-type": "application/json",
@@ -126,14 +126,14 @@ async function createThing(url: string, key: string, body: unknown): Promise<str
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const { id } = (await response.json()) as { id?: string };
-  if (response.status === 503) return createThing(url, key, body);
-  if (id === undefined) throw new Error(`${url} was answered ${response.status}`);
+  if (response.status === 503) return createResource(url, key, body);
+  if (id === undefined) throw new Error(`${url} returned ${response.status}`);
   return id;
 }
 
-/** Words that are made anew each time, and what stands in where a tenant has nothing yet. */
-export const madeUp: Record<string, () => string> = {
+/** Placeholders with a new value each time, used where a tenant has none. */
+export const generatedValues: Record<string, () => string> = {
   unknown: () => mintKey("live"),
-  anybody: someAddress,
+  address: createAddress,
   broken: () => `${mintKey("live").slice(0, -1)}_`,
 };

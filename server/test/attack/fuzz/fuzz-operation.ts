@@ -6,12 +6,12 @@ export interface FuzzOperation {
   listener: "public" | "internal";
   method: string;
   path: string;
-  /** Which key or session opens it; nothing where anybody may enter. */
-  opener: "search" | "mgmt" | "operator" | "session" | "leaver" | undefined;
+  /** The key or session it needs; undefined for public routes. */
+  credential: "search" | "mgmt" | "operator" | "session" | "disposable" | undefined;
   query: Record<string, Schema>;
-  /** Whether it takes an Idempotency-Key, or cannot do without. */
+  /** Whether it accepts or requires an Idempotency-Key. */
   idempotency: "none" | "optional" | "required";
   body: Schema | undefined;
-  /** How often it is drawn. */
+  /** Its relative frequency. */
   weight: number;
 }

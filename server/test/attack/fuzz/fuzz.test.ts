@@ -12,7 +12,7 @@ import { readOperations } from "./operations.ts";
 import { runFuzz } from "./run-fuzz.ts";
 import { type Exchange, openLane, renderInput, sendAlone } from "./wire.ts";
 
-// The long form is `npm run fuzz -- --inputs 1000000 --seed 3`. Here, that it would notice, and a short look at every route.
+// Tests that the fuzzer finds violations, and a short run over every route. Long form: `npm run fuzz -- --inputs 1000000`.
 
 const operation = readOperations().find(({ name }) => name === "POST /v1/search");
 assert.ok(operation);
@@ -25,7 +25,7 @@ const input: Input = {
   headers: [["authorization", "Bearer {{live}}"]],
   body: '{"query":"it\'s 100%"}',
   chunks: undefined,
-  spoil: undefined,
+  mutation: undefined,
 };
 
 function answer(status: number, headers: string, body = "{}"): Exchange {
@@ -34,31 +34,31 @@ function answer(status: number, headers: string, body = "{}"): Exchange {
 
 const good = "request-id: 1\r\ncontent-type: application/problem+json\r\nwallet-charge: 0.00;currency=usd";
 
-test("a 5xx that nobody asked for, a charge for an error, a foreign shape and a hang are failures", () => {
+test("an unexpected 5xx, a charge for an error, an undocumented format and a hang are failures", () => {
   assert.equal(checkResponse(input, answer(400, good)), undefined);
   assert.match(checkResponse(input, answer(503, good)) ?? "", /unexpected 503/);
   assert.equal(checkResponse({ ...input, body: '{"query":"test:upstream_503"}' }, answer(503, good)), undefined);
   assert.match(checkResponse(input, answer(400, good.replace("0.00", "0.01"))) ?? "", /charge/);
-  assert.match(checkResponse(input, answer(400, good.replace("problem+json", "html"))) ?? "", /foreign shape/);
+  assert.match(checkResponse(input, answer(400, good.replace("problem+json", "html"))) ?? "", /undocumented format/);
   assert.match(checkResponse(input, answer(400, good, "{")) ?? "", /JSON/);
   assert.match(checkResponse(input, answer(400, good.replace("request-id", "id"))) ?? "", /Request-Id/);
   assert.match(checkResponse(input, { kind: "hung", received: "" }) ?? "", /in time/);
   assert.match(checkResponse(input, { kind: "closed" }) ?? "", /closed/);
 });
 
-test("a server that never answers, or closes, is noticed in bounded time", async () => {
+test("a server that does not respond or closes the connection is detected in bounded time", async () => {
   const silent = createServer((socket) => void socket.on("error", () => socket.destroy()));
-  const rude = createServer((socket) => void socket.destroy());
-  for (const server of [silent, rude]) await once(server.listen(0, "127.0.0.1"), "listening");
-  const [silentPort, rudePort] = [silent, rude].map((server) => (server.address() as AddressInfo).port);
+  const closing = createServer((socket) => void socket.destroy());
+  for (const server of [silent, closing]) await once(server.listen(0, "127.0.0.1"), "listening");
+  const [silentPort, closingPort] = [silent, closing].map((server) => (server.address() as AddressInfo).port);
   const lane = openLane(silentPort ?? 0, 50);
   assert.equal((await lane.send(renderInput(input), true)).kind, "hung");
-  assert.equal((await sendAlone(rudePort ?? 0, renderInput(input), 50)).kind, "closed");
+  assert.equal((await sendAlone(closingPort ?? 0, renderInput(input), 50)).kind, "closed");
   lane.close();
-  for (const server of [silent, rude]) server.close();
+  for (const server of [silent, closing]) server.close();
 });
 
-test("a failure is told as a command that repeats it", () => {
+test("a failure is reported as a command that reproduces it", () => {
   assert.equal(
     describeInput(input, renderInput(input)),
     `curl -gsi --path-as-is -X 'POST' -H 'authorization: Bearer {{live}}' --data-binary ` +
@@ -66,7 +66,7 @@ test("a failure is told as a command that repeats it", () => {
   );
 });
 
-test("every route that is served is fuzzed, on both listeners and in the console", async () => {
+test("every route of both listeners and of the console is fuzzed", async () => {
   const db = await createTestDatabase();
   const server = await startTestServer(db, {
     PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
@@ -77,7 +77,7 @@ test("every route that is served is fuzzed, on both listeners and in the console
     ...stripeSettings("http://127.0.0.1:1"),
   });
   const fuzzed = new Set(readOperations().map(({ name }) => name));
-  // Pages of the docs and the console, where they were built.
+  // Pages of the docs and the console, if they were built.
   const isPage = (route: string): boolean => /^(?:GET|HEAD) (?:\/(?:docs|console)(?:\/(?!api\/)|$)|\*$)/.test(route);
   for (const http of [server.app.http, server.app.ops]) {
     const served = registeredRoutes({ app: { http } }).filter((route) => !isPage(route));
@@ -91,11 +91,11 @@ test("every route that is served is fuzzed, on both listeners and in the console
   await db.drop();
 });
 
-test("4,000 inputs: no unexpected 5xx, no hang, no charge for an error, and clean books", async () => {
+test("4,000 inputs cause no unexpected 5xx, no hang, no charge for an error, and the ledger reconciles", async () => {
   const report = await runFuzz({ inputs: 4_000, seed: 1 });
   assert.deepEqual([...report.failures.values()], []);
   assert.equal(report.sent, 4_000);
   assert.ok(report.charged > 50, `${report.charged} charged`);
-  // Chance decides in so few; from 50,000 on, a route without a success is a failure of its own.
+  // So few inputs miss some routes by chance. From 50,000 on, a route without a success is a failure.
   assert.ok(report.unreached.length <= 16, report.unreached.join(", "));
 });

@@ -2,47 +2,44 @@ import fc, { type Arbitrary } from "fast-check";
 import type { FuzzOperation } from "./fuzz-operation.ts";
 import {
   headerNames,
-  keyWords,
+  keyPlaceholders,
   oddContentTypes,
   oddCookies,
   oddCredentials,
+  oddCsrfHeaders,
   oddFirstLines,
   oddHeaderLines,
   oddHeaderValues,
   oddIds,
-  oddMarks,
   oddMethods,
   oddPaths,
   oddQueries,
   oddWallets,
-  sessionWords,
+  sessionPlaceholders,
 } from "./odd-values.ts";
 import { hostileJson, hostileTexts, type Schema, valuesOf } from "./schema-values.ts";
 
-/**
- * One request, before the world has put in what only it knows: words such as {{live}} or {{keyId}} stand for a key or an
- * id of the tenant.
- */
+/** A request with placeholders such as {{live}} or {{keyId}} for a key or an id of the tenant. */
 export interface Input {
   operation: FuzzOperation;
   tenant: number;
-  /** Which of the values it is that its words stand for. */
+  /** Selects one of the values of its placeholders. */
   pick: number;
   method: string;
-  /** Path and query, as they stand in the first line. */
+  /** Path and query of the request line. */
   target: string;
   headers: Header[];
   body: string | Uint8Array | undefined;
   /** The sizes of its chunks, if it is sent in chunks. */
   chunks: number[] | undefined;
-  /** How its bytes are spoilt; then it has a connection of its own. */
-  spoil: Spoil | undefined;
+  /** How its bytes are changed; it is then sent on a separate connection. */
+  mutation: Mutation | undefined;
 }
 
 type Header = [name: string, value: string];
 
-/** A change to the bytes of a whole request. `at` is a share of their length. */
-export type Spoil =
+/** A change to the bytes of a complete request. `at` is a fraction of their length. */
+export type Mutation =
   | { kind: "cut" | "double"; at: number }
   | { kind: "insert"; at: number; bytes: Uint8Array }
   | { kind: "flip"; at: number; mask: number }
@@ -51,7 +48,7 @@ export type Spoil =
   | { kind: "bare line feeds" }
   | { kind: "pipelined"; times: number };
 
-/** A mixture of every operation; what they have in common is drawn alike. */
+/** Inputs for all operations, by weight. */
 export function inputsOf(operations: readonly FuzzOperation[], tenants: number): Arbitrary<Input> {
   return fc.oneof(
     ...operations.map((operation) => ({ weight: operation.weight, arbitrary: inputOf(operation, tenants) })),
@@ -66,13 +63,13 @@ function inputOf(operation: FuzzOperation, tenants: number): Arbitrary<Input> {
       method: mostly(9, fc.constant(operation.method), oddMethods),
       path: mostly(12, pathOf(operation), oddPaths),
       query: mostly(6, queryOf(operation.query), oddQueries),
-      credential: credentialOf(operation.opener),
+      credential: credentialOf(operation.credential),
       headers: fc.array(headerLines, { maxLength: 3 }),
       idempotency: idempotencyKeys[operation.idempotency],
       contentType: mostly(9, fc.constant("application/json"), oddContentTypes),
       body: bodyOf(operation.body),
       chunks: mostly(9, fc.constant(undefined), fc.array(fc.integer({ min: 1, max: 900 }), { maxLength: 4 })),
-      spoil: mostly(11, fc.constant(undefined), spoils),
+      mutation: mostly(11, fc.constant(undefined), mutations),
     })
     .map(({ path, query, credential, headers, idempotency, contentType, body, chunks, ...drawn }) => {
       const type: Header[] = body === undefined || contentType === "" ? [] : [["content-type", contentType]];
@@ -87,14 +84,14 @@ function inputOf(operation: FuzzOperation, tenants: number): Arbitrary<Input> {
     });
 }
 
-function mostly<Value, Odd>(weight: number, usual: Arbitrary<Value>, odd: Arbitrary<Odd>): Arbitrary<Value | Odd> {
-  return fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd });
+function mostly<Value, Odd>(weight: number, regular: Arbitrary<Value>, odd: Arbitrary<Odd>): Arbitrary<Value | Odd> {
+  return fc.oneof({ weight, arbitrary: regular }, { weight: 1, arbitrary: odd });
 }
 
 const texts = fc.constantFrom(...hostileTexts);
 
-/** What stands in the path of each room. */
-const idWords: Record<string, string> = {
+/** The placeholder for the id in each path. */
+const idPlaceholders: Record<string, string> = {
   "/v1/keys": "{{keyId}}",
   "/v1/webhooks/deliveries": "{{deliveryId}}",
   "/v1/webhooks": "{{hookId}}",
@@ -107,13 +104,13 @@ const idWords: Record<string, string> = {
   "/operator/searches": "{{requestId}}",
 };
 
-const ofConsole = "/console/api/wallets/{walletId}";
+const consolePrefix = "/console/api/wallets/{walletId}";
 
 function pathOf({ path }: FuzzOperation): Arbitrary<string> {
-  if (path.startsWith(ofConsole)) {
+  if (path.startsWith(consolePrefix)) {
     const wallet = mostly(12, fc.constant("{{walletId}}"), oddWallets);
     return fc
-      .tuple(wallet, pathBelow(path.replace(ofConsole, "/v1")))
+      .tuple(wallet, pathBelow(path.replace(consolePrefix, "/v1")))
       .map(([id, below]) => below.replace("/v1", () => `/console/api/wallets/${id}`));
   }
   return pathBelow(path);
@@ -121,9 +118,10 @@ function pathOf({ path }: FuzzOperation): Arbitrary<string> {
 
 function pathBelow(path: string): Arbitrary<string> {
   if (!path.includes("{")) return fc.constant(path);
-  const word = idWords[path.slice(0, path.indexOf("/{"))];
-  const usual = word === undefined ? fc.constantFrom("default", "gov", "rate_limited") : fc.constant(word);
-  return mostly(6, usual, oddIds).map((id) => path.replace(/\{\w+\}/, () => id));
+  const placeholder = idPlaceholders[path.slice(0, path.indexOf("/{"))];
+  const regular =
+    placeholder === undefined ? fc.constantFrom("default", "gov", "rate_limited") : fc.constant(placeholder);
+  return mostly(6, regular, oddIds).map((id) => path.replace(/\{\w+\}/, () => id));
 }
 
 function queryOf(parameters: Record<string, Schema>): Arbitrary<string> {
@@ -136,28 +134,30 @@ function queryOf(parameters: Record<string, Schema>): Arbitrary<string> {
     );
   return fc
     .uniqueArray(pair, { maxLength: 3, selector: ([name]) => name })
-    .map((pairs) => (pairs.length === 0 ? "" : `?${pairs.map((each) => each.map(encodeKept).join("=")).join("&")}`));
+    .map((pairs) =>
+      pairs.length === 0 ? "" : `?${pairs.map((each) => each.map(encodeExceptPlaceholders).join("=")).join("&")}`,
+    );
 }
 
-/** The words that the world replaces stay as they are. */
-function encodeKept(value: string): string {
+/** Placeholders are replaced later and must not be encoded. */
+function encodeExceptPlaceholders(value: string): string {
   return value.startsWith("{{") ? value : encodeURIComponent(value.toWellFormed());
 }
 
-const openers = {
+const credentials = {
   search: fc.constantFrom("{{live}}", "{{test}}"),
   mgmt: fc.constant("{{mgmt}}"),
   operator: fc.constant("{{operator}}"),
   session: fc.constant("{{owner}}"),
-  leaver: fc.constant("{{leaver}}"),
+  disposable: fc.constant("{{disposable}}"),
   none: fc.constantFrom("{{live}}", "{{unknown}}"),
 };
 
-function credentialOf(opener: FuzzOperation["opener"]): Arbitrary<Header[]> {
-  if (opener === "session") return cookieOf(mostly(7, openers.session, sessionWords));
-  // No other session goes along to where it would end.
-  if (opener === "leaver") return cookieOf(openers.leaver);
-  const key = mostly(7, openers[opener ?? "none"], keyWords);
+function credentialOf(kind: FuzzOperation["credential"]): Arbitrary<Header[]> {
+  if (kind === "session") return cookieOf(mostly(7, credentials.session, sessionPlaceholders));
+  // These routes end the session.
+  if (kind === "disposable") return cookieOf(credentials.disposable);
+  const key = mostly(7, credentials[kind ?? "none"], keyPlaceholders);
   const bearer = (each: string): Header => ["authorization", `Bearer ${each}`];
   const others = fc.oneof(
     key.map((each): Header[] => [["x-api-key", each]]),
@@ -176,11 +176,11 @@ function credentialOf(opener: FuzzOperation["opener"]): Arbitrary<Header[]> {
   );
 }
 
-/** What a page of the console sends, or a page that is none of ours. */
+/** The headers of a console page, or of a page from another site. */
 function cookieOf(token: Arbitrary<string>): Arbitrary<Header[]> {
-  const marks = mostly<Header[], Header[]>(9, fc.constant([["x-pennyblack-csrf", "1"]]), oddMarks);
+  const csrfHeaders = mostly<Header[], Header[]>(9, fc.constant([["x-pennyblack-csrf", "1"]]), oddCsrfHeaders);
   const cookie = token.map((each): Header[] => [["cookie", `pennyblack=${each}`]]);
-  return fc.tuple(mostly(9, cookie, oddCookies), marks).map(([first, second]) => [...first, ...second]);
+  return fc.tuple(mostly(9, cookie, oddCookies), csrfHeaders).map(([first, second]) => [...first, ...second]);
 }
 
 const headerLines = fc.tuple(headerNames, fc.oneof({ weight: 3, arbitrary: oddHeaderValues }, texts));
@@ -194,16 +194,20 @@ const idempotencyKeys: Record<FuzzOperation["idempotency"], Arbitrary<Header[]>>
 };
 
 function bodyOf(schema: Schema | undefined): Arbitrary<Input["body"]> {
-  if (!schema) return mostly(9, fc.constant(undefined), farBodies);
+  if (!schema) return mostly(9, fc.constant(undefined), invalidBodies);
   const valid = valuesOf(schema).map((value) => JSON.stringify(value));
   const near = fc
     .tuple(valuesOf(schema), fc.nat(), fc.nat(), fc.constantFrom(...hostileJson))
-    .map(([value, pick, way, hostile]) => spoilBody(value as object, pick, way, hostile));
-  return fc.oneof({ weight: 5, arbitrary: valid }, { weight: 4, arbitrary: near }, { weight: 2, arbitrary: farBodies });
+    .map(([value, pick, way, hostile]) => mutateBody(value as object, pick, way, hostile));
+  return fc.oneof(
+    { weight: 5, arbitrary: valid },
+    { weight: 4, arbitrary: near },
+    { weight: 2, arbitrary: invalidBodies },
+  );
 }
 
-/** A body with one member at fault: replaced, left out, doubled, unknown, or spelt otherwise. */
-function spoilBody(value: object, pick: number, way: number, hostile: string): string {
+/** A body with one invalid member: replaced, missing, repeated, unknown or in a different case. */
+function mutateBody(value: object, pick: number, way: number, hostile: string): string {
   const members = Object.entries(value).map(([name, member]): Header => [name, JSON.stringify(member)]);
   const index = members.length === 0 ? 0 : pick % members.length;
   const [name, member] = members[index] ?? ["query", '"x"'];
@@ -223,7 +227,7 @@ function spoilBody(value: object, pick: number, way: number, hostile: string): s
   return `{${chosen.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(way % 7 === 0 ? " ,\n" : ",")}}`;
 }
 
-const farBodies: Arbitrary<string | Uint8Array> = fc.oneof(
+const invalidBodies: Arbitrary<string | Uint8Array> = fc.oneof(
   fc.json({ maxDepth: 3 }),
   fc.constantFrom(...hostileJson),
   fc.uint8Array({ maxLength: 200 }),
@@ -237,7 +241,7 @@ const share = fc.nat({ max: 9_999 }).map((part) => part / 10_000);
 const breaks = fc
   .constantFrom("\r", "\n", "\r\n", "\r\n\r\n", "\0", "\u00ff", " ", ":", "\r\n ", "\r\n\t")
   .map((text) => Buffer.from(text, "latin1"));
-const spoils: Arbitrary<Spoil> = fc.oneof(
+const mutations: Arbitrary<Mutation> = fc.oneof(
   fc.record({ kind: fc.constantFrom("cut", "double"), at: share }),
   fc.record({
     kind: fc.constant("insert"),
@@ -247,6 +251,6 @@ const spoils: Arbitrary<Spoil> = fc.oneof(
   fc.record({ kind: fc.constant("flip"), at: share, mask: fc.integer({ min: 1, max: 255 }) }),
   fc.record({ kind: fc.constant("line"), line: oddHeaderLines }),
   fc.record({ kind: fc.constant("first line"), line: oddFirstLines }),
-  fc.constant<Spoil>({ kind: "bare line feeds" }),
+  fc.constant<Mutation>({ kind: "bare line feeds" }),
   fc.record({ kind: fc.constant("pipelined"), times: fc.integer({ min: 2, max: 5 }) }),
 );

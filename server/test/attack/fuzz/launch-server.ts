@@ -9,14 +9,14 @@ export interface LaunchedServer {
   url: string;
   opsUrl: string;
   process: ReturnType<typeof spawn>;
-  /** The last of what it wrote. */
+  /** The last part of its output. */
   output: () => string;
   ended: Promise<unknown>;
 }
 
 const script = new URL("../../../src/main.ts", import.meta.url).pathname;
 
-/** The server as `npm start` runs it, for a command that is no test and ends it itself. */
+/** Starts the server as `npm start` does, for a command that stops it itself and does not run in a test. */
 export async function launchServer(db: TestDatabase, settings: Record<string, string>): Promise<LaunchedServer> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };

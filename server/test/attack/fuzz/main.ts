@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { type FuzzReport, runFuzz } from "./run-fuzz.ts";
 
 //   npm run fuzz -- --inputs 1000000 --seed 3
-//   npm run fuzz -- --seed 3 --batch 17          what batch 17 of that seed did, again
+//   npm run fuzz -- --seed 3 --batch 17          repeats batch 17 of that seed
 
 const { values } = parseArgs({
   options: {
@@ -17,8 +17,8 @@ const inputs = values.batch === undefined ? Number(values.inputs) : (Number(valu
 let shownAt = 0;
 const report = await runFuzz({ inputs, seed: Number(values.seed), ...batch, onProgress: showProgress });
 showTable(report);
-for (const { what, times, repeat, seen } of report.failures.values()) {
-  console.log(`\nFAILED ${what} (${times} times)\n  ${repeat.slice(0, 3_000)}\n  ${seen.slice(0, 600)}`);
+for (const { description, times, command, response } of report.failures.values()) {
+  console.log(`\nFAILED ${description} (${times} times)\n  ${command.slice(0, 3_000)}\n  ${response.slice(0, 600)}`);
 }
 console.log(`\n${summary(report)}`);
 process.exitCode = report.failures.size === 0 ? 0 : 1;
@@ -29,10 +29,9 @@ function showProgress(progress: FuzzReport): void {
   console.error(summary(progress));
 }
 
-function summary({ sent, seconds, p99Ms, slowestMs, charged, failures, closed, busy }: FuzzReport): string {
+function summary({ sent, seconds, p99Ms, maxMs, charged, failures, closed, retried }: FuzzReport): string {
   const rate = Math.round(sent / seconds);
-  const kinds = `${failures.size} kinds of failure`;
-  return `${sent} inputs, ${rate}/s, p99 ${p99Ms} ms, slowest ${slowestMs} ms, ${closed} closed, ${busy} told to wait, ${charged} charged, ${kinds}`;
+  return `${sent} inputs, ${rate}/s, p99 ${p99Ms} ms, max ${maxMs} ms, ${closed} closed, ${retried} retried after 503, ${charged} charged, ${failures.size} distinct failures`;
 }
 
 function showTable({ statuses }: FuzzReport): void {

@@ -1,8 +1,8 @@
 import fc, { type Arbitrary } from "fast-check";
 
-// The parts of a request that no honest client sends, or hardly ever.
+// Parts of requests that regular clients never or rarely send.
 
-/** One word or line each. */
+/** One value per word or line. */
 const words = (text: string): Arbitrary<string> => fc.constantFrom(...text.trim().split(/\s+/));
 const lines = (text: string): Arbitrary<string> =>
   fc.constantFrom(
@@ -46,10 +46,12 @@ export const oddQueries = fc.oneof(
   fc.webQueryParameters({ size: "medium" }).map((text) => `?${text}`),
 );
 
-export const keyWords = words(`{{live}} {{test}} {{mgmt}} {{otherMgmt}} {{poor}} {{suspended}} {{revoked}} {{expired}}
+export const keyPlaceholders =
+  words(`{{live}} {{test}} {{mgmt}} {{otherMgmt}} {{empty}} {{suspended}} {{revoked}} {{expired}}
   {{elsewhere}} {{scopeless}} {{made}} {{unknown}} {{broken}} {{operator}}`);
 
-export const sessionWords = words(`{{owner}} {{developer}} {{developer}} {{viewer}} {{viewer}} {{stale}} {{otherOwner}}
+export const sessionPlaceholders =
+  words(`{{owner}} {{developer}} {{developer}} {{viewer}} {{viewer}} {{stale}} {{otherOwner}}
   {{live}} x`);
 
 export const oddCookies = fc.constantFrom<[string, string][]>(
@@ -64,7 +66,7 @@ export const oddCookies = fc.constantFrom<[string, string][]>(
   [["authorization", "Bearer {{mgmt}}"]],
 );
 
-export const oddMarks = fc.constantFrom<[string, string][]>(
+export const oddCsrfHeaders = fc.constantFrom<[string, string][]>(
   [],
   [["x-pennyblack-csrf", "0"]],
   [

@@ -12,7 +12,7 @@ interface Described {
   requestBody?: { content: { "application/json": { schema: Schema } } };
 }
 
-/** Every address of both listeners: those of openapi.json, of the console and of operators, and health. */
+/** Every route of both listeners: openapi.json, the console, operators and health. */
 export function readOperations(): FuzzOperation[] {
   const documented = publicOperations();
   return [...documented, ...consoleOperations(documented), ...operatorOperations(), ...operatorSession, ...health];
@@ -29,7 +29,7 @@ function publicOperations(): FuzzOperation[] {
         listener: "public",
         method: method.toUpperCase(),
         path,
-        opener: openerOf(described),
+        credential: credentialOf(described),
         query: Object.fromEntries(inQuery.map(({ name, schema }) => [name, schema])),
         idempotency: idempotencyOf(path, described),
         body: described.requestBody?.content["application/json"].schema,
@@ -39,13 +39,13 @@ function publicOperations(): FuzzOperation[] {
   );
 }
 
-/** Searches cost money; what anyone may read is large and always the same. */
+/** Searches cost money, so they are most frequent; public documents are large and constant. */
 function weightOf(path: string): number {
   if (path === "/v1/search") return 150;
   return path.startsWith("/v1/") ? 10 : 2;
 }
 
-function openerOf(described: Described): FuzzOperation["opener"] {
+function credentialOf(described: Described): FuzzOperation["credential"] {
   if (described.security === undefined) return undefined;
   return described["x-required-scope"] === "search" ? "search" : "mgmt";
 }
@@ -81,16 +81,16 @@ function operatorOperations(): FuzzOperation[] {
   const routes = [...watchRoutes({} as WatchDependencies), ...operatorRoutes({} as OperatorDependencies)];
   return routes.map(({ method, path }) => {
     const credits = path.endsWith("/credit");
-    const asked = credits ? creditBody : reasonBody;
+    const requestBody = credits ? creditBody : reasonBody;
     return {
       name: `${method} /operator/${path.replace(/:(\w+)/g, "{$1}")}`,
       listener: "internal",
       method,
       path: `/operator/${path.replace(/:(\w+)/g, "{$1}")}`,
-      opener: "operator",
+      credential: "operator",
       query: operatorQueries[path] ?? {},
       idempotency: "none",
-      body: method === "POST" ? asked : undefined,
+      body: method === "POST" ? requestBody : undefined,
       weight: 5,
     };
   });
@@ -103,7 +103,7 @@ const operatorSession = ["GET", "POST", "DELETE"].map(
     listener: "internal",
     method,
     path: "/operator/session",
-    opener: "operator",
+    credential: "operator",
     query: {},
     idempotency: "none",
     body: method === "POST" ? tokenBody : undefined,
@@ -117,7 +117,7 @@ const health = ["/livez", "/readyz", "/metrics"].map(
     listener: "internal",
     method: "GET",
     path,
-    opener: undefined,
+    credential: undefined,
     query: {},
     idempotency: "none",
     body: undefined,

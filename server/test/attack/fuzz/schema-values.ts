@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from "fast-check";
 
-/** As much of JSON Schema as openapi.json uses. */
+/** The part of JSON Schema that openapi.json uses. */
 export interface Schema {
   type?: string;
   enum?: unknown[];
@@ -20,7 +20,7 @@ export interface Schema {
   maximum?: number;
 }
 
-/** Texts that have broken parsers, databases and loggers of others. */
+/** Texts known to break parsers, databases and loggers. */
 export const hostileTexts: readonly string[] = [
   "",
   " ",
@@ -77,7 +77,7 @@ export const hostileTexts: readonly string[] = [
   "a".repeat(15_000),
 ];
 
-/** What stands in the place of a value, as JSON or nearly. */
+/** Replacements for a value: unusual or invalid JSON. */
 export const hostileJson: readonly string[] = [
   ...hostileTexts.map((text) => JSON.stringify(text)),
   "null",
@@ -119,14 +119,14 @@ export const hostileJson: readonly string[] = [
   `[${"null,".repeat(2_000)}null]`,
 ];
 
-/** As fast-check's "binary", which takes seconds to set up. */
+/** Like fast-check's "binary", which takes seconds to initialize. */
 const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff - 0x800 })
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
 
 const moments = ["2030-01-31", "2031-05-05T12:00:00Z", "2020-01-01", "2035-02-30", "2030-01-01T00:00:00+14:00"];
 
-/** Fields whose rule the schema cannot say in full. */
+/** Fields with rules that the schema does not express. */
 const valuesByName: Record<string, Arbitrary<unknown>> = {
   query: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom("cats", "postgresql advisory locks", "café", "日本 新聞", 'c++ "x y" -z') },
@@ -149,9 +149,9 @@ const valuesByName: Record<string, Arbitrary<unknown>> = {
     fc.constantFrom("https://[::1]/", "https://user:pass@hooks.example/", "https://localhost/", "ftp://x", "https://"),
     fc.webUrl({ withQueryParameters: true }),
   ),
-  // Of one mailbox, only so many letters are taken.
+  // E-mails per mailbox are limited.
   email: fc.oneof(
-    fc.constant("{{anybody}}"),
+    fc.constant("{{address}}"),
     fc.emailAddress(),
     fc.constantFrom("a@b", "x@y\r\nBcc: z@y", "@", "a b@c.example"),
   ),
@@ -183,7 +183,7 @@ const networks = fc.constantFrom(
   "x",
 );
 
-/** Values that fit the schema, and under the names we know, values that almost do. */
+/** Values that match the schema, and for known field names also values that almost do. */
 export function valuesOf(schema: Schema, name = ""): Arbitrary<unknown> {
   const known = valuesByName[name];
   if (known) return known;

@@ -1,2 +1,2 @@
-/** By word: a few values each, the newest last. */
+/** The values of each placeholder, newest last. */
 export type Tenant = Record<string, string[]>;

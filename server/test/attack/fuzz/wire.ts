@@ -1,11 +1,11 @@
 import { connect, type Socket } from "node:net";
-import type { Input, Spoil } from "./inputs.ts";
+import type { Input, Mutation } from "./inputs.ts";
 
-// Requests as bytes, and answers from bytes. No client library would send most of these.
+// Encodes requests and parses responses. Client libraries cannot send most of these.
 
 export interface WireAnswer {
   status: number;
-  /** The head as it came, in lower case. */
+  /** The response head in lower case. */
   head: string;
   body: Buffer;
 }
@@ -14,7 +14,7 @@ export function headerOf(answer: WireAnswer, name: string): string | undefined {
   return new RegExp(`\\r\\n${name}: ?([^\\r]*)`).exec(answer.head)?.[1];
 }
 
-/** The bytes of an input whose words were replaced. */
+/** The bytes of an input whose placeholders were replaced. */
 export function renderInput(input: Input): Buffer {
   const headers = ["Host: search.test", ...input.headers.map(([name, value]) => `${name}: ${legalValue(value)}`)];
   const body = typeof input.body === "string" ? Buffer.from(input.body) : Buffer.from(input.body ?? []);
@@ -22,13 +22,13 @@ export function renderInput(input: Input): Buffer {
   else if (input.body !== undefined) headers.push(`Content-Length: ${body.length}`);
   const head = Buffer.from(`${input.method} ${input.target} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`, "latin1");
   const whole = Buffer.concat([head, input.chunks ? inChunks(body, input.chunks) : body]);
-  return input.spoil ? spoilBytes(whole, input.spoil) : whole;
+  return input.mutation ? mutateBytes(whole, input.mutation) : whole;
 }
 
-/** Anything but a line's end and what HTTP forbids: those are for spoilt requests. */
+/** Removes line ends and characters that HTTP forbids; only mutations send those. */
 function legalValue(value: string): string {
   if (/^[ -~]*$/.test(value)) return value;
-  // oxlint-disable-next-line no-control-regex -- they are what is taken out.
+  // oxlint-disable-next-line no-control-regex -- control characters are removed.
   return Buffer.from(value.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f]/g, "")).toString("latin1");
 }
 
@@ -43,28 +43,28 @@ function inChunks(body: Buffer, sizes: readonly number[]): Buffer {
   return Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]);
 }
 
-function spoilBytes(bytes: Buffer, spoil: Spoil): Buffer {
-  const at = "at" in spoil ? Math.floor(spoil.at * bytes.length) : 0;
-  switch (spoil.kind) {
+function mutateBytes(bytes: Buffer, mutation: Mutation): Buffer {
+  const at = "at" in mutation ? Math.floor(mutation.at * bytes.length) : 0;
+  switch (mutation.kind) {
     case "cut":
       return bytes.subarray(0, at);
     case "double":
       return Buffer.concat([bytes.subarray(0, at), bytes]);
     case "insert":
-      return Buffer.concat([bytes.subarray(0, at), spoil.bytes, bytes.subarray(at)]);
+      return Buffer.concat([bytes.subarray(0, at), mutation.bytes, bytes.subarray(at)]);
     case "flip": {
       const copy = Buffer.from(bytes);
-      copy[at] = (copy[at] ?? 0) ^ spoil.mask;
+      copy[at] = (copy[at] ?? 0) ^ mutation.mask;
       return copy;
     }
     case "line":
-      return afterFirstLine(bytes, (first, rest) => [first, Buffer.from(`${spoil.line}\r\n`, "latin1"), rest]);
+      return afterFirstLine(bytes, (first, rest) => [first, Buffer.from(`${mutation.line}\r\n`, "latin1"), rest]);
     case "first line":
-      return afterFirstLine(bytes, (_first, rest) => [Buffer.from(`${spoil.line}\r\n`, "latin1"), rest]);
+      return afterFirstLine(bytes, (_first, rest) => [Buffer.from(`${mutation.line}\r\n`, "latin1"), rest]);
     case "bare line feeds":
       return Buffer.from(bytes.toString("latin1").replaceAll("\r\n", "\n"), "latin1");
     case "pipelined":
-      return Buffer.concat(Array.from({ length: spoil.times }, () => bytes));
+      return Buffer.concat(Array.from({ length: mutation.times }, () => bytes));
   }
 }
 
@@ -73,7 +73,7 @@ function afterFirstLine(bytes: Buffer, change: (first: Buffer, rest: Buffer) => 
   return Buffer.concat(change(bytes.subarray(0, end), bytes.subarray(end)));
 }
 
-/** Takes the first whole answer off what was received; the body of one without a length ends with the connection. */
+/** Removes the first complete response. A body without a length ends with the connection. */
 function takeAnswer(
   received: Buffer,
   { hasBody, isClosed }: { hasBody: boolean; isClosed: boolean },
@@ -105,7 +105,7 @@ export type Exchange =
   | { kind: "closed" }
   | { kind: "hung"; received: string };
 
-/** A lane keeps one connection and sends one request after the other on it. */
+/** Sends one request after another on one connection. */
 export interface WireLane {
   send(bytes: Buffer, hasBody: boolean): Promise<Exchange>;
   close(): void;
@@ -119,13 +119,13 @@ export function openLane(port: number, timeoutMs: number): WireLane {
     const isFresh = socket === undefined;
     socket ??= dial(port);
     const current = socket;
-    const exchange = await converse(current, bytes, { hasBody, isLast: false, timeoutMs });
+    const exchange = await exchangeOn(current, bytes, { hasBody, isLast: false, timeoutMs });
     const isOver = exchange.kind !== "answered" || exchange.answers.some(closesConnection);
     if (isOver) {
       current.destroy();
       socket = undefined;
     }
-    // A kept connection may be closed while a request is on its way: that is no answer to the request.
+    // The server may close an idle connection while a request is in flight; the request is then sent again.
     if (exchange.kind === "closed" && !isFresh) return send(bytes, hasBody);
     return exchange;
   }
@@ -136,29 +136,29 @@ function closesConnection(answer: WireAnswer): boolean {
   return answer.head.includes("\r\nconnection: close");
 }
 
-/** On a connection of its own, which is half closed behind the bytes: all that comes back until it ends. */
+/** Uses a separate connection, half-closes it after the bytes, and returns all responses. */
 export async function sendAlone(port: number, bytes: Buffer, timeoutMs: number): Promise<Exchange> {
   const socket = dial(port);
   const hasBody = !bytes.subarray(0, 4).equals(Buffer.from("HEAD"));
-  const exchange = await converse(socket, bytes, { hasBody, isLast: true, timeoutMs });
+  const exchange = await exchangeOn(socket, bytes, { hasBody, isLast: true, timeoutMs });
   socket.destroy();
   return exchange;
 }
 
 function dial(port: number): Socket {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
-  // A reset is one way to be closed.
+  // A reset counts as closed.
   return socket.on("error", () => socket.destroy());
 }
 
-interface Manner {
+interface ExchangeOptions {
   hasBody: boolean;
-  /** Nothing follows: wait for the other side to close, and take every answer. */
+  /** No request follows: wait until the server closes, and read every response. */
   isLast: boolean;
   timeoutMs: number;
 }
 
-function converse(socket: Socket, bytes: Buffer, { hasBody, isLast, timeoutMs }: Manner): Promise<Exchange> {
+function exchangeOn(socket: Socket, bytes: Buffer, { hasBody, isLast, timeoutMs }: ExchangeOptions): Promise<Exchange> {
   return new Promise((resolve) => {
     let received: Buffer = Buffer.alloc(0);
     const answers: WireAnswer[] = [];

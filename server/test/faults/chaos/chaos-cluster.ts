@@ -11,27 +11,28 @@ import { testEnvironment } from "../../support/services/server.ts";
 import { TcpProxy } from "../../support/services/tcp-proxy.ts";
 import { type FixtureUpstream, startFixtureUpstream } from "../../support/upstreams/fixture-upstream.ts";
 import { type HostileUpstream, startHostileUpstream } from "../../support/upstreams/hostile-upstream.ts";
-import { fakedClock } from "../crashes/faked-clock.ts";
+import { fakedClock } from "../faked-clock.ts";
 import { type DatabasePair, type Node, startDatabasePair } from "./database-pair.ts";
 import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
-// Everything that a service has, each part where it can be hurt: three servers, a worker, a primary with a synchronous
-// replica and whoever promotes it, Redis, two upstreams, a payment processor.
+// A complete service whose components can all be faulted: three servers, a worker, a primary with a synchronous replica
+// and the failover watcher, Redis, two upstreams, a payment processor.
 
 export interface ChaosServer {
   index: number;
   url: string;
   opsUrl: string;
   process: SupervisedProcess;
-  /** To the database, one for each host. */
+  /** Connections to the database, one proxy for each host. */
   wires: { node: Node; wire: TcpProxy }[];
-  /** Someone is doing something to it that takes a while. */
+  /** A fault is being injected into it. */
   isBusy: boolean;
 }
 
 export interface ChaosCluster {
   folder: string;
   pair: DatabasePair;
+  ownerUrl: string;
   owner: Pool;
   servers: readonly ChaosServer[];
   worker: SupervisedProcess;
@@ -41,9 +42,11 @@ export interface ChaosCluster {
   upstream: HostileUpstream;
   otherUpstream: FixtureUpstream;
   stripe: FakeStripe;
-  /** Sets the calendar of the last server; undefined where this machine cannot fake one. */
+  /** Sets the clock of the last server; undefined if libfaketime is not available. */
   setClock: ((offset: string) => void) | undefined;
   isReady(server: ChaosServer): Promise<boolean>;
+  /** The database on the current primary, as superuser. Throws if there is no primary. */
+  findPrimaryUrl(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -52,24 +55,28 @@ export async function openChaosCluster({ diskMib }: { diskMib: number }): Promis
   chmodSync(folder, 0o755);
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   const pair = await startDatabasePair(folder, diskMib);
-  // The last resort, should we end without closing; behind the disks in it, which must be gone by then.
+  // In case the process exits without closing. Registered after the disks, which are unmounted first.
   process.once("exit", removeFolder);
   await prepareDatabase(`postgres://postgres@127.0.0.1:${pair.nodes[0].port}/pennyblack`);
   const [ownerUrl, superuserUrl] = ["pennyblack_owner", "postgres"].map((role) => pair.urlOf(role, "pennyblack"));
-  if (!ownerUrl || !superuserUrl) throw new Error("each role has an address");
-  const watcher = keepScript(folder, "failover", "failover/main.ts", { PENNYBLACK_ADMIN_DATABASE_URL: superuserUrl });
-  watcher.want();
+  if (!ownerUrl || !superuserUrl) throw new Error("a role has no URL");
+  const watcher = superviseScript(folder, "failover", "failover/main.ts", {
+    PENNYBLACK_ADMIN_DATABASE_URL: superuserUrl,
+  });
+  watcher.start();
 
-  const outside = await startOutside(folder);
+  const dependencies = await startDependencies(folder);
   const setClock = prepareClock(folder);
-  const servers = await Promise.all([0, 1, 2].map((index) => makeServer({ index, folder, pair, outside, setClock })));
-  const worker = keepScript(folder, "worker", "jobs/main.ts", {
-    ...commonSettings(pair, outside),
+  const servers = await Promise.all(
+    [0, 1, 2].map((index) => makeServer({ index, folder, pair, dependencies, setClock })),
+  );
+  const worker = superviseScript(folder, "worker", "jobs/main.ts", {
+    ...commonSettings(pair, dependencies),
     PENNYBLACK_DIRECT_DATABASE_URL: ownerUrl,
     PENNYBLACK_OPS_PORT: String(await choosePort({ host: "127.0.0.1" })),
   });
   await pair.heal();
-  for (const each of [worker, ...servers.map((server) => server.process)]) each.want();
+  for (const each of [worker, ...servers.map((server) => server.process)]) each.start();
   for (const server of servers) await until(`server ${server.index} is ready`, () => isReady(server), 60_000);
 
   const owner = createPool({
@@ -82,19 +89,27 @@ export async function openChaosCluster({ diskMib }: { diskMib: number }): Promis
   return {
     folder,
     pair,
+    ownerUrl,
     owner,
     servers,
     worker,
-    ...outside,
+    ...dependencies,
     setClock,
     isReady,
+    async findPrimaryUrl() {
+      const primary = await pair.findPrimary();
+      if (!primary) throw new Error("there is no primary");
+      return primary.url.replace(/\/postgres$/, "/pennyblack");
+    },
     async close() {
       await owner.end();
-      const all = [...servers.map((server) => server.process), worker, watcher, outside.redis];
-      await Promise.all(all.map((each) => each.retire("SIGKILL")));
+      const all = [...servers.map((server) => server.process), worker, watcher, dependencies.redis];
+      await Promise.all(all.map((each) => each.stop("SIGKILL")));
       await Promise.all(servers.flatMap(({ wires }) => wires.map(({ wire }) => wire.close())));
-      await outside.redisWire.close();
-      await Promise.all([outside.upstream, outside.otherUpstream, outside.stripe].map((each) => each.close()));
+      await dependencies.redisWire.close();
+      await Promise.all(
+        [dependencies.upstream, dependencies.otherUpstream, dependencies.stripe].map((each) => each.close()),
+      );
       await pair.close();
       removeFolder();
       process.removeListener("exit", removeFolder);
@@ -102,7 +117,7 @@ export async function openChaosCluster({ diskMib }: { diskMib: number }): Promis
   };
 }
 
-function keepScript(
+function superviseScript(
   folder: string,
   name: string,
   path: string,
@@ -110,7 +125,7 @@ function keepScript(
 ): SupervisedProcess {
   const args = [new URL(`../../../src/${path}`, import.meta.url).pathname];
   const logFile = join(folder, `${name}.log`);
-  // They are started hundreds of times, and half of a start is compiling the same files again.
+  // Scripts start hundreds of times, and compiling takes half of each start.
   const compiled = { NODE_COMPILE_CACHE: join(folder, "compiled") };
   return superviseProcess({
     name,
@@ -122,10 +137,10 @@ function keepScript(
   });
 }
 
-/** What a service talks to beside its database. */
-type Outside = Pick<ChaosCluster, "redis" | "redisPort" | "redisWire" | "upstream" | "otherUpstream" | "stripe">;
+/** The services that servers use besides the database. */
+type Dependencies = Pick<ChaosCluster, "redis" | "redisPort" | "redisWire" | "upstream" | "otherUpstream" | "stripe">;
 
-async function startOutside(folder: string): Promise<Outside> {
+async function startDependencies(folder: string): Promise<Dependencies> {
   const [upstream, otherUpstream, stripe] = await Promise.all([
     startHostileUpstream(),
     startFixtureUpstream("brave", "ok"),
@@ -134,7 +149,7 @@ async function startOutside(folder: string): Promise<Outside> {
   return { ...(await startRedis(folder)), upstream, otherUpstream, stripe };
 }
 
-function commonSettings(pair: DatabasePair, { stripe }: Outside): Record<string, string> {
+function commonSettings(pair: DatabasePair, { stripe }: Dependencies): Record<string, string> {
   return {
     ...testEnvironment({ ledgerUrl: "", tenantUrl: pair.urlOf("pennyblack_tenant", "pennyblack") }),
     ...webhookSettings(stripe.url),
@@ -153,7 +168,7 @@ async function startRedis(
     logFile: join(folder, "redis.log"),
     folder,
   });
-  redis.want();
+  redis.start();
   const redisWire = new TcpProxy({ host: "127.0.0.1", port: redisPort });
   await redisWire.listen();
   return { redis, redisPort, redisWire };
@@ -163,36 +178,36 @@ interface ServerOptions {
   index: number;
   folder: string;
   pair: DatabasePair;
-  outside: Outside;
+  dependencies: Dependencies;
   setClock: ChaosCluster["setClock"];
 }
 
-async function makeServer({ index, folder, pair, outside, setClock }: ServerOptions): Promise<ChaosServer> {
+async function makeServer({ index, folder, pair, dependencies, setClock }: ServerOptions): Promise<ChaosServer> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const wires = pair.nodes.map((node) => ({ node, wire: new TcpProxy({ host: "127.0.0.1", port: node.port }) }));
   await Promise.all(wires.map(({ wire }) => wire.listen()));
   const hosts = wires.map(({ wire, node }) => new URL(wire.through(node.url)).host).join(",");
   const environment = {
-    ...commonSettings(pair, outside),
+    ...commonSettings(pair, dependencies),
     HOST: "127.0.0.1",
     PORT: String(port),
     PENNYBLACK_OPS_PORT: String(opsPort),
     DATABASE_URL: `postgres://pennyblack_ledger@${hosts}/pennyblack`,
-    REDIS_URL: outside.redisWire.through(`redis://127.0.0.1:${outside.redisPort}`),
+    REDIS_URL: dependencies.redisWire.through(`redis://127.0.0.1:${dependencies.redisPort}`),
     PENNYBLACK_SERVERS: "3",
-    PENNYBLACK_SEARXNG_URL: outside.upstream.url,
-    PENNYBLACK_BRAVE_URL: outside.otherUpstream.url,
+    PENNYBLACK_SEARXNG_URL: dependencies.upstream.url,
+    PENNYBLACK_BRAVE_URL: dependencies.otherUpstream.url,
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_UPSTREAMS: "searxng,brave",
     PENNYBLACK_DRAIN_MS: "500",
-    // The last one has a calendar that can be set while it runs.
+    // The clock of the last server can be changed while it runs.
     ...(index === 2 && setClock ? clockSettings(folder) : {}),
   };
   return {
     index,
     url: `http://127.0.0.1:${port}`,
     opsUrl: `http://127.0.0.1:${opsPort}`,
-    process: keepScript(folder, `server${index}`, "main.ts", environment),
+    process: superviseScript(folder, `server${index}`, "main.ts", environment),
     wires,
     isBusy: false,
   };
@@ -210,7 +225,7 @@ function prepareClock(folder: string): ChaosCluster["setClock"] {
   return setClock;
 }
 
-/** The library's offset comes from a file that it reads anew every second. */
+/** libfaketime reads the offset from a file every second. */
 function clockSettings(folder: string): Record<string, string> {
   const { FAKETIME: _fixed, ...clock } = fakedClock("+0") ?? {};
   return { ...clock, FAKETIME_TIMESTAMP_FILE: join(folder, "clock"), FAKETIME_CACHE_DURATION: "1" };

@@ -3,10 +3,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
+import { createRandom } from "../random.ts";
 import { lanes } from "./faults.ts";
-import { createRandom } from "./random.ts";
 
-// The short form of `npm run chaos`. The long one is in docs/reliability.md.
+// The short form of `npm run chaos`; docs/reliability.md describes the long one.
 
 const script = new URL("./chaos.ts", import.meta.url).pathname;
 const stopped = new AbortController();
@@ -22,13 +22,13 @@ async function runChaos(...args: string[]): Promise<{ code: number | null; out: 
   return { code: child.exitCode, out, progress };
 }
 
-test("every kind of fault at once, and each search is paid as its caller was told", async (t) => {
+test("under every kind of fault at once, each search is charged as its response reports", async (t) => {
   const { code, out, progress } = await runChaos("--short", "--seed", "7");
   assert.equal(code, 0, `${progress}\n${out}`);
   t.diagnostic(out);
   assert.match(out, /^\| Violations \| 0 \|$/m);
   const skipped = [...out.matchAll(/^Skipped (\w+): /gm)].map(([, kind]) => kind);
-  // A container may not be allowed to mount a disk or to install a library.
+  // A container may not be able to mount a disk or install a library.
   assert.deepEqual(
     skipped.filter((kind) => kind !== "disk_full" && kind !== "clock_jump"),
     [],
@@ -37,13 +37,13 @@ test("every kind of fault at once, and each search is paid as its caller was tol
     if (!skipped.includes(kind)) assert.match(out, new RegExp(`^\\| ${kind} \\| [1-9]`, "m"));
 });
 
-test("an option that does not exist is refused before anything starts", async () => {
+test("an unknown option is rejected before anything starts", async () => {
   const { code, progress } = await runChaos("--sede", "7");
   assert.equal(code, 2);
   assert.match(progress, /--sede.*npm run chaos -- --help/s);
 });
 
-test("the same seed draws the same faults, another seed others", () => {
+test("the same seed selects the same faults, another seed different ones", () => {
   const draw = (seed: number): string[] => createRandom(seed, "database").shuffle(Object.keys(lanes["database"] ?? {}));
   const draws = [1, 2, 3, 4, 5, 6, 7, 8].map((seed) => draw(seed).join(" "));
   assert.equal(draw(7).join(" "), draws[6]);

@@ -1,11 +1,11 @@
 import { formatResult } from "./format-result.ts";
-import { help, readOptions, WrongOption } from "./read-options.ts";
+import { help, InvalidOption, readOptions } from "./read-options.ts";
 import { runChaos } from "./run-chaos.ts";
 
-// `npm run chaos`. Progress goes to stderr; stdout is the table that docs/reliability.md shows. Exit code 1: something is
-// wrong with the books, and the seed and the request's history are told.
+// `npm run chaos`. Progress goes to stderr; stdout is the table in docs/reliability.md. Exit code 1: the audit found
+// violations, which are printed with the seed and the history of the request.
 
-// What was started and mounted is stopped and unmounted as the process exits.
+// Exit handlers stop all processes and unmount all disks.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
 process.exit(await main(process.argv.slice(2)));
 
@@ -18,11 +18,11 @@ async function main(args: string[]): Promise<number> {
     }
     const result = await runChaos(options, (line) => console.error(line));
     console.log(formatResult(options, result));
-    if (result.auditResult.faults.length === 0) return 0;
+    if (result.audited.violations.length === 0) return 0;
     console.log(`\nVIOLATIONS (seed ${options.seed})\n\n${result.histories.join("\n\n")}`);
     return 1;
   } catch (error) {
-    if (!(error instanceof WrongOption)) throw error;
+    if (!(error instanceof InvalidOption)) throw error;
     console.error(`${error.message}. See: npm run chaos -- --help`);
     return 2;
   }

@@ -10,8 +10,8 @@ import { until } from "../../support/assertions/until.ts";
 import { makeCluster } from "../../support/services/make-cluster.ts";
 import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
-// A primary and its replica, each on a disk of its own that can be filled up. What docs/runbooks/failover.md tells a person to
-// do after a failover, `heal` does here with the same commands. Promoting is the business of `npm run failover`.
+// A primary and its replica, each on its own small disk. `heal` runs the commands that docs/runbooks/failover.md prescribes
+// after a failover. `npm run failover` does the promotion.
 
 export interface Node {
   name: string;
@@ -24,14 +24,14 @@ export interface Node {
 
 export interface DatabasePair {
   nodes: readonly [Node, Node];
-  /** Why the disks cannot be filled, or nothing if they can. */
-  whyNoDisk: string | undefined;
-  /** The address of a database of the pair, with both hosts. */
+  /** The reason why the disks cannot be filled, if they cannot. */
+  noDiskReason: string | undefined;
+  /** The URL of a database, with both hosts. */
   urlOf(role: string, database: string): string;
-  /** Who is the primary now; of two, the one that was promoted later. */
+  /** The current primary; of two, the one promoted later. */
   findPrimary(): Promise<Node | undefined>;
   other(node: Node): Node;
-  /** Until there are a primary and a replica that follows it, and the primary waits for it. Says what had to be done. */
+  /** Waits for a primary with a synchronous replica, and rebuilds the replica if necessary. Returns what it did. */
   heal(): Promise<"nothing" | "waited" | "rebuilt the replica">;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ const settings = [
   "shared_buffers=256MB",
   "max_wal_size=512MB",
   "wal_keep_size=256MB",
-  // As in the runbook: a replica looks for its primary, and ends its recovery, ten times a second.
+  // As in the runbook: a replica retries its primary, and checks whether to end recovery, ten times a second.
   "wal_retrieve_retry_interval=100ms",
   "wal_receiver_timeout=5s",
   "wal_sender_timeout=5s",
@@ -53,8 +53,8 @@ export async function startDatabasePair(home: string, diskMib: number): Promise<
   const account = findAccount();
   const folders = ["db1", "db2"].map((name) => join(home, name));
   for (const folder of folders) mkdirSync(folder);
-  const whyNoDisk = folders.map((folder) => mountDisk(folder, diskMib)).find((why) => why !== undefined);
-  // The last resort, should we end without closing.
+  const noDiskReason = folders.map((folder) => mountDisk(folder, diskMib)).find((reason) => reason !== undefined);
+  // In case the process exits without closing.
   const unmount = (): void => folders.forEach(unmountDisk);
   process.once("exit", unmount);
   for (const folder of folders) prepareFolder(folder, account);
@@ -62,21 +62,21 @@ export async function startDatabasePair(home: string, diskMib: number): Promise<
   const tools = { account, programs };
   const nodes = [await makeNode("db1", home, tools), await makeNode("db2", home, tools)] as const;
   const [first, second] = nodes;
-  first.process.want();
-  await until("the primary lets us in", async () => (await timelineOf(first)) > 0);
+  first.process.start();
+  await until("the primary accepts connections", async () => (await timelineOf(first)) > 0);
   await buildReplica(tools, first, second);
 
   const other = (node: Node): Node => (node === first ? second : first);
   return {
     nodes,
-    whyNoDisk,
+    noDiskReason,
     urlOf: (role, database) =>
       `postgres://${role}@${nodes.map((node) => `127.0.0.1:${node.port}`).join(",")}/${database}`,
     findPrimary: () => findPrimary(nodes),
     other,
     heal: () => heal(nodes, (primary) => buildReplica(tools, primary, other(primary))),
     async close() {
-      await Promise.all(nodes.map((node) => node.process.retire("SIGQUIT")));
+      await Promise.all(nodes.map((node) => node.process.stop("SIGQUIT")));
       unmount();
       process.removeListener("exit", unmount);
     },
@@ -111,22 +111,22 @@ async function heal(nodes: readonly Node[], rebuildReplicaOf: (primary: Node) =>
   const deadline = performance.now() + 8_000;
   while (performance.now() < deadline) {
     if (await isWhole(nodes)) return "waited";
-    // A host that is dead for good, or another primary, will not follow by itself.
+    // A retired host or a second primary does not become a replica automatically.
     const timelines = await Promise.all(nodes.map(timelineOf));
-    if (timelines.every((timeline) => timeline > 0) || nodes.some((node) => !node.process.isWanted())) break;
+    if (timelines.every((timeline) => timeline > 0) || nodes.some((node) => !node.process.shouldRun())) break;
     await wait(100);
   }
-  await until("someone is the primary", async () => (await findPrimary(nodes)) !== undefined, 60_000);
+  await until("there is a primary", async () => (await findPrimary(nodes)) !== undefined, 60_000);
   const primary = await findPrimary(nodes);
   if (primary) await rebuildReplicaOf(primary);
-  await until("the replica is waited for", () => isWhole(nodes), 60_000);
+  await until("the replica is synchronous", () => isWhole(nodes), 60_000);
   return "rebuilt the replica";
 }
 
 async function isWhole(nodes: readonly Node[]): Promise<boolean> {
   const primary = await findPrimary(nodes);
   if (!primary) return false;
-  const rows = await ask(
+  const rows = await query(
     primary,
     `select from pg_stat_replication
      where state = 'streaming' and sync_state = 'sync' and current_setting('synchronous_standby_names') <> ''`,
@@ -139,9 +139,9 @@ interface Programs {
   programs: string;
 }
 
-/** The commands of the runbook: empty the folder, copy the primary, follow it. */
+/** As in the runbook: empty the folder, copy the primary, start as its replica. */
 async function buildReplica({ account, programs }: Programs, primary: Node, replica: Node): Promise<void> {
-  await replica.process.retire("SIGKILL");
+  await replica.process.stop("SIGKILL");
   rmSync(replica.data, { recursive: true, force: true });
   const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=pennyblack_replica`;
   await promisify(execFile)(
@@ -149,19 +149,19 @@ async function buildReplica({ account, programs }: Programs, primary: Node, repl
     ["--pgdata", replica.data, "--dbname", source, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"],
     { ...account, cwd: replica.folder },
   );
-  replica.process.want();
+  replica.process.start();
 }
 
-/** 0 for one that is a replica or away. */
+/** 0 if the node is a replica or unavailable. */
 async function timelineOf(node: Node): Promise<number> {
-  const rows = await ask(
+  const rows = await query(
     node,
     "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline",
   );
   return Number.parseInt(rows[0]?.["timeline"] ?? "0", 16);
 }
 
-async function ask(node: Node, statement: string): Promise<Record<string, string | null>[]> {
+async function query(node: Node, statement: string): Promise<Record<string, string | null>[]> {
   const client = new pg.Client({ connectionString: node.url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
   client.on("error", () => undefined);
   try {
@@ -180,12 +180,12 @@ function prepareFolder(folder: string, account: Account | undefined): void {
 }
 
 function mountDisk(folder: string, mib: number): string | undefined {
-  if (process.getuid?.() !== 0) return "only root can mount a small disk";
+  if (process.getuid?.() !== 0) return "mounting a small disk requires root";
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${mib}m`, "tmpfs", folder], { stdio: "ignore" });
     return undefined;
   } catch {
-    return "this machine does not let us mount a small disk";
+    return "a small disk cannot be mounted on this machine";
   }
 }
 

@@ -5,37 +5,37 @@ import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../../support/assertions/until.ts";
 import { backEndsOf } from "../../support/services/private-postgres.ts";
 import type { BehaviourName, BehaviourOptions } from "../../support/upstreams/hostile-upstream.ts";
-import { spoken } from "../crashes/spoken.ts";
+import type { Random } from "../random.ts";
+import { walletStatements } from "../wallet-statements.ts";
 import type { ChaosCluster, ChaosServer } from "./chaos-cluster.ts";
-import type { Random } from "./random.ts";
 
-// What is done to the world. Each kind belongs to a lane; a lane does one thing at a time, and the lanes go on side by
-// side, so that a server dies while its database does.
+// The faults that are injected. Each kind belongs to a lane. A lane injects one fault at a time, and the lanes run in
+// parallel, so that a server can be killed together with its database.
 
 export interface FaultContext {
-  fixture: ChaosCluster;
+  cluster: ChaosCluster;
   random: Random;
-  /** How long a hold lives here. */
-  holdLifeMs: number;
-  /** Counts what was hit, where that is more or less than once per fault. */
-  count: (what: string) => void;
+  /** The lifetime of a hold in this run. */
+  holdLifetimeMs: number;
+  /** Counts effects of a fault separately, such as kills. */
+  count: (name: string) => void;
   signal: AbortSignal;
 }
 
-/** What a fault says that found nobody to hurt; it does not count as one. */
-export const nobodyThere = "nobody was there";
+/** Returned by a fault that had no target. It is not counted. */
+export const noTarget = "no target";
 
-/** Does its work and undoes what does not undo itself. What it says is kept for the history of a violation. */
+/** Injects the fault and undoes it. Returns a description for the history of a violation. */
 export type Fault = (context: FaultContext) => Promise<string>;
 
 export const lanes: Record<string, Record<string, Fault>> = {
   killers: {
     server_killed: async (context) => {
       const [server] = takeServers(context, 1);
-      if (!server) return nobodyThere;
+      if (!server) return noTarget;
       context.count("kills");
       server.process.signal("SIGKILL");
-      await giveBack(context, server);
+      await returnServer(context, server);
       return `server ${server.index}`;
     },
   },
@@ -46,56 +46,56 @@ export const lanes: Record<string, Record<string, Fault>> = {
         context.count("kills");
         server.process.signal("SIGKILL");
       }
-      for (const server of servers) await giveBack(context, server);
+      for (const server of servers) await returnServer(context, server);
       return `servers ${servers.map(({ index }) => index).join(" and ")}`;
     },
-    worker_killed: async ({ fixture, count }) => {
+    worker_killed: async ({ cluster, count }) => {
       count("kills");
-      fixture.worker.signal("SIGKILL");
+      cluster.worker.signal("SIGKILL");
       return "worker";
     },
     rolling_restart: async (context) => {
       const servers = takeServers(context, 3);
       for (const server of servers) {
         server.process.signal("SIGTERM");
-        // Until it has stopped; it is ready for as long as it drains.
+        // While it drains it still reports ready, so wait until it has stopped.
         await wait(1_500);
-        await giveBack(context, server);
+        await returnServer(context, server);
       }
       return `servers ${servers.map(({ index }) => index).join(", ")}`;
     },
     clock_jump: async (context) => {
       const offset = context.random.pick(["+5h", "-5h", "+50s", "-50s", "+25h", "-25h"]);
-      context.fixture.setClock?.(offset);
+      context.cluster.setClock?.(offset);
       await pause(context, 4_000);
-      context.fixture.setClock?.("+0");
+      context.cluster.setClock?.("+0");
       await wait(1_200);
       return offset;
     },
   },
-  sleepers: {
+  pauses: {
     server_paused: async (context) => {
       const [server] = takeServers(context, 1);
-      if (!server) return nobodyThere;
+      if (!server) return noTarget;
       server.process.signal("SIGSTOP");
-      await pause(context, context.holdLifeMs + 5_000);
+      await pause(context, context.holdLifetimeMs + 5_000);
       server.process.signal("SIGCONT");
-      await giveBack(context, server);
+      await returnServer(context, server);
       return `server ${server.index}`;
     },
   },
-  wires: {
-    cut_before_commit: (context) => plant(context, "cutRequest"),
-    cut_after_commit: (context) => plant(context, "cutAnswer"),
-    silent_before_commit: (context) => plant(context, "swallowRequest"),
-    silent_after_commit: (context) => plant(context, "swallowAnswer"),
-    all_connections_cut: async ({ fixture, random }) => {
-      const server = random.pick(fixture.servers);
+  network: {
+    cut_before_commit: (context) => breakConnection(context, "cutRequest"),
+    cut_after_commit: (context) => breakConnection(context, "cutAnswer"),
+    silent_before_commit: (context) => breakConnection(context, "swallowRequest"),
+    silent_after_commit: (context) => breakConnection(context, "swallowAnswer"),
+    all_connections_cut: async ({ cluster, random }) => {
+      const server = random.pick(cluster.servers);
       for (const { wire } of server.wires) wire.cut();
       return `server ${server.index}`;
     },
     packets_lost: async (context) => {
-      const server = context.random.pick(context.fixture.servers);
+      const server = context.random.pick(context.cluster.servers);
       for (const { wire } of server.wires) wire.blackhole(true);
       await pause(context, context.random.integer(200, 2_500));
       for (const { wire } of server.wires) {
@@ -105,27 +105,27 @@ export const lanes: Record<string, Record<string, Fault>> = {
       return `server ${server.index}`;
     },
   },
-  around: {
+  dependencies: {
     redis_stopped: async (context) => {
-      context.fixture.redis.signal("SIGSTOP");
+      context.cluster.redis.signal("SIGSTOP");
       await pause(context, 2_000);
-      context.fixture.redis.signal("SIGCONT");
+      context.cluster.redis.signal("SIGCONT");
       return "";
     },
-    redis_killed: async ({ fixture, count }) => {
+    redis_killed: async ({ cluster, count }) => {
       count("kills");
-      fixture.redis.signal("SIGKILL");
+      cluster.redis.signal("SIGKILL");
       return "";
     },
-    redis_wiped: async ({ fixture }) => {
-      await sayToRedis(fixture.redisPort, "FLUSHALL");
+    redis_wiped: async ({ cluster }) => {
+      await sendToRedis(cluster.redisPort, "FLUSHALL");
       return "";
     },
     redis_slow: async (context) => {
       for (let round = 0; round < 20; round += 1) {
-        context.fixture.redisWire.pause();
+        context.cluster.redisWire.pause();
         await wait(context.random.integer(10, 120));
-        context.fixture.redisWire.resume();
+        context.cluster.redisWire.resume();
         await wait(20);
       }
       return "";
@@ -136,75 +136,75 @@ export const lanes: Record<string, Record<string, Fault>> = {
       (await Promise.all([upstreamFault(context), otherUpstreamFault(context)])).join(", "),
   },
   database: {
-    back_end_killed: async ({ fixture, random, count }) => {
-      const primary = await fixture.pair.findPrimary();
-      if (!primary) return nobodyThere;
+    back_end_killed: async ({ cluster, random, count }) => {
+      const primary = await cluster.pair.findPrimary();
+      if (!primary) return noTarget;
       const name = random.pick(["pennyblack ledger", "pennyblack tenant", "pennyblack worker"]);
       const [victim] = await backEndsOf(primary.url, name).catch(() => []);
-      if (victim === undefined) return nobodyThere;
+      if (victim === undefined) return noTarget;
       count("kills");
       process.kill(victim, "SIGKILL");
-      return `${primary.name} ${name}, ${await fixture.pair.heal()}`;
+      return `${primary.name} ${name}, ${await cluster.pair.heal()}`;
     },
-    primary_killed: async ({ fixture, count }) => {
-      const primary = await fixture.pair.findPrimary();
-      if (!primary) return nobodyThere;
+    primary_killed: async ({ cluster, count }) => {
+      const primary = await cluster.pair.findPrimary();
+      if (!primary) return noTarget;
       count("kills");
-      await primary.process.retire("SIGKILL");
-      await until("the replica is promoted", async () => (await fixture.pair.findPrimary()) !== undefined, 60_000);
-      return `${primary.name}, ${await fixture.pair.heal()}`;
+      await primary.process.stop("SIGKILL");
+      await until("the replica is promoted", async () => (await cluster.pair.findPrimary()) !== undefined, 60_000);
+      return `${primary.name}, ${await cluster.pair.heal()}`;
     },
-    replica_killed: async ({ fixture, count }) => {
-      const primary = await fixture.pair.findPrimary();
-      if (!primary) return nobodyThere;
-      const replica = fixture.pair.other(primary);
+    replica_killed: async ({ cluster, count }) => {
+      const primary = await cluster.pair.findPrimary();
+      if (!primary) return noTarget;
+      const replica = cluster.pair.other(primary);
       count("kills");
       replica.process.signal("SIGKILL");
-      return `${replica.name}, ${await fixture.pair.heal()}`;
+      return `${replica.name}, ${await cluster.pair.heal()}`;
     },
     disk_full: async (context) => {
-      const primary = await context.fixture.pair.findPrimary();
-      if (!primary) return nobodyThere;
+      const primary = await context.cluster.pair.findPrimary();
+      if (!primary) return noTarget;
       const ballast = join(primary.folder, "ballast");
       const mib = fillDisk(ballast);
       await pause(context, context.random.integer(1_000, 4_000));
       rmSync(ballast);
-      return `${primary.name}, ${mib} MiB, ${await context.fixture.pair.heal()}`;
+      return `${primary.name}, ${mib} MiB, ${await context.cluster.pair.heal()}`;
     },
   },
 };
 
-/** Kinds that cannot run on this machine, and why. */
-export function skippedKinds(fixture: ChaosCluster): Record<string, string> {
+/** Kinds that cannot run on this machine, with the reason. */
+export function skippedKinds(cluster: ChaosCluster): Record<string, string> {
   return {
-    ...(fixture.setClock ? {} : { clock_jump: "libfaketime is not installed and cannot be" }),
-    ...(fixture.pair.whyNoDisk ? { disk_full: fixture.pair.whyNoDisk } : {}),
+    ...(cluster.setClock ? {} : { clock_jump: "libfaketime is not installed and cannot be" }),
+    ...(cluster.pair.noDiskReason ? { disk_full: cluster.pair.noDiskReason } : {}),
   };
 }
 
-/** Servers that nobody else is doing something to, at most as many. */
-function takeServers({ fixture, random }: FaultContext, most: number): ChaosServer[] {
-  const taken = random.shuffle(fixture.servers.filter((server) => !server.isBusy)).slice(0, most);
+/** Up to `max` servers that no other fault uses. */
+function takeServers({ cluster, random }: FaultContext, max: number): ChaosServer[] {
+  const taken = random.shuffle(cluster.servers.filter((server) => !server.isBusy)).slice(0, max);
   for (const server of taken) server.isBusy = true;
   return taken;
 }
 
-/** When it serves again. */
-async function giveBack({ fixture, signal }: FaultContext, server: ChaosServer): Promise<void> {
-  await until(`server ${server.index} is back`, async () => signal.aborted || (await fixture.isReady(server)), 90_000);
+/** Waits until the server is ready. */
+async function returnServer({ cluster, signal }: FaultContext, server: ChaosServer): Promise<void> {
+  await until(`server ${server.index} is ready`, async () => signal.aborted || (await cluster.isReady(server)), 90_000);
   server.isBusy = false;
 }
 
-type Plant = "cutRequest" | "cutAnswer" | "swallowRequest" | "swallowAnswer";
+type BreakKind = "cutRequest" | "cutAnswer" | "swallowRequest" | "swallowAnswer";
 
-async function plant(context: FaultContext, how: Plant): Promise<string> {
-  const { fixture, random, count } = context;
+async function breakConnection(context: FaultContext, how: BreakKind): Promise<string> {
+  const { cluster, random, count } = context;
   const verb = random.pick(["hold", "hold", "capture", "capture", "release"] as const);
-  const server = random.pick(fixture.servers);
-  const primary = await fixture.pair.findPrimary();
+  const server = random.pick(cluster.servers);
+  const primary = await cluster.pair.findPrimary();
   const wire = server.wires.find(({ node }) => node === primary)?.wire;
-  if (!wire) return nobodyThere;
-  const hit = wire[how](spoken[verb]).then(() => count(`${how} ${verb}`));
+  if (!wire) return noTarget;
+  const hit = wire[how](walletStatements[verb]).then(() => count(`${how} ${verb}`));
   await Promise.race([hit, pause(context, 3_000)]);
   return `server ${server.index} ${verb}`;
 }
@@ -228,25 +228,24 @@ const upstreamFaults: [BehaviourName, BehaviourOptions?][] = [
   ["second_answer"],
 ];
 
-/** As it is when nothing is wrong with it. */
-/** Few results: here it is money that is tried, a million times. */
-export const calmUpstream = ["slow_headers", { everyMs: 15, hits: 2 }] as const;
+/** The behaviour without faults. Few results, because the run tests charging and not ranking. */
+export const healthyUpstream = ["slow_headers", { everyMs: 15, hits: 2 }] as const;
 
 async function upstreamFault(context: FaultContext): Promise<string> {
   const [name, options] = context.random.pick(upstreamFaults);
-  await context.fixture.upstream.behave(name, options);
+  await context.cluster.upstream.behave(name, options);
   context.count(`upstream ${name}`);
   await pause(context, context.random.integer(300, 1_500));
-  await context.fixture.upstream.behave(...calmUpstream);
+  await context.cluster.upstream.behave(...healthyUpstream);
   return name;
 }
 
 async function otherUpstreamFault(context: FaultContext): Promise<string> {
   const name = context.random.pick(["throttled", "down", "malformed", "invalid-shape", "empty-account", "empty"]);
-  context.fixture.otherUpstream.serve("brave", name);
+  context.cluster.otherUpstream.serve("brave", name);
   context.count(`other upstream ${name}`);
   await pause(context, context.random.integer(300, 1_500));
-  context.fixture.otherUpstream.serve("brave", "ok");
+  context.cluster.otherUpstream.serve("brave", "ok");
   return name;
 }
 
@@ -254,7 +253,7 @@ async function pause({ signal }: FaultContext, ms: number): Promise<void> {
   await wait(ms, undefined, { signal }).catch(() => undefined);
 }
 
-/** Says how many MiB it took. */
+/** Returns the number of MiB written. */
 function fillDisk(file: string): number {
   const descriptor = openSync(file, "w");
   const chunk = Buffer.alloc(1 << 20, 1);
@@ -272,11 +271,11 @@ function fillDisk(file: string): number {
   return mib;
 }
 
-function sayToRedis(port: number, command: string): Promise<void> {
+function sendToRedis(port: number, command: string): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => socket.end(`${command}\r\nQUIT\r\n`));
     socket.resume();
-    // It may be stopped or dead just now.
+    // Redis may be stopped or killed at this moment.
     socket.once("error", () => resolve());
     socket.once("close", () => resolve());
     socket.setTimeout(1_000, () => socket.destroy());

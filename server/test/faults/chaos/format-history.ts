@@ -1,7 +1,7 @@
-import pg from "pg";
-import type { CallerLog } from "./caller-log.ts";
+import { describeOutcome } from "../callers.ts";
+import type { Journal } from "../journal.ts";
 import type { ChaosCluster } from "./chaos-cluster.ts";
-import type { FaultRecord } from "./draw-faults.ts";
+import type { FaultRecord } from "./inject-faults.ts";
 
 const maxLines = 12;
 
@@ -11,60 +11,49 @@ interface Line {
   endedAt: number;
 }
 
-/** All that is known of what a violation names: what its callers saw, what the ledger has, what was done meanwhile. */
+/** The journal entries and ledger rows of the ids in a violation, and the faults injected at that time. */
 export async function formatHistory(
-  fixture: ChaosCluster,
-  fault: string,
-  log: CallerLog,
+  cluster: ChaosCluster,
+  violation: string,
+  journal: Journal,
   records: readonly FaultRecord[],
 ): Promise<string> {
-  const ids: readonly string[] = fault.match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g) ?? [];
+  const ids: readonly string[] = violation.match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g) ?? [];
   const ofRequest: Line[] = [];
   const ofWallet: Line[] = [];
-  for await (const line of log.read()) {
-    const { walletId, idempotencyKey, seen, sentAt, endedAt, server, note } = line;
-    const isOfRequest =
-      ids.includes(idempotencyKey ?? "") || (seen.kind === "answered" && ids.includes(seen.requestId));
+  for await (const line of journal.read()) {
+    const { walletId, idempotencyKey = "no key", outcome, sentAt, endedAt, serverUrl, disconnected } = line;
+    const isAnswered = outcome.kind === "answered";
+    const isOfRequest = ids.includes(idempotencyKey) || (isAnswered && ids.includes(outcome.requestId));
     if (!isOfRequest && (!ids.includes(walletId) || ofWallet.length > maxLines)) continue;
-    const told =
-      seen.kind === "answered" ? `${seen.status} ${seen.code ?? ""} ${seen.requestId} ${seen.charge}` : seen.kind;
-    const text = `  ${at(sentAt)} to ${at(endedAt)} server ${server}, ${note} ${idempotencyKey ?? ""}: ${told}`;
+    const details = isAnswered
+      ? `${outcome.requestId} ${outcome.charge}`
+      : `disconnected ${disconnected ?? "by server"}`;
+    const server = cluster.servers.findIndex(({ url }) => url === serverUrl);
+    const text = `  ${at(sentAt)} to ${at(endedAt)} server ${server}, ${idempotencyKey}: ${describeOutcome(outcome)} ${details}`;
     (isOfRequest ? ofRequest : ofWallet).push({ text, sentAt, endedAt });
   }
-  // A wallet has many searches; where the request itself is named, they say nothing.
+  // A wallet has many searches; they are irrelevant when the violation names a request.
   const lines = (ofRequest.length > 0 ? ofRequest : ofWallet).slice(0, maxLines);
   const from = Math.min(...lines.map((line) => line.sentAt)) - 5_000;
   const to = Math.max(...lines.map((line) => line.endedAt)) + 5_000;
   const meanwhile = records.filter(({ beganAt, endedAt }) => beganAt < to && endedAt > from).slice(0, maxLines);
   return [
-    fault,
+    violation,
     ...lines.map((line) => line.text),
-    ...(await readLedger(fixture, ids)).map((row) => `  ledger: ${row}`),
+    ...(await readLedger(cluster, ids)).map((row) => `  ledger: ${row}`),
     ...meanwhile.map(({ kind, beganAt, endedAt, detail }) => `  ${at(beganAt)} to ${at(endedAt)}: ${kind} ${detail}`),
   ].join("\n");
 }
 
-async function readLedger(fixture: ChaosCluster, ids: readonly string[]): Promise<string[]> {
-  const primary = await fixture.pair.findPrimary();
-  if (!primary) return ["no primary"];
-  const url = new URL(primary.url);
-  url.pathname = "/pennyblack";
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  try {
-    const rows: string[] = [];
-    for (const statement of [
-      "select to_jsonb(s) - 'idempotency_hmac' as row from pb.searches s where id = any ($1)",
-      "select to_jsonb(t) as row from pb.transfers t where search_id = any ($1)",
-      "select to_jsonb(w) as row from pb.wallets w where id = any ($1)",
-    ]) {
-      const found = await client.query<{ row: unknown }>(statement, [ids]);
-      rows.push(...found.rows.map(({ row }) => JSON.stringify(row)));
-    }
-    return rows;
-  } finally {
-    await client.end();
-  }
+async function readLedger({ owner }: ChaosCluster, ids: readonly string[]): Promise<string[]> {
+  const found = await owner.query<{ row: unknown }>(
+    `select to_jsonb(s) - 'idempotency_hmac' as row from pb.searches s where id = any ($1)
+     union all select to_jsonb(t) from pb.transfers t where search_id = any ($1)
+     union all select to_jsonb(w) from pb.wallets w where id = any ($1)`,
+    [ids],
+  );
+  return found.rows.map(({ row }) => JSON.stringify(row));
 }
 
 function at(ms: number): string {

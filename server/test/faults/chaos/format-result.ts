@@ -1,42 +1,42 @@
 import type { ChaosOptions } from "./read-options.ts";
 import type { ChaosResult } from "./run-chaos.ts";
 
-/** As docs/reliability.md shows it. */
+/** The tables in docs/reliability.md. */
 export function formatResult(options: ChaosOptions, result: ChaosResult): string {
-  const { auditResult, drawing, callers, owners } = result;
-  const { counts } = auditResult;
-  const left = [...callers.left.values()].reduce((sum, count) => sum + count, 0);
+  const { audited, injection, callers, owners } = result;
+  const { counts } = audited;
+  const sum = (counters: Map<string, number>): number => [...counters.values()].reduce((a, b) => a + b, 0);
   const facts: [string, string | number][] = [
     ["Seed", options.seed],
     ["Duration", `${Math.round(result.seconds)} s`],
     ["Searches sent", callers.searches],
     ["Paid, each once", counts.charged],
     ["Replayed free", counts.replayed],
-    ["Refused or failed, nothing charged", counts.errors],
+    ["Rejected or failed, not charged", counts.errors],
     ["Closed without an answer, charged once", counts.closedCharged],
     ["Closed without an answer, not charged", counts.closedFree],
-    ["Callers that hung up, at one of six stages", left],
-    ["Faults injected", [...drawing.kinds.values()].reduce((sum, count) => sum + count, 0)],
-    ["Kills (-9)", drawing.extras.get("kills") ?? 0],
+    ["Callers that disconnected, at one of six stages", sum(callers.disconnects)],
+    [`Faults injected, of ${injection.kinds.size} kinds`, sum(injection.kinds)],
+    ["Kills (-9)", injection.extras.get("kills") ?? 0],
     [
       "Acknowledged top-ups, keys, budgets, revocations",
-      `${owners.topUps}, ${owners.keysMade}, ${owners.budgetsChanged}, ${owners.keysRevoked}`,
+      `${owners.topUps}, ${owners.keysCreated}, ${owners.budgetsChanged}, ${owners.keysRevoked}`,
     ],
-    ["Snapshots of all wallets, none below zero", auditResult.snapshots],
-    ["Violations", auditResult.faults.length],
+    ["Snapshots of all wallets, none below zero", result.snapshots],
+    ["Violations", audited.violations.length],
   ];
   return [
     ...failoverTable(result),
-    table(["", ""], facts),
+    table(["Result", "Value"], facts),
     "",
-    table(["Fault", "Times"], [...drawing.kinds].toSorted(byName)),
+    table(["Fault", "Count"], [...injection.kinds].toSorted(byName)),
     "",
-    table(["Answer", "Times"], [...callers.statuses].toSorted(byName)),
-    ...Object.entries(drawing.skipped).map(([kind, why]) => `\nSkipped ${kind}: ${why}.`),
+    table(["Answer", "Count"], [...callers.statuses].toSorted(byName)),
+    ...Object.entries(injection.skipped).map(([kind, reason]) => `\nSkipped ${kind}: ${reason}.`),
   ].join("\n");
 }
 
-/** How long each failover took, kill to kill. A lost acknowledgement would be among the violations. */
+/** The duration of each failover. A lost acknowledgement would be among the violations. */
 function failoverTable({ failovers }: ChaosResult): string[] {
   if (failovers.length === 0) return [];
   const ms = (value: number): string => `${(value / 1_000).toFixed(2)} s`;

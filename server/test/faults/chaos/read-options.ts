@@ -2,48 +2,48 @@ import { parseArgs } from "node:util";
 
 export interface ChaosOptions {
   kind: "faults" | "failover";
-  /** How often the primary is killed, for failover. */
+  /** The number of times that failover kills the primary. */
   times: number;
   seed: number;
-  /** How long faults are drawn. It goes on until there were as many searches, too. */
+  /** The duration of fault injection. It continues until `searches` is reached. */
   minutes: number;
   searches: number;
   clients: number;
   searchesPerSecond: number;
-  /** Holds are aged to live this long; undefined: the minute that they live anyway. */
-  holdLifeMs: number | undefined;
+  /** Holds are aged to expire after this time. Undefined: after the regular minute. */
+  holdLifetimeMs: number | undefined;
   diskMib: number;
-  /** How long faults rest, as a multiple of the usual. */
+  /** Multiplies the pauses between faults. */
   calm: number;
-  /** Only these kinds of faults. */
+  /** Injects only these kinds of faults. */
   only: readonly string[];
 }
 
-export class WrongOption extends Error {}
+export class InvalidOption extends Error {}
 
 export const help = `npm run chaos [-- [failover] options]
 
-A whole service on this machine, and everything that can happen to it, while clients search and write down what they see.
-Then the books are compared with what they wrote. Exit code 1 and the history of the request if something does not fit.
+Starts a complete service on this machine and injects faults while clients search and record every response. Then
+compares the ledger with the responses. Exits with code 1 and the history of the request if they differ.
 
-  failover        kills the primary and nothing else, and measures how long nobody can pay
-  --times N       how often, for failover (5)
-  --minutes M     how long faults are drawn (10)
-  --searches N    and at least until there were as many searches (0)
-  --seed S        which faults, in which order (1)
-  --short         two minutes in all, for CI: holds are aged to live 15 s, at most 150 searches a second, shorter rests
-  --clients N     how many search at once (48; short: 24)
-  --rate N        searches a second, at most (5000)
-  --disk MIB      the disk of each database (3072; short: 640)
-  --calm N        how long faults rest, as a multiple of the usual (1; short: 0.4)
-  --only KIND     only this kind of fault; may be repeated`;
+  failover        only kill the primary, and measure the time until a search is paid
+  --times N       number of failovers (5)
+  --minutes M     duration of fault injection (10)
+  --searches N    minimum number of searches (0)
+  --seed S        selects the faults and their order (1)
+  --short         two minutes, for CI: holds expire after 15 s, at most 150 searches a second, shorter pauses
+  --clients N     number of concurrent clients (48; short: 24)
+  --rate N        maximum searches per second (5000)
+  --disk MIB      disk size of each database (3072; short: 640)
+  --calm N        multiplies the pauses between faults (1; short: 0.4)
+  --only KIND     inject only this kind of fault; can be repeated`;
 
 export function readOptions(args: string[]): ChaosOptions | "help" {
   const { values, positionals } = parse(args);
   if (values.help) return "help";
   const [kind = "faults", ...rest] = positionals;
   if ((kind !== "faults" && kind !== "failover") || rest.length > 0)
-    throw new WrongOption(`There is no chaos "${positionals.join(" ")}"`);
+    throw new InvalidOption(`Unknown command "${positionals.join(" ")}"`);
   const isShort = values.short;
   return {
     kind,
@@ -53,7 +53,7 @@ export function readOptions(args: string[]): ChaosOptions | "help" {
     searches: number("--searches", values.searches, 0),
     clients: number("--clients", values.clients, isShort ? 24 : 48),
     searchesPerSecond: number("--rate", values.rate, isShort ? 150 : 5_000),
-    holdLifeMs: isShort ? 15_000 : undefined,
+    holdLifetimeMs: isShort ? 15_000 : undefined,
     diskMib: number("--disk", values.disk, isShort ? 640 : 3_072),
     calm: number("--calm", values.calm, isShort ? 0.4 : 1),
     only: values.only ?? [],
@@ -80,13 +80,13 @@ function parse(args: string[]) {
       },
     });
   } catch (error) {
-    if (error instanceof TypeError) throw new WrongOption(error.message);
+    if (error instanceof TypeError) throw new InvalidOption(error.message);
     throw error;
   }
 }
 
-function number(name: string, text: string | undefined, otherwise: number): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (!(value >= 0 && value < 1e9)) throw new WrongOption(`${name} must be a number`);
+function number(name: string, text: string | undefined, fallback: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (!(value >= 0 && value < 1e9)) throw new InvalidOption(`${name} must be a number`);
   return value;
 }

@@ -14,39 +14,39 @@ export interface ProcessOptions {
   folder: string;
 }
 
-/** A process and its supervisor: what dies is started again, as long as it is wanted. */
+/** A process that is restarted whenever it exits, until it is stopped. */
 export interface SupervisedProcess {
   name: string;
   pid(): number | undefined;
-  /** From now on it is started whenever it does not run. */
-  want(): void;
+  start(): void;
   signal(signal: NodeJS.Signals): void;
-  /** From now on nobody starts it. Resolves when it has ended. */
-  retire(signal: NodeJS.Signals): Promise<void>;
-  isWanted(): boolean;
+  /** Sends the signal, waits for the process to exit and does not restart it. */
+  stop(signal: NodeJS.Signals): Promise<void>;
+  /** True between start and stop, also while the process is being restarted. */
+  shouldRun(): boolean;
 }
 
 const restartAfterMs = 100;
 const all = new Set<ChildProcess>();
 
-/** The last resort, should we end without closing. */
+/** In case this process exits without stopping them. */
 process.once("exit", () => {
   for (const child of all) child.kill("SIGKILL");
 });
 
-export function superviseProcess(wish: ProcessOptions): SupervisedProcess {
+export function superviseProcess(options: ProcessOptions): SupervisedProcess {
   let child: ChildProcess | undefined;
-  let isWanted = false;
+  let shouldRun = false;
 
-  function start(): void {
-    if (!isWanted || child) return;
-    const log = openSync(wish.logFile, "a");
-    const started = spawn(wish.program, wish.args, {
-      ...wish.account,
-      cwd: wish.folder,
-      env: { PATH: process.env["PATH"], LANG: "C.UTF-8", ...wish.environment },
+  function spawnIfNeeded(): void {
+    if (!shouldRun || child) return;
+    const log = openSync(options.logFile, "a");
+    const started = spawn(options.program, options.args, {
+      ...options.account,
+      cwd: options.folder,
+      env: { PATH: process.env["PATH"], LANG: "C.UTF-8", ...options.environment },
       stdio: ["ignore", log, log],
-      // The terminal's Ctrl-C is for us alone.
+      // In its own process group, so that Ctrl-C in the terminal does not reach it.
       detached: true,
     });
     closeSync(log);
@@ -55,33 +55,33 @@ export function superviseProcess(wish: ProcessOptions): SupervisedProcess {
     started.once("exit", () => {
       all.delete(started);
       child = undefined;
-      wait(restartAfterMs).then(start, start);
+      wait(restartAfterMs).then(spawnIfNeeded, spawnIfNeeded);
     });
   }
 
   return {
-    name: wish.name,
+    name: options.name,
     pid: () => child?.pid,
-    isWanted: () => isWanted,
-    want() {
-      isWanted = true;
-      start();
+    shouldRun: () => shouldRun,
+    start() {
+      shouldRun = true;
+      spawnIfNeeded();
     },
-    signal: (signal) => tell(child, signal),
-    async retire(signal) {
-      isWanted = false;
+    signal: (signal) => signalGroup(child, signal),
+    async stop(signal) {
+      shouldRun = false;
       if (!child) return;
       const ended = once(child, "exit");
-      tell(child, signal);
-      // One that stands still hears nothing but this.
-      if (signal !== "SIGKILL") tell(child, "SIGCONT");
+      signalGroup(child, signal);
+      // A paused process handles other signals only after this one.
+      if (signal !== "SIGKILL") signalGroup(child, "SIGCONT");
       await ended;
     },
   };
 }
 
-/** With all that it started itself: a shell or npm would leave its children behind. */
-function tell(child: ChildProcess | undefined, signal: NodeJS.Signals): void {
+/** Includes the children of the process, which a shell or npm would leave running. */
+function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals): void {
   if (child?.pid === undefined) return;
   try {
     process.kill(-child.pid, signal);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createPool, type Pool } from "../../../src/db/pool.ts";
-import { formatReport, reconcile } from "../../../src/wallet/upkeep/reconcile.ts";
 import { until } from "../../support/assertions/until.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/services/database.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../support/services/private-postgres.ts";
@@ -9,12 +11,13 @@ import { type ServerProcess, startServerProcess } from "../../support/services/s
 import { TcpProxy } from "../../support/services/tcp-proxy.ts";
 import { startWorkerProcess, type WorkerProcess } from "../../support/services/worker-process.ts";
 import { type AuditReport, audit } from "../audit.ts";
-import { Journal, type Question } from "../journal.ts";
+import { Journal } from "../journal.ts";
+import type { Outcome, SearchRequest } from "../send-search.ts";
 import { type DelayedUpstream, startDelayedUpstream } from "./delayed-upstream.ts";
-import { createOwnerActions, type OwnerActions } from "./owner-actions.ts";
+import { createLedgerControls, type LedgerControls } from "./ledger-controls.ts";
 
-/** A PostgreSQL, an upstream and servers that may all die, and the journal of those who used them. */
-export interface CrashFixture extends OwnerActions {
+/** A PostgreSQL, an upstream and servers that can all be killed, and the journal of their clients. */
+export interface CrashFixture extends LedgerControls {
   postgres: PrivatePostgres;
   db: TestDatabase;
   upstream: DelayedUpstream;
@@ -22,19 +25,21 @@ export interface CrashFixture extends OwnerActions {
   startServer(settings?: Record<string, string>): Promise<CrashServer>;
   startWorker(settings?: Record<string, string>): Promise<WorkerProcess>;
   createWallet(balance?: string): Promise<TestWallet>;
-  /** A statement outlives the server that sent it: until the database has finished what the dead had asked for. */
+  /** Sends a search and waits until the upstream has its query. Finish it with `upstream.answer`. */
+  searchUntilUpstream(serverUrl: string, request: SearchRequest): Promise<{ outcome: Promise<Outcome> }>;
+  /** Waits for the statements of killed servers, which the database still executes. */
   untilQuiet(): Promise<void>;
-  /** Tries again what has no answer yet, when its time has come, on a server that lives: each gets one. */
-  finish(serverUrl: string, questions: readonly Question[]): Promise<void>;
-  /** The journal against the ledger, and the ledger against itself. */
+  /** Retries requests without an answer, after aging their claims. Each is answered unless its wallet is empty. */
+  finish(serverUrl: string, requests: readonly SearchRequest[]): Promise<void>;
+  /** Expires all holds, then compares the journal with the ledger and reconciles the ledger. */
   assertBooksBalance(): Promise<AuditReport["counts"]>;
   close(): Promise<void>;
 }
 
 export interface CrashServer extends ServerProcess {
-  /** Between the server and the database. */
+  /** The connection between the server and the database. */
   wire: TcpProxy;
-  /** kill -9, by its own process id. */
+  /** Sends kill -9 and waits for the process to end. */
   kill: () => Promise<void>;
 }
 
@@ -42,31 +47,33 @@ export async function openCrashFixture(): Promise<CrashFixture> {
   const postgres = await startPrivatePostgres();
   const db = await createTestDatabase(postgres.superuserUrl);
   const upstream = await startDelayedUpstream();
-  const journal = new Journal();
-  const hand = createOwnerActions(db);
+  const folder = mkdtempSync(join(tmpdir(), "pennyblack-crash-"));
+  const journal = new Journal(join(folder, "journal.jsonl"));
+  const ledger = createLedgerControls(db);
   const servers: CrashServer[] = [];
   const workers: WorkerProcess[] = [];
-  // The owner cannot see what the other roles' connections do.
+  // Only a superuser sees the statements of other roles.
   const superuser = createPool({ url: db.superuserUrl, name: "watcher", connections: 1, onIdleError: () => {} });
 
-  async function finish(serverUrl: string, questions: readonly Question[]): Promise<void> {
+  async function finish(serverUrl: string, requests: readonly SearchRequest[]): Promise<void> {
     await untilQuiet(superuser);
-    for (const wallet of new Set(questions.map((question) => question.wallet))) await hand.ageClaims(wallet);
-    for (const question of questions) {
-      const seen = await journal.search(serverUrl, question);
-      assert.ok(seen.kind === "answered" && seen.status === 200, JSON.stringify(seen));
+    for (const wallet of new Set(requests.map((request) => request.wallet))) await ledger.ageClaims(wallet);
+    for (const request of requests) {
+      const outcome = await journal.search(serverUrl, request);
+      // The audit checks that a 402 is justified.
+      assert.ok(outcome.kind === "answered" && [200, 402].includes(outcome.status), JSON.stringify(outcome));
     }
   }
 
   const killAll = (): void => {
     for (const { process: child } of [...servers, ...workers]) child.kill("SIGKILL");
   };
-  // The last resort: a test file that hangs is ended by its runner, and must not leave anyone behind.
+  // The runner ends a test file that hangs; its child processes must end with it.
   process.once("exit", killAll);
   process.once("SIGTERM", () => process.exit(1));
 
   return {
-    ...hand,
+    ...ledger,
     postgres,
     db,
     upstream,
@@ -82,15 +89,19 @@ export async function openCrashFixture(): Promise<CrashFixture> {
       return worker;
     },
     createWallet: (balance = "0.05") => createTestWallet(db, balance),
+    async searchUntilUpstream(serverUrl, request) {
+      upstream.keepWaiting(request.query);
+      const outcome = journal.search(serverUrl, request);
+      await until("the upstream has the query", () => upstream.isWaiting(request.query));
+      return { outcome };
+    },
     finish,
     untilQuiet: () => untilQuiet(superuser),
     async assertBooksBalance() {
       await untilQuiet(superuser);
-      await hand.sweep();
-      const { faults, counts } = await audit(db.ownerUrl, journal.entries);
-      assert.deepEqual(faults, []);
-      const report = await reconcile(db.owner);
-      assert.ok(report.isClean, formatReport(report));
+      await ledger.sweep();
+      const { violations, counts } = await audit(db.ownerUrl, journal.read());
+      assert.deepEqual(violations, []);
       return counts;
     },
     async close() {
@@ -101,6 +112,8 @@ export async function openCrashFixture(): Promise<CrashFixture> {
       await superuser.end();
       await db.drop();
       await postgres.close();
+      await journal.close();
+      rmSync(folder, { recursive: true });
     },
   };
 }
@@ -121,7 +134,7 @@ async function startThroughWire(db: TestDatabase, settings: Record<string, strin
 }
 
 function untilQuiet(superuser: Pool): Promise<void> {
-  return until("no statement of a server runs", async () => {
+  return until("no server statement is active", async () => {
     const { rowCount } = await superuser.query(
       "select from pg_stat_activity where application_name = 'pennyblack ledger' and state = 'active'",
     );

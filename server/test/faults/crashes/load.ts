@@ -1,80 +1,36 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
-import type { TestWallet } from "../../support/services/server.ts";
-import type { Journal, Question, Seen } from "../journal.ts";
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import type { AuditReport } from "../audit.ts";
+import { Callers } from "../callers.ts";
+import { createRandom } from "../random.ts";
+import { watchBalances } from "../watch-balances.ts";
+import type { CrashFixture, CrashServer } from "./crash-fixture.ts";
 
-// Callers as they are: some send an Idempotency-Key and try again until they have their answer, some do not and go on
-// to the next question.
-
-export interface Load {
-  /** How long until a search that is sent from now on is answered 200. */
-  timeToServe(): Promise<number>;
-  answered(): number;
-  /** Ends when every search in flight has. Says which questions with a key are still without an answer. */
-  stop(): Promise<Question[]>;
-}
-
-export interface LoadOptions {
-  journal: Journal;
-  serverUrls: readonly string[];
-  wallets: readonly TestWallet[];
-  clients: number;
-}
-
-export function startLoad({ journal, serverUrls, wallets, clients }: LoadOptions): Load {
-  const load = { isOn: true, answered: 0 };
-  const unfinished: Question[] = [];
-  const waitingForService = new Set<{ since: number; served: (ms: number) => void }>();
-
-  async function ask(question: Question): Promise<Seen> {
-    const sentAt = performance.now();
-    const seen = await journal.search(pick(serverUrls), question);
-    const isServed = seen.kind === "answered" && seen.status === 200;
-    if (isServed) {
-      load.answered += 1;
-      for (const waiter of waitingForService)
-        if (sentAt >= waiter.since) {
-          waiter.served(performance.now() - waiter.since);
-          waitingForService.delete(waiter);
-        }
-    }
-    return seen;
-  }
-
-  async function beCaller(): Promise<void> {
-    while (load.isOn) {
-      const question: Question = { wallet: pick(wallets), query: randomUUID() };
-      if (Math.random() < 0.5) question.idempotencyKey = randomUUID();
-      let seen = await ask(question);
-      while (load.isOn && question.idempotencyKey !== undefined && isWorthRetrying(seen)) {
-        await wait(20);
-        seen = await ask(question);
-      }
-      if (question.idempotencyKey !== undefined && isWorthRetrying(seen)) unfinished.push(question);
-      // Nobody hammers a door that is shut.
-      if (seen.kind !== "answered" || seen.status >= 500) await wait(20);
-    }
-  }
-
-  const callers = Array.from({ length: clients }, beCaller);
-  return {
-    timeToServe: () =>
-      new Promise((served) => {
-        waitingForService.add({ since: performance.now(), served });
-      }),
-    answered: () => load.answered,
-    async stop() {
-      load.isOn = false;
-      await Promise.all(callers);
-      return unfinished;
-    },
-  };
-}
-
-function isWorthRetrying(seen: Seen): boolean {
-  return seen.kind !== "answered" || seen.status === 409 || seen.status >= 500;
-}
-
-function pick<Item>(items: readonly Item[]): Item {
-  return items[Math.floor(Math.random() * items.length)] as Item;
+/**
+ * Runs `disturb` while callers search on the servers, one of their wallets runs out of money and a reader watches all
+ * balances. Then retries what has no answer and audits everything.
+ */
+export async function searchDuring(
+  fixture: CrashFixture,
+  servers: readonly CrashServer[],
+  disturb: (callers: Callers) => Promise<void>,
+): Promise<{ counts: AuditReport["counts"]; snapshots: number }> {
+  const wallets = await Promise.all(["0.20", "20.00", "20.00"].map((balance) => fixture.createWallet(balance)));
+  fixture.upstream.maxDelayMs = 30;
+  const watch = watchBalances({ findUrl: async () => fixture.db.superuserUrl });
+  const callers = new Callers({
+    journal: fixture.journal,
+    random: createRandom(randomInt(1e9), "callers"),
+    serverUrls: servers.map((server) => server.url),
+    pickWallet: (random) => random.pick(wallets),
+    clients: 10,
+  });
+  await disturb(callers);
+  await callers.timeToPaid();
+  const unfinished = await callers.stop();
+  assert.deepEqual(callers.violations, []);
+  await fixture.finish(servers[0]?.url ?? "", unfinished);
+  const { violations, snapshots } = await watch.stop();
+  assert.deepEqual(violations, []);
+  return { counts: await fixture.assertBooksBalance(), snapshots };
 }

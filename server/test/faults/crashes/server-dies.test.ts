@@ -3,14 +3,13 @@ import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { until } from "../../support/assertions/until.ts";
 import type { TestWallet } from "../../support/services/server.ts";
-import type { Question, Seen } from "../journal.ts";
+import type { Outcome, SearchRequest } from "../send-search.ts";
+import { walletStatements } from "../wallet-statements.ts";
 import { type CrashServer, openCrashFixture } from "./crash-fixture.ts";
-import type { WalletLock } from "./owner-actions.ts";
-import { spoken } from "./spoken.ts";
+import type { WalletLock } from "./ledger-controls.ts";
 
-// kill -9 between every two steps of a search. One server dies with a search in each of several steps, of callers with
-// an Idempotency-Key and, in another death, of callers without. Then, for each: was it charged, does a retry on
-// another server pay once in all, does the hold end.
+// kill -9 between every two steps of a search. A server is killed with a search in each of several steps, once with
+// Idempotency-Keys and once without. Each test then checks the charge, a retry on another server, and that the hold ends.
 
 const fixture = await openCrashFixture();
 const { upstream, journal } = fixture;
@@ -18,7 +17,7 @@ const survivor = await fixture.startServer();
 
 after(() => fixture.close());
 
-interface Scene {
+interface Trial {
   server: CrashServer;
   wallet: TestWallet;
   query: string;
@@ -28,42 +27,42 @@ interface Scene {
 
 interface Moment {
   name: string;
-  /** Brings a search to the moment. What it returns is done when the server is dead. */
-  reach: (scene: Scene) => Promise<(() => Promise<void>) | undefined>;
-  /** What the ledger says of the search then; nothing, if it never heard of it. */
+  /** Brings a search to the moment. The returned function runs after the server was killed. */
+  reach: (trial: Trial) => Promise<(() => Promise<void>) | undefined>;
+  /** The state of the search in the ledger; undefined if it has none. */
   state: "pending" | "captured" | "released" | undefined;
   isAnswered?: true;
 }
 
-async function reachUpstream({ query, begin }: Scene): Promise<void> {
+async function reachUpstream({ query, begin }: Trial): Promise<void> {
   upstream.keepWaiting(query);
   begin();
-  await until("the upstream is asked", () => upstream.isWaiting(query));
+  await until("the upstream has the query", () => upstream.isWaiting(query));
 }
 
-/** The upstream has answered 2xx, and the capture waits for the wallet's lock. */
-async function reachCapture(scene: Scene): Promise<WalletLock> {
-  await reachUpstream(scene);
-  const lock = await fixture.lock(scene.wallet);
-  upstream.answer(scene.query);
+/** The upstream has answered with 200, and the capture waits for the wallet's lock. */
+async function reachCapture(trial: Trial): Promise<WalletLock> {
+  await reachUpstream(trial);
+  const lock = await fixture.lock(trial.wallet);
+  upstream.answer(trial.query);
   await until("the capture waits", async () => (await lock.waiting()) === 1);
   return lock;
 }
 
-/** The upstream has answered, and the wire breaks at what the server then says. */
-async function reachBreak(scene: Scene, status: number, plant: (wire: CrashServer["wire"]) => Promise<void>) {
-  await reachUpstream(scene);
-  const reached = plant(scene.server.wire);
-  upstream.answer(scene.query, status);
+/** The upstream has answered, and the connection breaks at the next statement of the server. */
+async function reachBreak(trial: Trial, status: number, plant: (wire: CrashServer["wire"]) => Promise<void>) {
+  await reachUpstream(trial);
+  const reached = plant(trial.server.wire);
+  upstream.answer(trial.query, status);
   await reached;
   return undefined;
 }
 
-/** A hold that is stuck keeps other holds from being sent, so in each death it comes last. */
-const deaths: Moment[][] = [
+/** A stuck hold blocks later holds of the same server, so it is the last of each crash. */
+const crashes: Moment[][] = [
   [
     {
-      name: "after its answer",
+      name: "after its response",
       async reach({ begin }) {
         begin();
         return undefined;
@@ -72,27 +71,27 @@ const deaths: Moment[][] = [
       isAnswered: true,
     },
     {
-      name: "while the upstream is asked",
-      async reach(scene) {
-        await reachUpstream(scene);
+      name: "while the upstream is queried",
+      async reach(trial) {
+        await reachUpstream(trial);
         return undefined;
       },
       state: "pending",
     },
     {
-      name: "after the upstream's failure, before its release reaches the database",
-      reach: (scene) => reachBreak(scene, 503, (wire) => wire.swallowRequest(spoken.release)),
+      name: "after an upstream error, before its release reaches the database",
+      reach: (trial) => reachBreak(trial, 503, (wire) => wire.swallowRequest(walletStatements.release)),
       state: "pending",
     },
     {
-      name: "after the upstream's 2xx, before its capture reaches the database",
-      reach: (scene) => reachBreak(scene, 200, (wire) => wire.swallowRequest(spoken.capture)),
+      name: "after an upstream answer, before its capture reaches the database",
+      reach: (trial) => reachBreak(trial, 200, (wire) => wire.swallowRequest(walletStatements.capture)),
       state: "pending",
     },
     {
       name: "before its hold reaches the database",
       async reach({ server, begin }) {
-        const reached = server.wire.swallowRequest(spoken.hold);
+        const reached = server.wire.swallowRequest(walletStatements.hold);
         begin();
         await reached;
         return undefined;
@@ -102,19 +101,19 @@ const deaths: Moment[][] = [
   ],
   [
     {
-      name: "when its release is committed and it has not heard of it",
-      reach: (scene) => reachBreak(scene, 503, (wire) => wire.swallowAnswer(spoken.release)),
+      name: "when its release is committed but not acknowledged",
+      reach: (trial) => reachBreak(trial, 503, (wire) => wire.swallowAnswer(walletStatements.release)),
       state: "released",
     },
     {
-      name: "when its capture is committed and it has not heard of it",
-      reach: (scene) => reachBreak(scene, 200, (wire) => wire.swallowAnswer(spoken.capture)),
+      name: "when its capture is committed but not acknowledged",
+      reach: (trial) => reachBreak(trial, 200, (wire) => wire.swallowAnswer(walletStatements.capture)),
       state: "captured",
     },
     {
-      name: "when its hold is committed and it has not heard of it",
+      name: "when its hold is committed but not acknowledged",
       async reach({ server, begin }) {
-        const reached = server.wire.swallowAnswer(spoken.hold);
+        const reached = server.wire.swallowAnswer(walletStatements.hold);
         begin();
         await reached;
         return undefined;
@@ -124,12 +123,12 @@ const deaths: Moment[][] = [
   ],
   [
     {
-      name: "while its capture waits for a lock, which the database then gets",
-      reach: async (scene) => (await reachCapture(scene)).release,
+      name: "while its capture waits for a lock that is then released",
+      reach: async (trial) => (await reachCapture(trial)).release,
       state: "captured",
     },
     {
-      name: "while its hold waits for a lock, which the database then gets",
+      name: "while its hold waits for a lock that is then released",
       async reach({ wallet, begin }) {
         const lock = await fixture.lock(wallet);
         begin();
@@ -141,11 +140,11 @@ const deaths: Moment[][] = [
   ],
   [
     {
-      name: "while its capture waits for a lock, which the database never gets in time",
-      async reach(scene) {
-        const lock = await reachCapture(scene);
+      name: "while its capture waits for a lock until the lock timeout",
+      async reach(trial) {
+        const lock = await reachCapture(trial);
         return async () => {
-          await until("the database gives up", async () => (await lock.waiting()) === 0);
+          await until("the lock wait times out", async () => (await lock.waiting()) === 0);
           await lock.release();
         };
       },
@@ -156,64 +155,64 @@ const deaths: Moment[][] = [
 
 interface Search {
   moment: Moment;
-  question: Question;
-  seen: Promise<Seen>[];
+  request: SearchRequest;
+  outcomes: Promise<Outcome>[];
 }
 
-for (const [number, moments] of deaths.entries())
+for (const [number, moments] of crashes.entries())
   for (const hasKey of [true, false])
-    test(`death ${number + 1} of a server, callers ${hasKey ? "with" : "without"} an Idempotency-Key`, {
+    test(`crash ${number + 1} of a server, callers ${hasKey ? "with" : "without"} an Idempotency-Key`, {
       timeout: 30_000,
     }, async (t) => {
-      const searches = await dieWith(moments, hasKey);
-      for (const search of searches) await t.test(describe(search), () => assess(search));
+      const searches = await crashWith(moments, hasKey);
+      for (const search of searches) await t.test(describe(search), () => assertOutcome(search));
       await fixture.assertBooksBalance();
     });
 
-async function dieWith(moments: Moment[], hasKey: boolean): Promise<Search[]> {
+async function crashWith(moments: Moment[], hasKey: boolean): Promise<Search[]> {
   const server = await fixture.startServer();
   const searches: Search[] = [];
-  const afterwards: (() => Promise<void>)[] = [];
+  const afterCrashes: (() => Promise<void>)[] = [];
   for (const moment of moments) {
     const wallet = await fixture.createWallet();
-    const question = { wallet, query: randomUUID(), idempotencyKey: hasKey ? randomUUID() : undefined };
-    const seen: Promise<Seen>[] = [];
-    const begin = (): void => void seen.push(journal.search(server.url, question));
-    const thereafter = await moment.reach({ server, wallet, query: question.query, begin });
-    if (moment.isAnswered) await seen[0];
-    if (thereafter) afterwards.push(thereafter);
-    searches.push({ moment, question, seen });
+    const request = { wallet, query: randomUUID(), idempotencyKey: hasKey ? randomUUID() : undefined };
+    const outcomes: Promise<Outcome>[] = [];
+    const begin = (): void => void outcomes.push(journal.search(server.url, request));
+    const afterCrash = await moment.reach({ server, wallet, query: request.query, begin });
+    if (moment.isAnswered) await outcomes[0];
+    if (afterCrash) afterCrashes.push(afterCrash);
+    searches.push({ moment, request, outcomes });
   }
   await server.kill();
-  for (const thereafter of afterwards) await thereafter();
+  for (const afterCrash of afterCrashes) await afterCrash();
   await fixture.untilQuiet();
   return searches;
 }
 
-function describe({ moment, question }: Search): string {
+function describe({ moment, request }: Search): string {
   const wasCharged = moment.state === "captured";
-  const retry = wasCharged ? ", and the retry is free" : ", and the retry pays once";
-  return `a search whose server is killed ${moment.name} is charged ${wasCharged ? "once" : "nothing"}${question.idempotencyKey === undefined ? "" : retry}`;
+  const retry = wasCharged ? ", and a retry is free" : ", and a retry is charged once";
+  return `a search whose server is killed ${moment.name} is ${wasCharged ? "charged once" : "not charged"}${request.idempotencyKey === undefined ? "" : retry}`;
 }
 
-async function assess({ moment, question, seen }: Search): Promise<void> {
-  const { wallet } = question;
+async function assertOutcome({ moment, request, outcomes }: Search): Promise<void> {
+  const { wallet } = request;
   const charges = moment.state === "captured" ? 1 : 0;
-  assert.equal((await seen[0])?.kind, moment.isAnswered ? "answered" : "closed");
+  assert.equal((await outcomes[0])?.kind, moment.isAnswered ? "answered" : "closed");
   assert.deepEqual(await fixture.statesOf(wallet), moment.state === undefined ? [] : [moment.state]);
   assert.equal(await fixture.chargesOf(wallet), charges);
-  if (question.idempotencyKey !== undefined) await retry(question, charges);
+  if (request.idempotencyKey !== undefined) await retry(request, charges);
   await fixture.sweep(wallet);
-  assert.equal(await fixture.chargesOf(wallet), question.idempotencyKey === undefined ? charges : 1);
+  assert.equal(await fixture.chargesOf(wallet), request.idempotencyKey === undefined ? charges : 1);
   assert.ok(!(await fixture.statesOf(wallet)).includes("pending"));
 }
 
-/** On another server, with the same key: the answer comes, and in all it is paid for once. */
-async function retry(question: Question, charges: number): Promise<void> {
-  upstream.answer(question.query);
-  await fixture.ageClaims(question.wallet);
-  const seen = await journal.search(survivor.url, question);
-  assert.ok(seen.kind === "answered");
-  assert.deepEqual([seen.status, seen.isReplayed], [200, charges === 1], seen.text);
-  assert.ok(seen.text.includes(question.query));
+/** Retries on another server with the same key: the search is answered, and charged once in total. */
+async function retry(request: SearchRequest, charges: number): Promise<void> {
+  upstream.answer(request.query);
+  await fixture.ageClaims(request.wallet);
+  const outcome = await journal.search(survivor.url, request);
+  assert.ok(outcome.kind === "answered");
+  assert.deepEqual([outcome.status, outcome.isReplayed], [200, charges === 1], outcome.text);
+  assert.ok(outcome.text.includes(request.query));
 }

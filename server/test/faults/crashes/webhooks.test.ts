@@ -10,8 +10,8 @@ import { createTestDatabase } from "../../support/services/database.ts";
 import { createTestWallet, type TestWallet } from "../../support/services/server.ts";
 import { type ServerProcess, startServerProcess } from "../../support/services/server-process.ts";
 
-// Webhooks arrive twice, late, out of order or not at all, at servers that are killed while they handle some; days later
-// all of them come again. Every payment is credited exactly once. The long form: PENNYBLACK_TEST_DELIVERIES=10000.
+// Webhooks arrive twice, late, out of order or not at all, at servers that are killed while they handle them. Days later
+// all of them are delivered again. Every payment is credited exactly once. Long form: PENNYBLACK_TEST_DELIVERIES=10000.
 
 const deliveries = Number(process.env["PENNYBLACK_TEST_DELIVERIES"] ?? 1_000);
 const paymentCount = deliveries / 10;
@@ -31,35 +31,35 @@ after(async () => {
 
 type StripeEvent = (typeof stripe.events)[number];
 
-const counted = { sent: 0, answered: 0, broken: 0, refused: 0, killed: 0 };
+const counts = { sent: 0, answered: 0, broken: 0, rejected: 0, killed: 0 };
 
-/** One attempt. False if it has to be made again, which Stripe does for days. */
+/** One attempt. Returns false if it must be retried, which Stripe does for days. */
 async function deliver(event: StripeEvent): Promise<boolean> {
-  counted.sent += 1;
+  counts.sent += 1;
   const server = servers[randomInt(servers.length)] ?? assert.fail("no server");
   try {
     const signed = signEvent(event, webhookSecret);
     const response = await fetch(`${server.url}/v1/payments/stripe/webhook`, { method: "POST", ...signed });
     await response.arrayBuffer();
-    if (response.status === 200) counted.answered += 1;
-    else counted.refused += 1;
+    if (response.status === 200) counts.answered += 1;
+    else counts.rejected += 1;
     return response.status === 200;
   } catch {
-    counted.broken += 1;
+    counts.broken += 1;
     return false;
   }
 }
 
-/** Sixteen at a time; what failed goes back to the end of the queue. */
+/** Delivers with 16 senders. Failed deliveries go back to the end of the queue. */
 async function deliverAll(queue: StripeEvent[], onProgress: () => void): Promise<void> {
   const waiting = [...queue];
-  const courier = async (): Promise<void> => {
+  const sender = async (): Promise<void> => {
     for (let event = waiting.pop(); event; event = waiting.pop()) {
       onProgress();
       if (!(await deliver(event))) waiting.unshift(event);
     }
   };
-  await Promise.all(Array.from({ length: 16 }, courier));
+  await Promise.all(Array.from({ length: 16 }, sender));
 }
 
 function shuffle<Item>(items: Item[]): Item[] {
@@ -83,17 +83,17 @@ async function payOnce(wallet: TestWallet): Promise<{ walletId: string; cents: n
   return { walletId: wallet.walletId, cents };
 }
 
-/** What the books say that each payment brought, in cents: how often, and how much in all. */
+/** The number of credits of each payment and their sum in cents. */
 async function creditsByPayment(): Promise<Map<string, string>> {
   const { rows } = await db.owner.query<{ id: string; credits: string }>(
-    `select p.payment_id as id, count(t.id) || ' times, in all ' || (sum(t.amount_micros) / 10000)::bigint as credits
+    `select p.payment_id as id, count(t.id) || ' times, total ' || (sum(t.amount_micros) / 10000)::bigint as credits
      from pb.payments p join pb.transfers t on t.id = p.transfer_id and t.kind = 'top_up' group by p.payment_id`,
   );
   return new Map(rows.map((row) => [row.id, row.credits]));
 }
 
 async function assertCreditedOnce(owed: Map<string, number>): Promise<void> {
-  const expected = [...stripe.payments.values()].map(({ id, amount }) => [id, `1 times, in all ${amount}`] as const);
+  const expected = [...stripe.payments.values()].map(({ id, amount }) => [id, `1 times, total ${amount}`] as const);
   const credits = await creditsByPayment();
   const wrong = expected.filter(([id, credit]) => credits.get(id) !== credit);
   assert.deepEqual([wrong, credits.size], [[], expected.length]);
@@ -103,7 +103,7 @@ async function assertCreditedOnce(owed: Map<string, number>): Promise<void> {
   assert.deepEqual(
     new Map(rows.map((row) => [row.id, Number(row.cents)])),
     owed,
-    "each wallet has what was paid into it, cent by cent",
+    "the balance of each wallet is the sum of its payments",
   );
   const { rows: unpaid } = await db.owner.query("select from pb.top_ups where status <> 'succeeded'");
   assert.equal(unpaid.length, 0, "every top-up has succeeded");
@@ -111,8 +111,8 @@ async function assertCreditedOnce(owed: Map<string, number>): Promise<void> {
   assert.ok(report.isClean, formatReport(report));
 }
 
-/** Three days later: the entries lie in a partition of another day, and only the gate remembers the payments. */
-async function letThreeDaysPass(): Promise<void> {
+/** Moves the entries to the partition of another day, where only pb.payments still identifies duplicates. */
+async function ageByThreeDays(): Promise<void> {
   await db.owner.query("select pb.make_partitions(pb.utc_day(now()) - 4, pb.utc_day(now()) - 3)");
   const earlier = (id: string): string =>
     `(left(replace(pb.uuid_floor(created_at - interval '3 days')::text, '-', ''), 12) || substr(replace(${id}::text, '-', ''), 13))::uuid`;
@@ -140,38 +140,38 @@ test(`${deliveries} deliveries, repeated, reordered, lost and interrupted, credi
   await Promise.all(payers);
   assert.equal(stripe.payments.size, paymentCount);
 
-  // One payment in twenty is never announced at all; of the others, one announcement in ten is lost.
+  // No event arrives for one payment in twenty; of the other events, one in ten is lost.
   const silent = new Set([...stripe.payments.keys()].filter((_id, index) => index % 20 === 0));
-  const heard = stripe.events.filter((event) => !isAbout(event, silent) && randomInt(10) > 0);
-  const again = deliveries - stripe.events.length - heard.length;
-  const repeated = Array.from({ length: again }, () => heard[randomInt(heard.length)] ?? assert.fail());
-  const queue = shuffle([...heard, ...repeated]);
+  const received = stripe.events.filter((event) => !isAbout(event, silent) && randomInt(10) > 0);
+  const again = deliveries - stripe.events.length - received.length;
+  const repeated = Array.from({ length: again }, () => received[randomInt(received.length)] ?? assert.fail());
+  const queue = shuffle([...received, ...repeated]);
 
-  let begun = 0;
-  let revived = Promise.resolve();
+  let started = 0;
+  let restarted = Promise.resolve();
   const killEvery = Math.floor(queue.length / (kills + 1));
   await deliverAll(queue, () => {
-    begun += 1;
-    if (begun % killEvery !== 0 || counted.killed === kills) return;
-    counted.killed += 1;
-    revived = revived.then(killAndRevive);
+    started += 1;
+    if (started % killEvery !== 0 || counts.killed === kills) return;
+    counts.killed += 1;
+    restarted = restarted.then(killAndRestart);
   });
-  await revived;
-  assert.equal(counted.killed, kills);
-  assert.ok(counted.broken > 0, "servers died while they handled deliveries");
+  await restarted;
+  assert.equal(counts.killed, kills);
+  assert.ok(counts.broken > 0, "servers were killed while they handled deliveries");
 
   const processor = createStripe({ secretKey: fakeKey, webhookSecrets: [], url: stripe.url });
   const found = await comparePayments(db.owner, processor);
-  assert.ok(found.creditedNow >= silent.size, "what was never announced is found by asking");
+  assert.ok(found.creditedNow >= silent.size, "payments without events are found by comparison");
   assert.deepEqual(found.unpaid, []);
   await assertCreditedOnce(owed);
 
-  await letThreeDaysPass();
+  await ageByThreeDays();
   await deliverAll(shuffle([...stripe.events]), () => undefined);
   await assertCreditedOnce(owed);
-  assert.ok(counted.answered >= deliveries, "as many as were asked for");
+  assert.ok(counts.answered >= deliveries, "at least as many as configured");
   console.log(
-    JSON.stringify({ payments: paymentCount, silent: silent.size, foundByAsking: found.creditedNow, ...counted }),
+    JSON.stringify({ payments: paymentCount, silent: silent.size, foundByComparison: found.creditedNow, ...counts }),
   );
 });
 
@@ -180,7 +180,7 @@ function isAbout(event: StripeEvent, payments: Set<string>): boolean {
   return payments.has(object.payment_intent ?? object.id);
 }
 
-async function killAndRevive(): Promise<void> {
+async function killAndRestart(): Promise<void> {
   const victim = servers.shift();
   victim?.process.kill("SIGKILL");
   await victim?.ended;

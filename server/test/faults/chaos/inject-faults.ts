@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { createRandom } from "../random.ts";
 import type { ChaosCluster } from "./chaos-cluster.ts";
-import { type FaultContext, lanes, nobodyThere, skippedKinds } from "./faults.ts";
-import { createRandom } from "./random.ts";
+import { type FaultContext, lanes, noTarget, skippedKinds } from "./faults.ts";
 
 export interface FaultRecord {
   kind: string;
@@ -10,43 +10,43 @@ export interface FaultRecord {
   detail: string;
 }
 
-export interface Drawing {
+export interface FaultInjection {
   records: FaultRecord[];
-  /** How often each kind ran, and whatever else was counted. */
+  /** How often each kind ran, and other counters. */
   kinds: Map<string, number>;
   extras: Map<string, number>;
   skipped: Record<string, string>;
-  /** What a fault found wrong by itself: the world did not come back. */
+  /** Faults after which the service did not recover. */
   failures: string[];
   running(): string[];
-  /** Every kind that can run here has. */
-  hasSeenAll(): boolean;
-  /** Ends when every fault has been undone. */
+  /** True when every kind that can run on this machine has run. */
+  hasRunAll(): boolean;
+  /** Resolves when every fault has been undone. */
   stop(): Promise<void>;
 }
 
-export interface DrawOptions {
-  fixture: ChaosCluster;
+export interface InjectionOptions {
+  cluster: ChaosCluster;
   seed: number;
   only: readonly string[];
-  holdLifeMs: number;
-  /** Rests are so many times as long as usual. */
+  holdLifetimeMs: number;
+  /** Multiplies the pauses between faults. */
   calm: number;
 }
 
-/** How long a lane rests between two faults, at least and at most. */
-const restsMs: Record<string, [number, number]> = {
+/** The minimum and maximum pause of a lane between two faults. */
+const pausesMs: Record<string, [number, number]> = {
   killers: [1_000, 3_000],
   servers: [1_000, 4_000],
-  sleepers: [1_000, 4_000],
-  wires: [100, 600],
-  around: [300, 1_500],
+  pauses: [1_000, 4_000],
+  network: [100, 600],
+  dependencies: [300, 1_500],
   database: [3_000, 10_000],
 };
 
-export function drawFaults({ fixture, seed, only, holdLifeMs, calm }: DrawOptions): Drawing {
+export function injectFaults({ cluster, seed, only, holdLifetimeMs, calm }: InjectionOptions): FaultInjection {
   const stopped = new AbortController();
-  const skipped = skippedKinds(fixture);
+  const skipped = skippedKinds(cluster);
   const records: FaultRecord[] = [];
   const kinds = new Map<string, number>();
   const extras = new Map<string, number>();
@@ -54,25 +54,25 @@ export function drawFaults({ fixture, seed, only, holdLifeMs, calm }: DrawOption
   const running = new Set<string>();
   const addTo = (map: Map<string, number>, name: string): void => void map.set(name, (map.get(name) ?? 0) + 1);
 
-  function isWanted(kind: string): boolean {
+  function isSelected(kind: string): boolean {
     return skipped[kind] === undefined && (only.length === 0 || only.includes(kind));
   }
 
   async function runLane(lane: string): Promise<void> {
     const random = createRandom(seed, lane);
     const context: FaultContext = {
-      fixture,
+      cluster,
       random,
-      holdLifeMs,
+      holdLifetimeMs,
       signal: stopped.signal,
-      count: (what) => addTo(extras, what),
+      count: (name) => addTo(extras, name),
     };
-    const faults = Object.entries(lanes[lane] ?? {}).filter(([kind]) => isWanted(kind));
-    // Each kind once before any comes again, so that a short run has seen them all.
+    const faults = Object.entries(lanes[lane] ?? {}).filter(([kind]) => isSelected(kind));
+    // Each kind runs once before any is repeated, so that a short run includes them all.
     while (faults.length > 0 && !stopped.signal.aborted) {
       for (const [kind, run] of random.shuffle(faults)) {
-        const [least, most] = restsMs[lane] ?? [1_000, 1_000];
-        await wait(calm * random.integer(least, most), undefined, { signal: stopped.signal }).catch(() => undefined);
+        const [min, max] = pausesMs[lane] ?? [1_000, 1_000];
+        await wait(calm * random.integer(min, max), undefined, { signal: stopped.signal }).catch(() => undefined);
         if (stopped.signal.aborted) return;
         await runOne(kind, () => run(context));
       }
@@ -85,10 +85,10 @@ export function drawFaults({ fixture, seed, only, holdLifeMs, calm }: DrawOption
     running.add(kind);
     try {
       record.detail = await run();
-      if (record.detail !== nobodyThere) addTo(kinds, kind);
+      if (record.detail !== noTarget) addTo(kinds, kind);
     } catch (error) {
       failures.push(
-        `after ${kind} the service did not come back: ${error instanceof Error ? error.message : String(error)}`,
+        `after ${kind} the service did not recover: ${error instanceof Error ? error.message : String(error)}`,
       );
     } finally {
       record.endedAt = Date.now();
@@ -96,9 +96,9 @@ export function drawFaults({ fixture, seed, only, holdLifeMs, calm }: DrawOption
     }
   }
 
-  const wanted = Object.values(lanes)
+  const selected = Object.values(lanes)
     .flatMap((faults) => Object.keys(faults))
-    .filter((kind) => isWanted(kind));
+    .filter((kind) => isSelected(kind));
   const working = Object.keys(lanes).map(runLane);
   return {
     records,
@@ -107,7 +107,7 @@ export function drawFaults({ fixture, seed, only, holdLifeMs, calm }: DrawOption
     skipped,
     failures,
     running: () => [...running],
-    hasSeenAll: () => wanted.every((kind) => kinds.has(kind)),
+    hasRunAll: () => selected.every((kind) => kinds.has(kind)),
     async stop() {
       stopped.abort();
       await Promise.all(working);

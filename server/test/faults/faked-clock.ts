@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
-/** The environment of a process whose calendar is off by this much; nothing, if this machine cannot fake one. */
+/** The environment of a process whose clock has this offset; undefined if libfaketime cannot be installed. */
 export function fakedClock(offset: string): Record<string, string> | undefined {
   const library = findLibrary() ?? installLibrary();
   if (library === undefined) return undefined;
-  // Only the calendar: what measures durations in a machine with a wrong date is right all the same.
+  // The monotonic clock, which measures durations, is correct even on a machine with a wrong date.
   return { LD_PRELOAD: library, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: "1" };
 }
 

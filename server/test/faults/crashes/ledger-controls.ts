@@ -2,29 +2,29 @@ import { expireHolds } from "../../../src/wallet/statements.ts";
 import type { TestDatabase } from "../../support/services/database.ts";
 import type { TestWallet } from "../../support/services/server.ts";
 
-/** What only the owner of the tables can do: hold a lock, and let time go by without waiting for it. */
-export interface OwnerActions {
+/** Direct access to the ledger as the owner of the tables: locks, states, and timestamps moved instead of waiting. */
+export interface LedgerControls {
   /** Takes the wallet's lock, as another server would. */
   lock(wallet: TestWallet): Promise<WalletLock>;
-  /** How often the wallet was charged. */
+  /** The number of charges of a wallet. */
   chargesOf(wallet: TestWallet): Promise<number>;
-  /** What became of the wallet's searches, oldest first. */
+  /** The states of a wallet's searches, oldest first. */
   statesOf(wallet: TestWallet): Promise<string[]>;
-  /** Lets time go by for a wallet's claims: an unfinished one may then be taken over. */
+  /** Ages a wallet's idempotency claims, so that a retry can take over an unfinished one. */
   ageClaims(wallet: TestWallet): Promise<void>;
-  /** How long the wallet's holds still live. */
+  /** Sets the time until a wallet's holds expire. */
   moveExpiry(wallet: TestWallet, interval: string): Promise<void>;
-  /** Lets time go by for the pending holds of a wallet, or of all, and ends them as the worker does. Says how many. */
+  /** Expires the pending holds of a wallet, or of all wallets, as the worker does. Returns how many. */
   sweep(wallet?: TestWallet): Promise<number>;
 }
 
 export interface WalletLock {
-  /** How many statements wait for it. */
+  /** The number of statements that wait for the lock. */
   waiting: () => Promise<number>;
   release: () => Promise<void>;
 }
 
-export function createOwnerActions(db: TestDatabase): OwnerActions {
+export function createLedgerControls(db: TestDatabase): LedgerControls {
   return {
     lock: (wallet) => lockWallet(db, wallet),
     async chargesOf({ walletId }) {

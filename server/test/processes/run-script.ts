@@ -1,0 +1,22 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+
+export interface ScriptRun {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a script of server/src with Node and waits for it to exit. */
+export async function runScript(
+  path: string,
+  args: readonly string[],
+  { environment = {}, input = "" }: { environment?: Record<string, string>; input?: string } = {},
+): Promise<ScriptRun> {
+  const script = new URL(`../../src/${path}`, import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, ...args], { env: environment });
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { exitCode: child.exitCode, stdout, stderr };
+}
