@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { escape, letters, paper } from "../server/test/pictures/draw-panels.ts";
+import { escape, fontAttribute, paper } from "../server/test/pictures/draw-panels.ts";
 import { titles } from "./start-servers.ts";
 
 // `npm run bench -- charts` updates docs/performance.md from the recorded output in docs/performance/NAME.txt. The last
@@ -140,7 +140,7 @@ function drawBars(title: string, bars: readonly Bar[], legend: readonly string[]
   });
   const height = legendTop + Math.ceil(legend.length / 3) * 22 + 4;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${letters}>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${fontAttribute}>`,
     `<rect width="100%" height="100%" fill="${paper}"/>`,
     `<text x="14" y="28" font-size="15" font-weight="600" fill="#14171a">${escape(title)}</text>`,
     ...rows,

@@ -33,7 +33,7 @@ const walletFaults: PlantedFault[] = [
     find: "having count(*) * pb.price_micros() > g.available",
     replace: "having false",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a batch ignores the holds of its earlier items",
@@ -57,7 +57,7 @@ const walletFaults: PlantedFault[] = [
     find: "false)\n      and s.state = 'pending' and s.expires_at > now_at",
     replace: "false)\n      and s.state = 'pending'",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a batch of one spends money held by other searches",
@@ -65,7 +65,7 @@ const walletFaults: PlantedFault[] = [
     find: "and w.credited_micros - w.debited_micros - w.held_micros >= pb.price_micros()",
     replace: "and w.credited_micros - w.debited_micros >= pb.price_micros()",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a batch of one leaves money held after the key was rejected",
@@ -73,7 +73,7 @@ const walletFaults: PlantedFault[] = [
     find: "update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = wallet_ids[1];",
     replace: "null;",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a batch of one skips the budget of its key",
@@ -81,7 +81,7 @@ const walletFaults: PlantedFault[] = [
     find: "and k.revoked_at is null and k.budget_id is null and (k.expires_at",
     replace: "and k.revoked_at is null and (k.expires_at",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a batch of one captures an expired hold",
@@ -105,7 +105,7 @@ const walletFaults: PlantedFault[] = [
     find: "set debited_micros = w.debited_micros + paid.micros, held_micros = w.held_micros - paid.micros",
     replace: "set debited_micros = w.debited_micros + paid.micros",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a failed search is not credited back to its run budget",
@@ -113,7 +113,7 @@ const walletFaults: PlantedFault[] = [
     find: "set spent_micros = r.spent_micros - back.micros",
     replace: "set spent_micros = r.spent_micros",
     tests: [model, credentials],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a release after midnight is credited to the new day",
@@ -129,7 +129,7 @@ const walletFaults: PlantedFault[] = [
     find: "s.state = 'pending' and s.expires_at <= now_at\n    order by",
     replace: "s.state = 'pending' and s.expires_at <= now_at - interval '1 hour'\n    order by",
     tests: [statements, model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "yesterday's spending counts against today's budget",
@@ -137,7 +137,7 @@ const walletFaults: PlantedFault[] = [
     find: "case when g.day = today then g.day_spent_micros else 0 end as day_spent,",
     replace: "g.day_spent_micros as day_spent,",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a search that was not charged is refunded",
@@ -145,7 +145,7 @@ const walletFaults: PlantedFault[] = [
     find: "from given where is_first and state = 'captured' and price_micros > 0",
     replace: "from given where is_first and price_micros > 0",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "a payment with a different amount is accepted as a duplicate",
@@ -153,7 +153,7 @@ const walletFaults: PlantedFault[] = [
     find: "and coalesce(p.amount_micros, t.amount_micros) = g.amount_micros then 'repeated'",
     replace: "then 'repeated'",
     tests: [model],
-    caughtBy: "a batch decides as its items would one by one, and every row says what the model says",
+    caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
     description: "an Idempotency-Key reused for a different query returns the first answer",

@@ -1,29 +1,29 @@
 import { existsSync } from "node:fs";
-import { createServer } from "node:net";
 import type { Page } from "playwright-core";
 import { makeSignInLink } from "../../src/console/sessions.ts";
+import { choosePort } from "../../src/dev/choose-port.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { startTestServer, type TestServer } from "../support/services/server.ts";
 
 export interface BrowserFixture {
   db: TestDatabase;
   server: TestServer;
-  /** Opens the link that a letter would bring. */
+  /** Opens a sign-in link, as sent by e-mail. */
   signIn(page: Page, email: string): Promise<void>;
-  /** In the operators' console, on the internal listener. */
+  /** Signs in to the operator console on the internal listener. */
   signInOperator(page: Page): Promise<void>;
   close(): Promise<void>;
 }
 
-const operatorToken = "operator-token-of-the-stories-0123456789";
+const operatorToken = "operator-token-for-tests-0123456789-abcd";
 
-/** A server with the built console, at an address that it knows as its own: browsers and cookies are strict about that. */
+/** A server with the built console. Its public URL matches its address, which cookies and CSRF checks require. */
 export async function startBrowserFixture(settings: Record<string, string> = {}): Promise<BrowserFixture> {
   if (!existsSync(new URL("../../../console/dist/index.html", import.meta.url))) {
     throw new Error("the console is not built: npm run console:build");
   }
   const db = await createTestDatabase();
-  const port = await freePort();
+  const port = await choosePort({ host: "127.0.0.1" });
   const publicUrl = `http://127.0.0.1:${port}`;
   const server = await startTestServer(db, {
     PORT: String(port),
@@ -37,7 +37,7 @@ export async function startBrowserFixture(settings: Record<string, string> = {})
     server,
     async signIn(page, email) {
       const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 5 });
-      if (!link) throw new Error(`nobody is known as ${email}`);
+      if (!link) throw new Error(`there is no person ${email}`);
       await page.goto(link);
       await page.waitForURL(/\/console\/(?:w\/|welcome)/);
     },
@@ -52,14 +52,4 @@ export async function startBrowserFixture(settings: Record<string, string> = {})
       await db.drop();
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 }

@@ -107,7 +107,7 @@ const damages: [string, RegExp][] = [
   ["delete from pb.transfers where kind = 'capture' and wallet_id = $1", /does not have exactly one charge/],
   [
     "update pb.searches set state = 'pending', settled_at = null where state = 'captured' and wallet_id = $1",
-    /is still pending/,
+    /search \S+ is still pending/,
   ],
 ];
 

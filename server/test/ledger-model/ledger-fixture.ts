@@ -18,9 +18,8 @@ import { uuidOf } from "../support/data/uuid-of.ts";
 import type { TestDatabase } from "../support/services/database.ts";
 import { LedgerModel, type ModelHoldOutcome, type Resets } from "./ledger-model.ts";
 
-// A small world of wallets and keys that exists twice, in PostgreSQL and in the model. An action is done to both;
-// what they answer and what they then hold must be the same. Plans name things by small numbers, so that they
-// meet often and shrink well.
+// Wallets and keys that exist both in PostgreSQL and in the model. Each action is applied to both, and their results and
+// states must be equal. Plans use small numbers as names, so that they often collide and shrink well.
 
 export const keyKinds = ["plain", "budgeted", "rotated", "test", "expired", "mgmt"] as const;
 
@@ -31,19 +30,19 @@ export interface FixturePlan {
 export type Limits = Record<"total" | "day" | "month", Micros | undefined>;
 
 export interface HoldPlan {
-  /** Each wallet has its own searches, so that most ids are new or sent again, and few are another wallet's. */
+  /** Numbered per wallet, so that most ids are new or repeated, and few belong to another wallet. */
   search: number;
   isForeignId: boolean;
   wallet: number;
   key: (typeof keyKinds)[number];
-  /** The key of another wallet. */
+  /** Uses the key of another wallet. */
   isForeignKey: boolean;
   idempotency: { key: number; body: number } | undefined;
   run: { name: number; max: Micros } | undefined;
 }
 
 export interface SettlePlan {
-  /** Counts the searches that were held so far. */
+  /** Index of a search that was held before. */
   search: number;
   isUnknown: boolean;
   isForeignWallet: boolean;
@@ -56,7 +55,7 @@ export type Action =
   | { do: "expire" }
   | { do: "next day" | "next month" }
   | { do: "make overdue"; searches: number[] }
-  | { do: "age claims"; wallet: number; age: "stale" | "forgotten" }
+  | { do: "age claims"; wallet: number; age: "stale" | "expired" }
   | { do: "end run"; wallet: number; name: number }
   | { do: "revoke"; wallet: number; key: (typeof keyKinds)[number] }
   | { do: "suspend"; wallet: number; isSuspended: boolean }
@@ -75,16 +74,16 @@ export class LedgerFixture {
   readonly #searchIds = createSearchIds(this.#model.skewedIds);
   readonly #paymentPrefix = randomUUIDv7();
 
-  /** How often each outcome came up, so that a test can prove that its histories were rich enough. */
-  readonly #seen: Map<string, number>;
+  /** The number of occurrences of each outcome. */
+  readonly #outcomes: Map<string, number>;
 
-  constructor(database: TestDatabase, seen: Map<string, number>) {
+  constructor(database: TestDatabase, outcomes: Map<string, number>) {
     this.#database = database;
-    this.#seen = seen;
+    this.#outcomes = outcomes;
   }
 
   async seed(plan: FixturePlan): Promise<void> {
-    // Sorted, so that a plan means the same in every run: the database walks wallets in the order of their ids.
+    // Sorted, because the database processes wallets in the order of their ids, and a plan must be reproducible.
     const ids = plan.wallets.map(() => randomUUIDv7()).sort();
     for (const [index, { credit, limits }] of plan.wallets.entries()) {
       const id = ids[index] as string;
@@ -93,17 +92,17 @@ export class LedgerFixture {
     }
   }
 
-  async act(action: Action): Promise<void> {
+  async apply(action: Action): Promise<void> {
     if (action.do === "hold") await this.#hold(action.items);
     else if (action.do === "top up") await this.#topUp(action.kind, action.items);
     else if ("items" in action) await this.#settle(action.do, action.items);
     else if (action.do === "expire")
       assert.equal((await expireHolds(this.#database.owner, 1_000)).holds, this.#model.expire());
-    else await this.#actAsOwner(action);
+    else await this.#applyAsOwner(action);
     await this.compare();
   }
 
-  /** Everything the ledger knows about these wallets, row by row. */
+  /** Compares all ledger rows of these wallets. */
   async compare(): Promise<void> {
     const { owner } = this.#database;
     const walletIds = this.#wallets.map((wallet) => wallet.id);
@@ -111,10 +110,10 @@ export class LedgerFixture {
     for (const { credited, debited, held } of this.#model.wallets.values()) assert.ok(credited - debited - held >= 0n);
   }
 
-  /** Ends every hold, so that the sweeper of the next world finds only its own. Nothing may stay held. */
+  /** Expires every hold, so that the sweeper of the next history finds only its own. */
   async end(): Promise<void> {
-    await this.act({ do: "make overdue", searches: [...this.#model.searches.keys()].map((_, index) => index) });
-    await this.act({ do: "expire" });
+    await this.apply({ do: "make overdue", searches: [...this.#model.searches.keys()].map((_, index) => index) });
+    await this.apply({ do: "expire" });
     for (const wallet of this.#model.wallets.values()) assert.equal(wallet.held, 0n);
   }
 
@@ -142,18 +141,22 @@ export class LedgerFixture {
     const items = plans.map((plan) => this.#holdRequest(plan));
     const ids = items.map(({ searchId }) => searchId);
     const areNew = new Set(ids).size === ids.length && !ids.some((id) => this.#model.searches.has(id));
-    // Of new ones too, some are looked for: a first sending may have been lost on its way.
+    // Some new items are also marked as sent before, as after a lost request.
     const wereSentBefore = !areNew || items.length % 3 === 0;
     const outcomes = await holdBatch(this.#database.ledger, items, wereSentBefore);
     const takeovers = this.#model.takeovers;
     const expected = this.#model.hold(items);
     this.#count("hold", [
-      ...expected.map((want) => want.outcome),
-      ...(this.#model.takeovers > takeovers ? ["took over"] : []),
+      ...expected.map(({ outcome }) => outcome),
+      ...(this.#model.takeovers > takeovers ? ["took_over"] : []),
     ]);
     const calendar = await this.#readResets(items);
-    for (const [index, want] of expected.entries())
-      assert.deepEqual(readable(outcomes[index]), wanted(want, calendar[index]), `item ${index}: ${want.outcome}`);
+    for (const [index, each] of expected.entries())
+      assert.deepEqual(
+        comparable(outcomes[index]),
+        withResetTime(each, calendar[index]),
+        `item ${index}: ${each.outcome}`,
+      );
   }
 
   #holdRequest(plan: HoldPlan): HoldRequest {
@@ -171,7 +174,7 @@ export class LedgerFixture {
     };
   }
 
-  async #settle(what: "capture" | "release" | "refund", plans: SettlePlan[]): Promise<void> {
+  async #settle(action: "capture" | "release" | "refund", plans: SettlePlan[]): Promise<void> {
     const { ledger, owner } = this.#database;
     const items = plans.map(({ search, isUnknown, isForeignWallet }) => {
       const searchId = (isUnknown ? undefined : this.#heldBefore(search)) ?? randomUUIDv7();
@@ -179,32 +182,32 @@ export class LedgerFixture {
       const walletId = this.#wallet(Math.max(wallet, 0) + (isForeignWallet ? 1 : 0)).id;
       return { searchId, walletId, answer: Buffer.from(`answer to ${searchId} of ${walletId}`), reason: "a test" };
     });
-    if (what === "refund") {
+    if (action === "refund") {
       const expected = this.#model.refund(items);
-      this.#count(what, expected);
+      this.#count(action, expected);
       assert.deepEqual(await refundBatch(owner, items), expected);
     } else {
-      const batch = what === "capture" ? captureBatch : releaseBatch;
-      const expected = this.#model[what](items);
+      const batch = action === "capture" ? captureBatch : releaseBatch;
+      const expected = this.#model[action](items);
       this.#count(
-        what,
+        action,
         expected.map(({ state }) => state),
       );
       assert.deepEqual(await batch(ledger, items), expected);
     }
   }
 
-  #count(what: string, outcomes: string[]): void {
+  #count(action: string, outcomes: string[]): void {
     for (const outcome of outcomes) {
-      const name = `${what}: ${outcome}`;
-      this.#seen.set(name, (this.#seen.get(name) ?? 0) + 1);
+      const name = `${action}: ${outcome}`;
+      this.#outcomes.set(name, (this.#outcomes.get(name) ?? 0) + 1);
     }
   }
 
   async #topUp(kind: "top_up" | "credit", plans: { payment: number; wallet: number; amount: Micros }[]): Promise<void> {
     const items = plans.map(({ payment, wallet, amount }) => ({
       paymentId: `${this.#paymentPrefix} ${payment}`,
-      // One past the last stands for a wallet that does not exist.
+      // An index past the last is an unknown wallet.
       walletId: this.#wallets[wallet]?.id ?? randomUUIDv7(),
       amount,
     }));
@@ -213,7 +216,7 @@ export class LedgerFixture {
     assert.deepEqual(await topUpBatch(this.#database.owner, kind, items), expected);
   }
 
-  async #actAsOwner(action: Exclude<Action, { items: unknown } | { do: "expire" }>): Promise<void> {
+  async #applyAsOwner(action: Exclude<Action, { items: unknown } | { do: "expire" }>): Promise<void> {
     const { owner } = this.#database;
     const model = this.#model;
     switch (action.do) {
@@ -252,7 +255,7 @@ export class LedgerFixture {
   async #makeOverdue(searchIds: string[]): Promise<void> {
     for (const id of searchIds) {
       const search = this.#model.searches.get(id);
-      if (search) search.isOverdue = true;
+      if (search) search.hasEndeddue = true;
     }
     await this.#database.owner.query(
       "update pb.searches set expires_at = clock_timestamp() - interval '1 second' where id = any ($1)",
@@ -260,9 +263,9 @@ export class LedgerFixture {
     );
   }
 
-  async #ageClaims(walletId: string, age: "stale" | "forgotten"): Promise<void> {
+  async #ageClaims(walletId: string, age: "stale" | "expired"): Promise<void> {
     for (const claim of this.#model.claims.values())
-      if (claim.id.startsWith(walletId) && claim.age !== "forgotten") claim.age = age;
+      if (claim.id.startsWith(walletId) && claim.age !== "expired") claim.age = age;
     await this.#database.owner.query(
       "update pb.idempotency set claimed_at = least(claimed_at, clock_timestamp() - $2::interval) where wallet_id = $1",
       [walletId, age === "stale" ? "16 seconds" : "25 hours"],
@@ -271,7 +274,7 @@ export class LedgerFixture {
 
   async #endRun(walletId: string, name: string): Promise<void> {
     const run = this.#model.runs.get(`${walletId} ${name}`);
-    if (run) run.isOver = true;
+    if (run) run.hasEnded = true;
     await this.#database.owner.query(
       "update pb.run_budgets set expires_at = clock_timestamp() - interval '1 second' where wallet_id = $1 and name = $2",
       [walletId, name],
@@ -287,7 +290,7 @@ export class LedgerFixture {
     );
   }
 
-  /** What "day", "month" and "run" mean as moments, for each item. */
+  /** The times of "day", "month" and "run" for each item. */
   async #readResets(items: HoldRequest[]): Promise<Record<Resets, Date | null>[]> {
     const { rows } = await this.#database.owner.query<{ day: Date; month: Date; run: Date | null }>(
       `select (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as day,
@@ -310,8 +313,8 @@ export class LedgerFixture {
   }
 }
 
-/** Only what belongs to the outcome; the other columns are promised to nobody. */
-function readable(outcome: HoldOutcome | undefined): Record<string, unknown> {
+/** Only the columns that belong to the outcome; the others are undefined. */
+function comparable(outcome: HoldOutcome | undefined): Record<string, unknown> {
   switch (outcome?.outcome) {
     case "held":
     case "insufficient_balance":
@@ -327,13 +330,13 @@ function readable(outcome: HoldOutcome | undefined): Record<string, unknown> {
   }
 }
 
-function wanted({ resets, ...rest }: ModelHoldOutcome, calendar?: Record<Resets, Date | null>): object {
+function withResetTime({ resets, ...rest }: ModelHoldOutcome, calendar?: Record<Resets, Date | null>): object {
   return resets === undefined ? rest : { ...rest, resetsAt: calendar?.[resets] };
 }
 
-/** The model's rows in the words of readLedger. */
+/** The model's rows in the format of readLedger. */
 function describeModel(model: LedgerModel): string[] {
-  const yes = (claim: boolean): string => (claim ? "t" : "f");
+  const yes = (value: boolean): string => (value ? "t" : "f");
   const row = (...cells: (string | bigint | undefined)[]): string => cells.map((cell) => cell ?? "-").join(" ");
   const has = (period: number | undefined, now: number): string => yes(period === now);
   return [
@@ -341,7 +344,7 @@ function describeModel(model: LedgerModel): string[] {
     ...[...model.budgets.values()].map(({ id, spent, day, month }) =>
       row("budget", id, spent.total, spent.day, has(day, model.day), spent.month, has(month, model.month)),
     ),
-    ...[...model.runs.values()].map((run) => row("run", run.walletId, run.name, run.max, run.spent, yes(run.isOver))),
+    ...[...model.runs.values()].map((run) => row("run", run.walletId, run.name, run.max, run.spent, yes(run.hasEnded))),
     ...[...model.searches.values()].map((s) =>
       row(
         "search",
@@ -369,7 +372,7 @@ function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Numbers for ids of searches. The first of the first two wallets are of servers whose clocks are two days off. */
+/** Maps numbers to search ids. The first ids of two wallets are from servers with clocks two days off. */
 function createSearchIds(skewedIds: Set<string>): (wallet: number, search: number) => string {
   const dayMs = 86_400_000;
   const ids = new Map([

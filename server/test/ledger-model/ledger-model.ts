@@ -10,9 +10,9 @@ import type {
   TopUpOutcome,
 } from "../../src/wallet/statements.ts";
 
-// The ledger as plain maps, one item at a time, for tests: what pb.hold and its sisters must be equal to.
-// It knows no batches, locks or SQL. Time is told to it: a row is overdue or stale because the test moved that
-// row's timestamp in the database, and a new day or month is a counter.
+// The expected behaviour of pb.hold, pb.capture and the other ledger functions, as plain maps and one item at a time,
+// without batches, locks or SQL. Time is set by the test: it moves a row's timestamp in the database to make it overdue
+// or stale, and a new day or month is a counter.
 
 type Mode = "live" | "test" | "mgmt";
 
@@ -29,7 +29,7 @@ export interface ModelBudget {
   id: string;
   limits: Record<Period, Micros | undefined>;
   spent: Record<Period, Micros>;
-  /** The day and month that `spent` speaks of. */
+  /** The day and month that `spent` refers to. */
   day: number | undefined;
   month: number | undefined;
 }
@@ -49,7 +49,7 @@ interface ModelRun {
   name: string;
   max: Micros;
   spent: Micros;
-  isOver: boolean;
+  hasEnded: boolean;
 }
 
 interface ModelSearch {
@@ -58,7 +58,7 @@ interface ModelSearch {
   mode: Mode;
   price: Micros;
   state: "pending" | "captured" | "released" | "expired";
-  isOverdue: boolean;
+  hasEndeddue: boolean;
   day: number;
   month: number;
   budget: ModelBudget | undefined;
@@ -71,11 +71,11 @@ interface ModelClaim {
   fingerprint: string;
   searchId: string;
   answer: string | undefined;
-  /** Stale after 15 s: it can be taken over. Forgotten after a day: it counts no more. */
-  age: "fresh" | "stale" | "forgotten";
+  /** Stale after 15 s: it can be taken over. Expired after a day: it is ignored. */
+  age: "fresh" | "stale" | "expired";
 }
 
-/** When a spent budget is open again. "run" stands for the end of the run, which only the database knows. */
+/** When a spent budget resets. "run" is the end of the run, which only the database knows. */
 export type Resets = "never" | "day" | "month" | "run";
 
 export interface ModelHoldOutcome {
@@ -87,7 +87,7 @@ export interface ModelHoldOutcome {
   resets?: Resets;
 }
 
-type Refusal = Exclude<HoldOutcome["outcome"], "held">;
+type Rejection = Exclude<HoldOutcome["outcome"], "held">;
 
 export class LedgerModel {
   day = 0;
@@ -101,16 +101,16 @@ export class LedgerModel {
   readonly payments = new Map<string, TopUp & { kind: string }>();
   readonly refunds = new Set<string>();
   readonly skewedIds = new Set<string>();
-  /** By wallet and name. A run whose life is over is replaced when the same name is opened again. */
+  /** By wallet and name. An expired run is replaced when the same name is opened again. */
   readonly runs = new Map<string, ModelRun>();
 
   /**
-   * Stale claims that the batch names are ended first, as if the sweeper had come by; then item by item. Wallets
-   * are apart in everything but the ids of searches, and the database walks wallet by wallet.
+   * Stale claims of the batch are expired first, as by the sweeper, then the items are processed one by one. Wallets
+   * share only search ids, and the database processes wallet by wallet.
    */
   hold(items: readonly HoldRequest[]): ModelHoldOutcome[] {
     const takenOver = items.map((item) => this.#staleClaim(item)?.searchId);
-    for (const searchId of takenOver) if (this.#endUnpaid(searchId, "expired")) this.takeovers += 1;
+    for (const searchId of takenOver) if (this.#settleUnpaid(searchId, "expired")) this.takeovers += 1;
 
     const outcomes: ModelHoldOutcome[] = [];
     for (const walletId of [...new Set(items.map((item) => item.walletId))].sort())
@@ -122,7 +122,7 @@ export class LedgerModel {
   capture(items: readonly CaptureRequest[]): Settlement[] {
     for (const { searchId, walletId, answer } of items) {
       const search = this.searches.get(searchId);
-      if (search?.walletId !== walletId || search.state !== "pending" || search.isOverdue) continue;
+      if (search?.walletId !== walletId || search.state !== "pending" || search.hasEndeddue) continue;
       const wallet = this.#wallet(walletId);
       search.state = "captured";
       wallet.held -= search.price;
@@ -135,13 +135,13 @@ export class LedgerModel {
 
   release(items: readonly Hold[]): Settlement[] {
     for (const { searchId, walletId } of items)
-      if (this.searches.get(searchId)?.walletId === walletId) this.#endUnpaid(searchId, "released");
+      if (this.searches.get(searchId)?.walletId === walletId) this.#settleUnpaid(searchId, "released");
     return items.map((item) => this.#settlement(item));
   }
 
   expire(): number {
-    const overdue = [...this.searches.values()].filter((search) => search.state === "pending" && search.isOverdue);
-    for (const search of overdue) this.#endUnpaid(search.id, "expired");
+    const overdue = [...this.searches.values()].filter((search) => search.state === "pending" && search.hasEndeddue);
+    for (const search of overdue) this.#settleUnpaid(search.id, "expired");
     return overdue.length;
   }
 
@@ -170,8 +170,8 @@ export class LedgerModel {
   }
 
   #holdOne(item: HoldRequest): ModelHoldOutcome {
-    const refusal = this.#refuseId(item) ?? this.#refuseKey(item) ?? this.#refuseClaim(item);
-    if (refusal) return refusal;
+    const rejection = this.#rejectId(item) ?? this.#rejectKey(item) ?? this.#rejectClaim(item);
+    if (rejection) return rejection;
     const key = this.#key(item.keyId);
     const wallet = this.#wallet(item.walletId);
     const price = key.mode === "live" ? priceMicros : 0n;
@@ -180,7 +180,7 @@ export class LedgerModel {
     if (price > balance - wallet.held) return { outcome: "balance_reserved", balance };
 
     const budget = price > 0n ? this.budgets.get(key.budgetId ?? "") : undefined;
-    const spentBudget = budget && this.#refuseBudget(budget, price);
+    const spentBudget = budget && this.#rejectBudget(budget, price);
     if (spentBudget) return spentBudget;
     const run = price > 0n ? this.#openRun(item) : undefined;
     if (run && run.spent + price > run.max)
@@ -195,16 +195,16 @@ export class LedgerModel {
     return { outcome: "held", balance };
   }
 
-  #refuseId(item: HoldRequest): ModelHoldOutcome | undefined {
+  #rejectId(item: HoldRequest): ModelHoldOutcome | undefined {
     if (this.skewedIds.has(item.searchId)) return { outcome: "clock_skewed" };
     const search = this.searches.get(item.searchId);
     if (!search) return undefined;
     if (search.walletId !== item.walletId) return { outcome: "id_taken" };
-    if (search.state !== "pending" || search.isOverdue) return { outcome: "lost" };
+    if (search.state !== "pending" || search.hasEndeddue) return { outcome: "lost" };
     return { outcome: "held", balance: this.#balance(item.walletId) };
   }
 
-  #refuseKey(item: HoldRequest): { outcome: Refusal } | undefined {
+  #rejectKey(item: HoldRequest): { outcome: Rejection } | undefined {
     const key = this.keys.get(item.keyId);
     const wallet = this.wallets.get(item.walletId);
     if (!wallet || key?.walletId !== wallet.id || key.mode === "mgmt") return { outcome: "api_key_invalid" };
@@ -213,16 +213,16 @@ export class LedgerModel {
     return wallet.isSuspended ? { outcome: "account_suspended" } : undefined;
   }
 
-  #refuseClaim(item: HoldRequest): ModelHoldOutcome | undefined {
+  #rejectClaim(item: HoldRequest): ModelHoldOutcome | undefined {
     const claim = this.claims.get(this.#claimId(item) ?? "");
-    if (!claim || claim.age === "forgotten") return undefined;
+    if (!claim || claim.age === "expired") return undefined;
     if (claim.fingerprint !== item.idempotency?.fingerprint.toString("hex"))
       return { outcome: "idempotency_key_reused" };
     if (claim.answer === undefined) return { outcome: "idempotency_in_progress" };
     return { outcome: "replayed", balance: this.#balance(item.walletId), answer: claim.answer };
   }
 
-  #refuseBudget(budget: ModelBudget, price: Micros): ModelHoldOutcome | undefined {
+  #rejectBudget(budget: ModelBudget, price: Micros): ModelHoldOutcome | undefined {
     for (const [period, resets] of [
       ["total", "never"],
       ["day", "day"],
@@ -239,8 +239,8 @@ export class LedgerModel {
   #openRun(item: HoldRequest): ModelRun | undefined {
     if (!item.run) return undefined;
     const open = this.runs.get(`${item.walletId} ${item.run.name}`);
-    if (open && !open.isOver) return open;
-    return { walletId: item.walletId, name: item.run.name, max: item.run.maxMicros, spent: 0n, isOver: false };
+    if (open && !open.hasEnded) return open;
+    return { walletId: item.walletId, name: item.run.name, max: item.run.maxMicros, spent: 0n, hasEnded: false };
   }
 
   #hasRun(run: ModelRun): boolean {
@@ -291,7 +291,7 @@ export class LedgerModel {
       mode,
       price,
       state: "pending",
-      isOverdue: false,
+      hasEndeddue: false,
       day,
       month,
       budget,
@@ -300,15 +300,15 @@ export class LedgerModel {
     });
   }
 
-  /** The claim that this item takes over: its search never finished, and the item would be let through to it. */
+  /** The claim that this item takes over: its search has not finished, and the item passes all checks before it. */
   #staleClaim(item: HoldRequest): ModelClaim | undefined {
-    if (this.searches.has(item.searchId) || this.#refuseKey(item)) return undefined;
+    if (this.searches.has(item.searchId) || this.#rejectKey(item)) return undefined;
     const claim = this.claims.get(this.#claimId(item) ?? "");
     if (!claim || claim.age === "fresh" || claim.answer !== undefined) return undefined;
     return claim.fingerprint === item.idempotency?.fingerprint.toString("hex") ? claim : undefined;
   }
 
-  #endUnpaid(searchId: string | undefined, state: "released" | "expired"): boolean {
+  #settleUnpaid(searchId: string | undefined, state: "released" | "expired"): boolean {
     const search = this.searches.get(searchId ?? "");
     if (search?.state !== "pending") return false;
     const { price, budget, run } = search;
@@ -328,7 +328,7 @@ export class LedgerModel {
     const balance = this.#balance(walletId);
     const search = this.searches.get(searchId);
     if (search?.walletId !== walletId) return { state: "unknown", balance };
-    return { state: search.state === "pending" && search.isOverdue ? "expired" : search.state, balance };
+    return { state: search.state === "pending" && search.hasEndeddue ? "expired" : search.state, balance };
   }
 
   #claimId({ walletId, keyId, idempotency }: HoldRequest): string | undefined {

@@ -1,6 +1,6 @@
 import type { Panel } from "../../../tools/dashboard.ts";
 
-// Small charts in the colours of the docs, from what Prometheus answers to a panel's queries.
+// Small charts in the colours of the docs, from Prometheus results.
 
 export interface Series {
   legend: string;
@@ -17,7 +17,7 @@ const faint = "#63686d";
 const hairline = "#d9d4c8";
 export const paper = "#faf8f4";
 const colours = ["#1f5aa6", "#a6501f", "#2f7d4f", "#7a4fa3", "#8a6d1d", "#b03a48", "#4a4f54"];
-export const letters = 'font-family="system-ui, sans-serif"';
+export const fontAttribute = 'font-family="system-ui, sans-serif"';
 
 const width = 372;
 const height = 220;
@@ -31,7 +31,7 @@ export function drawDashboard(panels: readonly DrawnPanel[], { from, to }: { fro
       `<g transform="translate(${(index % columns) * width} ${Math.floor(index / columns) * height})">${drawPanel(each, from, to)}</g>`,
   );
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${columns * width} ${rows * height}" ${letters}>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${columns * width} ${rows * height}" ${fontAttribute}>`,
     `<rect width="100%" height="100%" fill="${paper}"/>`,
     ...cells,
     "</svg>\n",
@@ -39,8 +39,8 @@ export function drawDashboard(panels: readonly DrawnPanel[], { from, to }: { fro
 }
 
 function drawPanel({ panel, series }: DrawnPanel, from: number, to: number): string {
-  const most = Math.max(...series.flatMap(({ points }) => points.map(([, value]) => value)), 0);
-  const top = niceAbove(most);
+  const max = Math.max(...series.flatMap(({ points }) => points.map(([, value]) => value)), 0);
+  const top = roundUp(max);
   const x = (seconds: number): number =>
     plot.left + ((seconds - from) / (to - from)) * (width - plot.left - plot.right);
   const y = (value: number): number => height - plot.bottom - (value / top) * (height - plot.top - plot.bottom);
@@ -48,7 +48,7 @@ function drawPanel({ panel, series }: DrawnPanel, from: number, to: number): str
     const at = y(share * top).toFixed(1);
     return (
       `<line x1="${plot.left}" x2="${width - plot.right}" y1="${at}" y2="${at}" stroke="${hairline}"/>` +
-      `<text x="${plot.left - 6}" y="${Number(at) + 3.5}" text-anchor="end" font-size="10" fill="${faint}">${showValue(share * top, panel.unit)}</text>`
+      `<text x="${plot.left - 6}" y="${Number(at) + 3.5}" text-anchor="end" font-size="10" fill="${faint}">${formatValue(share * top, panel.unit)}</text>`
     );
   });
   const curves = series.map(({ points }, index) => {
@@ -61,7 +61,7 @@ function drawPanel({ panel, series }: DrawnPanel, from: number, to: number): str
 
 function drawLegend(series: readonly Series[]): string {
   if (series.length === 0)
-    return `<text x="${plot.left}" y="${height - plot.bottom + 20}" font-size="10" fill="${faint}">nothing to show here</text>`;
+    return `<text x="${plot.left}" y="${height - plot.bottom + 20}" font-size="10" fill="${faint}">no data</text>`;
   let at = plot.left;
   let line = 0;
   return series
@@ -83,14 +83,14 @@ function colourOf(index: number): string {
   return colours[index % colours.length] ?? ink;
 }
 
-/** The next of 1, 2, 5, 10, ... */
-function niceAbove(value: number): number {
+/** Rounds up to 1, 2, 5, 10, ... */
+function roundUp(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value;
 }
 
-function showValue(value: number, unit: string): string {
+function formatValue(value: number, unit: string): string {
   const number = value >= 1_000 ? `${Number((value / 1_000).toPrecision(3))}k` : String(Number(value.toPrecision(3)));
   const small = value > 0 && value < 1;
   if (unit === "percentunit") return `${Number((value * 100).toPrecision(3))} %`;

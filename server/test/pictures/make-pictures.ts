@@ -1,8 +1,8 @@
-// `npm run docs:pictures` draws docs/images/dashboard.svg and docs/images/trace.svg from a real run: two servers and a
-// worker on a PostgreSQL, an upstream of ours that gets slow and then fails for a while, callers, a real Prometheus that
-// scrapes them with our rules, and a collector that receives the trace of one search.
+// `npm run docs:pictures` draws docs/images/dashboard.svg and docs/images/trace.svg from a real run: two servers, a worker,
+// PostgreSQL, an upstream that becomes slow and then fails for a while, callers, a Prometheus with our rules, and a
+// collector that receives the trace of one search.
 //
-// Needs what the tests need, and prometheus (.ci/run unpacks Debian's).
+// Requires the services of the tests, and prometheus (.ci/run unpacks the Debian package).
 
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -26,16 +26,16 @@ import { drawTrace } from "./draw-trace.ts";
 const root = resolve(import.meta.dirname, "../../..");
 const images = join(root, "docs/images");
 const scrapeSeconds = 2;
-/** Each a part of the run: how long, what the upstream does, how many callers there are. */
-const acts = [
-  { seconds: 60, longestMs: 40, failing: 0, callers: 8 },
-  { seconds: 40, longestMs: 400, failing: 0, callers: 24 },
-  { seconds: 30, longestMs: 40, failing: 0.3, callers: 8 },
-  { seconds: 50, longestMs: 40, failing: 0, callers: 8 },
+/** The phases of the run. */
+const phases = [
+  { seconds: 60, maxDelayMs: 40, failureRate: 0, callers: 8 },
+  { seconds: 40, maxDelayMs: 400, failureRate: 0, callers: 24 },
+  { seconds: 30, maxDelayMs: 40, failureRate: 0.3, callers: 8 },
+  { seconds: 50, maxDelayMs: 40, failureRate: 0, callers: 8 },
 ];
 
 const program = findPrometheus("prometheus");
-if (!program) throw new Error("prometheus is missing; .ci/run unpacks Debian's");
+if (!program) throw new Error("prometheus is missing; .ci/run unpacks the Debian package");
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-pictures-"));
 const db = await createTestDatabase();
 const upstream = await startDelayedUpstream();
@@ -50,18 +50,18 @@ const worker = await startWorkerProcess(db, { PENNYBLACK_LOG_LEVEL: "error" });
 const prometheus = await startPrometheus(program);
 try {
   await db.owner.query("select graphile_worker.add_job('reconcile', '{}'::json)");
-  // A new database's usage is a day behind until it was counted for the first time.
+  // Usage of a new database lags by a day until the first roll-up.
   await until("usage is counted", async () => (await worker.metric("pennyblack_usage_lag_seconds")) < 600, 120_000);
   const from = Date.now() / 1_000;
-  for (const act of acts) await play(act);
+  for (const phase of phases) await runPhase(phase);
   const to = Date.now() / 1_000;
   const drawn: DrawnPanel[] = [];
   for (const panel of panels) {
-    const series = await Promise.all(panel.queries.map((each) => ask(each, from, to)));
+    const series = await Promise.all(panel.queries.map((each) => queryPrometheus(each, from, to)));
     drawn.push({ panel, series: series.flat() });
   }
   writeFileSync(join(images, "dashboard.svg"), drawDashboard(drawn, { from, to }));
-  writeFileSync(join(images, "trace.svg"), await traceOne());
+  writeFileSync(join(images, "trace.svg"), await drawOneTrace());
 } finally {
   prometheus.stop();
   for (const { process: child } of [...servers, worker]) child.kill("SIGKILL");
@@ -71,10 +71,10 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function play({ seconds, longestMs, failing, callers }: (typeof acts)[number]): Promise<void> {
+async function runPhase({ seconds, maxDelayMs, failureRate, callers }: (typeof phases)[number]): Promise<void> {
   const wallet = await createTestWallet(db, "1000.00");
-  upstream.maxDelayMs = longestMs;
-  upstream.failureRate = failing;
+  upstream.maxDelayMs = maxDelayMs;
+  upstream.failureRate = failureRate;
   const end = performance.now() + seconds * 1_000;
   const call = async (number: number): Promise<void> => {
     while (performance.now() < end) {
@@ -96,25 +96,26 @@ async function search(url: string, key: string): Promise<string> {
   return response.headers.get("request-id") ?? "";
 }
 
-/** One search while others are under way, so that it shares its statements. */
-async function traceOne(): Promise<string> {
+/** A search that shares its statements with concurrent ones. */
+async function drawOneTrace(): Promise<string> {
   const wallet = await createTestWallet(db, "10.00");
   upstream.maxDelayMs = 30;
   const url = servers[0]?.url ?? "";
   const others = Array.from({ length: 12 }, () => search(url, wallet.live));
   const requestId = await search(url, wallet.live);
   await Promise.all(others);
-  const whole = await receiver.untilReceived(
+  const searchSpan = await receiver.untilReceived(
     "the search is traced",
     (span) => attributesOf(span)["pennyblack.request_id"] === requestId,
   );
-  const isLinked = (span: (typeof receiver.spans)[number]) => span.links?.some(({ spanId }) => spanId === whole.spanId);
+  const isLinked = (span: (typeof receiver.spans)[number]) =>
+    span.links?.some(({ spanId }) => spanId === searchSpan.spanId);
   await until("its batches are traced", () => receiver.spans.filter(isLinked).length >= 2);
-  return drawTrace(whole, spansBelow(whole, receiver.spans), receiver.spans.filter(isLinked));
+  return drawTrace(searchSpan, spansBelow(searchSpan, receiver.spans), receiver.spans.filter(isLinked));
 }
 
-/** The window of a rate is shorter than on a dashboard of hours, as the run is. */
-async function ask(
+/** Rates use a shorter window than the dashboard, because the run is short. */
+async function queryPrometheus(
   { query, legend }: (typeof panels)[number]["queries"][number],
   from: number,
   to: number,

@@ -1,13 +1,13 @@
-import type { MakeRequest } from "./tenant-requests.ts";
+import type { CreateRequest } from "./tenant-requests.ts";
 
-/** One route, as openapi.json tells of it. */
+/** A route of openapi.json. */
 export interface Operation {
   /** "GET /v1/keys/{id}" */
   name: string;
   method: string;
   path: string;
   isPublic: boolean;
-  /** Which key it is for. */
+  /** The scope it requires. */
   scope: string;
   inPath: string[];
   inQuery: string[];
@@ -44,26 +44,26 @@ export function readOperations({ paths }: OpenapiDocument): Operation[] {
   );
 }
 
-/** What the table lacks, or has too much, as sentences that say what to do. */
-export function findGaps(operations: readonly Operation[], table: Readonly<Record<string, MakeRequest>>): string[] {
+/** Describes missing and stale entries of the table, and what to do. */
+export function findGaps(operations: readonly Operation[], table: Readonly<Record<string, CreateRequest>>): string[] {
   const closed = operations.filter(({ isPublic }) => !isPublic);
   const missing = closed.flatMap((operation) => {
     const takes = [
       ...operation.inPath.map((name) => `the path parameter "${name}"`),
-      ...operation.inQuery.filter(namesThing).map((name) => `the parameter "${name}"`),
+      ...operation.inQuery.filter(namesResource).map((name) => `the parameter "${name}"`),
       ...(operation.hasBody ? ["a body"] : []),
     ];
     if (takes.length === 0 || table[operation.name]) return [];
     return [
-      `${operation.name} takes ${takes.join(" and ")}, and nobody has tried it with another tenant's. ` +
-        `Add a line "${operation.name}" with a request of the tenant it is given to server/test/tenants/tenant-requests.ts.`,
+      `${operation.name} takes ${takes.join(" and ")}, and is not tested with another tenant's. ` +
+        `Add an entry "${operation.name}" with a valid request to server/test/tenants/tenant-requests.ts.`,
     ];
   });
   const stale = Object.keys(table).filter((name) => !closed.some((operation) => operation.name === name));
   return [...missing, ...stale.map((name) => `${name} is in tenant-requests.ts, but openapi.json has no such route.`)];
 }
 
-/** Whether a parameter of a query names something that has an owner. Cursors are tried for every list. */
-export function namesThing(parameter: string): boolean {
+/** Whether a query parameter identifies a resource with an owner. Cursors are tested for every list. */
+export function namesResource(parameter: string): boolean {
   return /(?:^|_)(?:id|ids)$/.test(parameter) || parameter === "key" || parameter === "wallet";
 }

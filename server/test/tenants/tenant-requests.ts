@@ -1,32 +1,32 @@
 import { randomUUID } from "node:crypto";
 import type { Reply, TestWallet } from "../support/services/server.ts";
 
-// One request for each route that takes more than a key. A new route with a path parameter, a body or an id among its
-// parameters fails two-tenants.test.ts until it has a line in this table.
+// A request for each route with parameters. A new route with a path parameter, a body or an id parameter fails
+// two-tenants.test.ts until it has an entry in this table.
 
 export interface Tenant extends TestWallet {
-  /** Stands in the name of everything that is theirs, so that a stranger's answer can be searched for it. */
+  /** Part of the name of everything the tenant owns, so that responses to other tenants can be searched for it. */
   mark: string;
-  /** Sends a request with their management key. */
+  /** Sends a request with the management key. */
   manage: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>;
-  /** The Request-Id of a search they paid for. */
+  /** The Request-Id of a paid search. */
   paidSearch: string;
 }
 
-/** Right in every part for the tenant it was made for, who gets 2xx for it. */
+/** A valid request: the tenant it was created for gets 2xx. */
 export interface TenantRequest {
-  /** A value for each parameter in the path. */
+  /** A value for each path parameter. */
   path?: Record<string, string>;
-  /** A value for each parameter that names a thing, such as request_id. Cursors are tried without being named here. */
+  /** A value for each parameter that identifies a resource, such as request_id. Cursors are tested separately. */
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: unknown;
 }
 
-/** A list should have two rows at least when its request is made: make them here if the tenant has none yet. */
-export type MakeRequest = (tenant: Tenant) => Promise<TenantRequest>;
+/** Creates the rows the request needs. A list needs at least two. */
+export type CreateRequest = (tenant: Tenant) => Promise<TenantRequest>;
 
-export const tenantRequests: Record<string, MakeRequest> = {
+export const tenantRequests: Record<string, CreateRequest> = {
   "POST /v1/search": async () => ({ body: { query: "cats" } }),
   "GET /v1/wallet/entries": async ({ paidSearch }) => ({ query: { request_id: paidSearch } }),
   "GET /v1/searches": async (tenant) => {
@@ -39,10 +39,16 @@ export const tenantRequests: Record<string, MakeRequest> = {
     return {};
   },
   "POST /v1/keys": async ({ mark }) => ({ body: { mode: "live", name: `${mark} agent`, budget: { day: "1.00" } } }),
-  "GET /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) } }),
-  "PATCH /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { searches_per_second: 5 } }),
-  "DELETE /v1/keys/{id}": async (tenant) => ({ path: { id: await makeKey(tenant) } }),
-  "POST /v1/keys/{id}/rotate": async (tenant) => ({ path: { id: await makeKey(tenant) }, body: { grace_seconds: 0 } }),
+  "GET /v1/keys/{id}": async (tenant) => ({ path: { id: await createKey(tenant) } }),
+  "PATCH /v1/keys/{id}": async (tenant) => ({
+    path: { id: await createKey(tenant) },
+    body: { searches_per_second: 5 },
+  }),
+  "DELETE /v1/keys/{id}": async (tenant) => ({ path: { id: await createKey(tenant) } }),
+  "POST /v1/keys/{id}/rotate": async (tenant) => ({
+    path: { id: await createKey(tenant) },
+    body: { grace_seconds: 0 },
+  }),
   "POST /v1/wallet/top-ups": async ({ mark }) => ({
     headers: { "idempotency-key": `${mark} ${randomUUID()}` },
     body: { amount: "20.00" },
@@ -59,7 +65,7 @@ export const tenantRequests: Record<string, MakeRequest> = {
   "POST /v1/webhooks": async ({ mark }) => ({ body: { url: `https://hooks.example/${mark}` } }),
   "GET /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) } }),
   "PATCH /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) }, body: { enabled: true } }),
-  "DELETE /v1/webhooks/{id}": async (tenant) => ({ path: { id: await makeHook(tenant) } }),
+  "DELETE /v1/webhooks/{id}": async (tenant) => ({ path: { id: await createHook(tenant) } }),
   "POST /v1/webhooks/{id}/rotate-secret": async (tenant) => ({ path: { id: await findHook(tenant) } }),
   "POST /v1/webhooks/{id}/test": async (tenant) => ({ path: { id: await findHook(tenant) } }),
   "GET /v1/webhooks/{id}/deliveries": async (tenant) => {
@@ -87,15 +93,15 @@ async function openTopUp({ manage, mark }: Tenant): Promise<string> {
 
 async function findHook(tenant: Tenant): Promise<string> {
   const { body } = await tenant.manage("GET", "/v1/webhooks");
-  return body.endpoints[0]?.id ?? (await makeHook(tenant));
+  return body.endpoints[0]?.id ?? (await createHook(tenant));
 }
 
-async function makeHook({ manage, mark }: Tenant): Promise<string> {
+async function createHook({ manage, mark }: Tenant): Promise<string> {
   const { body } = await manage("POST", "/v1/webhooks", { url: `https://hooks.example/${mark}` });
   return body.id;
 }
 
-async function makeKey({ manage, mark }: Tenant): Promise<string> {
+async function createKey({ manage, mark }: Tenant): Promise<string> {
   const { body } = await manage("POST", "/v1/keys", { mode: "live", name: `${mark} key`, budget: { total: "1.00" } });
   return body.id;
 }

@@ -8,12 +8,11 @@ import { createTestDatabase } from "../support/services/database.ts";
 import { createTestKey, type Reply, startTestServer } from "../support/services/server.ts";
 import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 import { openTenant, readRows } from "./open-tenant.ts";
-import { findGaps, namesThing, type OpenapiDocument, type Operation, readOperations } from "./read-operations.ts";
+import { findGaps, namesResource, type OpenapiDocument, type Operation, readOperations } from "./read-operations.ts";
 import { type Tenant, type TenantRequest, tenantRequests } from "./tenant-requests.ts";
 
-// Every route of openapi.json, asked by a stranger for what is another tenant's: with its ids, its cursors and its
-// bodies. A stranger learns nothing and changes nothing, and the same request by its owner succeeds, so that a refusal
-// means something.
+// Calls every route of openapi.json as another tenant, with the owner's ids, cursors and bodies. The responses reveal
+// nothing and no row changes. The same request succeeds for the owner, which shows that the request is valid.
 
 const db = await createTestDatabase();
 const upstream = await startHostileUpstream();
@@ -37,12 +36,12 @@ after(async () => {
   await db.drop();
 });
 
-async function makeRequest(operation: Operation): Promise<TenantRequest> {
-  const made = (await tenantRequests[operation.name]?.(owner)) ?? {};
-  for (const name of operation.inPath) assert.ok(made.path?.[name], `the request has no "${name}" for its path`);
-  for (const name of operation.inQuery.filter(namesThing))
-    assert.ok(made.query?.[name], `the request has no "${name}"`);
-  return made;
+async function createRequest(operation: Operation): Promise<TenantRequest> {
+  const created = (await tenantRequests[operation.name]?.(owner)) ?? {};
+  for (const name of operation.inPath) assert.ok(created.path?.[name], `the request has no "${name}" for its path`);
+  for (const name of operation.inQuery.filter(namesResource))
+    assert.ok(created.query?.[name], `the request has no "${name}"`);
+  return created;
 }
 
 function send(operation: Operation, request: TenantRequest, key: string | undefined): Promise<Reply> {
@@ -62,25 +61,25 @@ function send(operation: Operation, request: TenantRequest, key: string | undefi
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Nothing of the owner's may be in an answer, unless the stranger brought it along. */
-function assertNothingOf(rows: string[], reply: Reply, brought: string): void {
+/** The response must not contain data of the owner, except what the request contained. */
+function assertRevealsNothing(rows: string[], reply: Reply, sent: string): void {
   const answer = [reply.text, ...[...reply.headers].map((header) => header.join(": "))].join("\n");
-  assert.ok(!answer.includes(owner.mark), `the answer has "${owner.mark}": ${answer}`);
+  assert.ok(!answer.includes(owner.mark), `the response contains "${owner.mark}": ${answer}`);
   for (const id of new Set(rows.join("\n").match(uuid))) {
-    assert.ok(brought.includes(id) || !answer.includes(id), `the answer has the owner's ${id}: ${answer}`);
+    assert.ok(sent.includes(id) || !answer.includes(id), `the response contains the owner's ${id}: ${answer}`);
   }
 }
 
-/** The same request for something that does not exist. */
+/** The same request with ids that do not exist. */
 function withUnknownIds(request: TenantRequest): TenantRequest {
-  const strange = Object.entries(request.query ?? {}).map(([name, value]) => [
+  const unknown = Object.entries(request.query ?? {}).map(([name, value]) => [
     name,
     value.replaceAll(uuid, () => randomUUIDv7()),
   ]);
-  return { ...request, ...(request.query && { query: Object.fromEntries(strange) }) };
+  return { ...request, ...(request.query && { query: Object.fromEntries(unknown) }) };
 }
 
-function tellable({ status, body }: Reply): unknown {
+function comparable({ status, body }: Reply): unknown {
   return [status, { ...body, request_id: undefined }];
 }
 
@@ -89,7 +88,7 @@ test("every route that takes an id or a body has a request in tenant-requests.ts
   assert.deepEqual(findGaps(operations, tenantRequests), []);
 });
 
-test("a route without such a request is named, with what to do about it; so is a request without a route", () => {
+test("a route without a request and a request without a route are reported with what to do", () => {
   const parameters = [
     { name: "id", in: "path" },
     { name: "search_id", in: "query" },
@@ -103,7 +102,7 @@ test("a route without such a request is named, with what to do about it; so is a
     },
   });
   assert.deepEqual(findGaps(planted, { "GET /v1/gone": async () => ({}) }), [
-    'PUT /v1/hooks/{id} takes the path parameter "id" and the parameter "search_id" and a body, and nobody has tried it with another tenant\'s. Add a line "PUT /v1/hooks/{id}" with a request of the tenant it is given to server/test/tenants/tenant-requests.ts.',
+    'PUT /v1/hooks/{id} takes the path parameter "id" and the parameter "search_id" and a body, and is not tested with another tenant\'s. Add an entry "PUT /v1/hooks/{id}" with a valid request to server/test/tenants/tenant-requests.ts.',
     "GET /v1/gone is in tenant-requests.ts, but openapi.json has no such route.",
   ]);
 });
@@ -112,51 +111,55 @@ for (const operation of operations.filter(({ isPublic }) => !isPublic)) {
   const isList = operation.inQuery.includes("cursor");
   const rightKey = ({ live, management }: Tenant): string => (operation.scope === "search" ? live : management);
 
-  test(`${operation.name} tells a stranger nothing and does nothing for them`, async () => {
-    const request = await makeRequest(operation);
+  test(`${operation.name} reveals nothing to another tenant and changes nothing for it`, async () => {
+    const request = await createRequest(operation);
     const before = await readRows(db, owner);
-    const brought = JSON.stringify(request);
-    // A stranger would write their own names; the ids stay.
-    const asStranger = JSON.parse(brought.replaceAll(owner.mark, stranger.mark)) as TenantRequest;
+    const sent = JSON.stringify(request);
+    // Another tenant would use its own names, with the ids of the owner.
+    const asStranger = JSON.parse(sent.replaceAll(owner.mark, stranger.mark)) as TenantRequest;
 
     for (const key of [stranger.management, stranger.live, stranger.test]) {
       const reply = await send(operation, asStranger, key);
       assert.ok(reply.status < 500, reply.text);
-      assertNothingOf(before, reply, brought);
+      assertRevealsNothing(before, reply, sent);
       if (asStranger.query) {
         const unknown = await send(operation, withUnknownIds(asStranger), key);
-        assert.deepEqual(tellable(reply), tellable(unknown), "another's id does not answer like one that is nobody's");
+        assert.deepEqual(
+          comparable(reply),
+          comparable(unknown),
+          "the id of another tenant is treated like an unknown id",
+        );
       }
       if (operation.inPath.length === 0) continue;
-      // Their management key may do everything, so that it is not the scope that keeps them out.
+      // The management key has all scopes, so the rejection is not due to a missing scope.
       const allowed = key === rightKey(stranger) ? [404] : [401, 403, 404];
       assert.ok(allowed.includes(reply.status), `${reply.status} instead of ${allowed.join(", ")}: ${reply.text}`);
     }
     for (const key of [undefined, `${owner.management.slice(0, -1)}_`, revoked]) {
       assert.equal((await send(operation, request, key)).status, 401);
     }
-    assert.deepEqual(await readRows(db, owner), before, "a row of the owner's has changed");
+    assert.deepEqual(await readRows(db, owner), before, "a row of the owner has changed");
 
     const own = await send(operation, request, rightKey(owner));
-    assert.ok(own.status >= 200 && own.status < 300, `the owner's own request failed: ${own.text}`);
+    assert.ok(own.status >= 200 && own.status < 300, `the owner's request failed: ${own.text}`);
   });
 
   if (!isList) continue;
-  test(`${operation.name} shows a stranger with another's cursor their own rows at most`, async () => {
-    const { query, ...request } = await makeRequest(operation);
-    const others = Object.fromEntries(Object.entries(query ?? {}).filter(([name]) => !namesThing(name)));
+  test(`${operation.name} returns only a tenant's own rows for the cursor of another`, async () => {
+    const { query, ...request } = await createRequest(operation);
+    const others = Object.fromEntries(Object.entries(query ?? {}).filter(([name]) => !namesResource(name)));
     const page = (more: object): TenantRequest => ({ ...request, query: { ...others, ...more } });
     const first = await send(operation, page({ limit: "1" }), rightKey(owner));
     const { next_cursor: cursor } = first.body;
-    assert.ok(cursor, `the owner has no second page: let the request of this route make two rows. ${first.text}`);
+    assert.ok(cursor, `the owner has no second page: the request of this route must create two rows. ${first.text}`);
     const second = await send(operation, page({ limit: "1", cursor }), rightKey(owner));
     assert.equal(second.status, 200, second.text);
     assert.notEqual(second.text, first.text);
-    // Whole pages: rows of both tenants lie beyond the cursor.
-    for (const asked of [page({}), page({ cursor })]) {
-      const reply = await send(operation, asked, rightKey(stranger));
+    // Complete pages: rows of both tenants follow the cursor.
+    for (const listed of [page({}), page({ cursor })]) {
+      const reply = await send(operation, listed, rightKey(stranger));
       assert.ok(reply.status < 500, reply.text);
-      assertNothingOf(await readRows(db, owner), reply, JSON.stringify(asked.path ?? {}));
+      assertRevealsNothing(await readRows(db, owner), reply, JSON.stringify(listed.path ?? {}));
     }
   });
 }
