@@ -4,11 +4,11 @@ import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Redis } from "ioredis";
-import pg from "pg";
 import { mintKey } from "../../src/keys/key-format.ts";
 import { type CrashServer, openCrashFixture } from "../faults/crashes/crash-fixture.ts";
 import type { Outcome } from "../faults/send-search.ts";
 import { walletStatements } from "../faults/wallet-statements.ts";
+import { runSql } from "../processes/run-sql.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { startPrivateRedis } from "../support/services/private-redis.ts";
 import { startTraceReceiver } from "../support/services/trace-receiver.ts";
@@ -186,7 +186,8 @@ test("no database dump, table file, WAL file or Redis value contains a query, ke
   // The same searches find a value that is stored.
   const control = "controlled9lemur";
   await fixture.db.owner.query("update pb.wallets set name = $2 where id = $1", [wallet.walletId, control]);
-  await checkpoint();
+  // Writes the tables from memory to disk.
+  await runSql(fixture.db.superuserUrl, "checkpoint");
   const { data, programs } = fixture.postgres;
   const dump = execFileSync(join(programs, "pg_dump"), ["--dbname", fixture.db.superuserUrl], { maxBuffer: 1 << 28 });
   assert.ok(dump.includes(control));
@@ -211,11 +212,3 @@ test("no database dump, table file, WAL file or Redis value contains a query, ke
   assert.ok(names.some((name) => name.startsWith("pb:")));
   assertNoSecrets("Redis", Buffer.concat([Buffer.from(names.join("\n")), ...values.filter((value) => value !== null)]));
 });
-
-/** Writes the tables from memory to disk. */
-async function checkpoint(): Promise<void> {
-  const client = new pg.Client({ connectionString: fixture.db.superuserUrl });
-  await client.connect();
-  await client.query("checkpoint");
-  await client.end();
-}

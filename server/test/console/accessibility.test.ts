@@ -2,22 +2,16 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { testPepper } from "../support/services/server.ts";
-import { noBrowser, openBrowser, openPage } from "./browser.ts";
+import { noBrowser } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 import { consolePageRoutes, operatorPages } from "./pages.ts";
-import { seedDemo } from "./seed-demo.ts";
 
 // Runs axe on every page, light and dark, on desktop and mobile widths.
 
 describe("accessibility", { skip: noBrowser }, async () => {
   const fixture = await startBrowserFixture();
-  const demo = await seedDemo(fixture.db.owner, testPepper);
-  const browser = await openBrowser();
-  after(async () => {
-    await browser.close();
-    await fixture.close();
-  });
+  const { demo } = fixture;
+  after(() => fixture.close());
 
   const variants = [
     { colorScheme: "light", viewport: { width: 1280, height: 800 } },
@@ -30,31 +24,31 @@ describe("accessibility", { skip: noBrowser }, async () => {
     const name = `${variant.colorScheme}, ${variant.viewport.width} px`;
 
     test(`the console has no accessibility violations: ${name}`, async () => {
-      const { page, context, faults } = await openPage(browser, variant);
-      await page.goto(`${fixture.server.url}/console/sign-in`);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      const found = [...(await violations(page, "sign-in"))];
-      await fixture.signIn(page, demo.ownerEmail);
-      for (const { name: label, path, ready } of consolePageRoutes) {
-        await page.goto(`${fixture.server.url}/console/w/${demo.walletId}${path}`);
-        await ready(page);
-        found.push(...(await violations(page, label)), ...(await overflow(page, label)));
-      }
-      assert.deepEqual([...found, ...faults], []);
-      await context.close();
+      await fixture.visit(async (page) => {
+        await page.goto(`${fixture.server.url}/console/sign-in`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        const found = [...(await violations(page, "sign-in"))];
+        await fixture.signIn(page, demo.ownerEmail);
+        for (const { name: label, path, ready } of consolePageRoutes) {
+          await page.goto(`${fixture.server.url}/console/w/${demo.walletId}${path}`);
+          await ready(page);
+          found.push(...(await violations(page, label)), ...(await overflow(page, label)));
+        }
+        assert.deepEqual(found, []);
+      }, variant);
     });
 
     test(`the operator console has no accessibility violations: ${name}`, async () => {
-      const { page, context, faults } = await openPage(browser, variant);
-      await fixture.signInOperator(page);
-      const found: string[] = [];
-      for (const { name: label, path, ready } of operatorPages) {
-        await page.goto(`${fixture.server.opsUrl}/console/${path}`);
-        await ready(page);
-        found.push(...(await violations(page, label)), ...(await overflow(page, label)));
-      }
-      assert.deepEqual([...found, ...faults], []);
-      await context.close();
+      await fixture.visit(async (page) => {
+        await fixture.signInOperator(page);
+        const found: string[] = [];
+        for (const { name: label, path, ready } of operatorPages) {
+          await page.goto(`${fixture.server.opsUrl}/console/${path}`);
+          await ready(page);
+          found.push(...(await violations(page, label)), ...(await overflow(page, label)));
+        }
+        assert.deepEqual(found, []);
+      }, variant);
     });
   }
 });

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { testPepper } from "../support/services/server.ts";
-import { noBrowser, openBrowser, openPage } from "./browser.ts";
+import { noBrowser, openPage } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
-import { seedDemo } from "./seed-demo.ts";
 
 // Defenses against injected HTML and a stolen session cookie.
 
 describe("browser security", { skip: noBrowser }, async () => {
   const fixture = await startBrowserFixture();
-  const demo = await seedDemo(fixture.db.owner, testPepper);
-  const browser = await openBrowser();
-  after(async () => {
-    await browser.close();
-    await fixture.close();
-  });
+  const { demo, browser } = fixture;
+  after(() => fixture.close());
 
   test("the content security policy blocks injected scripts", async () => {
     const { page, context } = await openPage(browser);
@@ -70,25 +64,25 @@ describe("browser security", { skip: noBrowser }, async () => {
   });
 
   test("a stale session cannot create a key", async () => {
-    const { page, context } = await openPage(browser);
-    await fixture.signIn(page, demo.ownerEmail);
-    await fixture.db.owner.query("update pb.sessions set authenticated_at = authenticated_at - interval '1 hour'");
-    const before = await countKeys();
-    const answer = await page.request.post(`${fixture.server.url}/console/api/wallets/${demo.walletId}/keys`, {
-      headers: { "x-pennyblack-csrf": "1", origin: fixture.server.url },
-      data: { mode: "live", name: "mine now" },
-    });
-    assert.equal(answer.status(), 403);
-    assert.equal(((await answer.json()) as { code: string }).code, "reauthentication_required");
-    assert.equal(await countKeys(), before);
+    await fixture.visit(async (page) => {
+      await fixture.signIn(page, demo.ownerEmail);
+      await fixture.db.owner.query("update pb.sessions set authenticated_at = authenticated_at - interval '1 hour'");
+      const before = await countKeys();
+      const answer = await page.request.post(`${fixture.server.url}/console/api/wallets/${demo.walletId}/keys`, {
+        headers: { "x-pennyblack-csrf": "1", origin: fixture.server.url },
+        data: { mode: "live", name: "mine now" },
+      });
+      assert.equal(answer.status(), 403);
+      assert.equal(((await answer.json()) as { code: string }).code, "reauthentication_required");
+      assert.equal(await countKeys(), before);
 
-    await page.goto(`${fixture.server.url}/console/w/${demo.walletId}/keys`);
-    await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByLabel("Name").fill("mine now");
-    await page.getByRole("button", { name: "Create key" }).last().click();
-    await page.getByText("Confirm your identity").waitFor();
-    assert.equal(await countKeys(), before);
-    await context.close();
+      await page.goto(`${fixture.server.url}/console/w/${demo.walletId}/keys`);
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByLabel("Name").fill("mine now");
+      await page.getByRole("button", { name: "Create key" }).last().click();
+      await page.getByText("Confirm your identity").waitFor();
+      assert.equal(await countKeys(), before);
+    });
   });
 
   async function countKeys(): Promise<bigint> {

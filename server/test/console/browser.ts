@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 /** Installed with `apt-get install chromium`, as .ci/run does. */
-export const chromiumPath = "/usr/bin/chromium";
+const chromiumPath = "/usr/bin/chromium";
 
-export const chromiumFlags = [
+const chromiumFlags = [
   "--headless",
   "--no-sandbox",
   "--disable-gpu",
@@ -20,8 +20,8 @@ export const chromiumFlags = [
 export const noBrowser =
   existsSync(chromiumPath) || process.env["CI"] === "true" ? false : "install Chromium: apt-get install chromium";
 
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath, args: chromiumFlags });
+export function openBrowser(flags: readonly string[]): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath, args: [...chromiumFlags, ...flags] });
 }
 
 /** Opens a page and collects its console errors, exceptions and policy violations. */
@@ -29,11 +29,11 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page: Page = await context.newPage();
   page.setDefaultTimeout(15_000);
-  const faults: string[] = [];
-  page.on("pageerror", (error) => void faults.push(`${page.url()}: ${error.message}`));
+  const errors: string[] = [];
+  page.on("pageerror", (error) => void errors.push(`${page.url()}: ${error.message}`));
   page.on("console", (message) => {
     // The browser logs every 4xx and 5xx response, including those the page handles.
-    if (message.type() === "error" && !/status of [45]\d\d/.test(message.text())) faults.push(message.text());
+    if (message.type() === "error" && !/status of [45]\d\d/.test(message.text())) errors.push(message.text());
   });
-  return { page, context, faults };
+  return { page, context, errors };
 }

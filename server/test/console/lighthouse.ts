@@ -5,23 +5,15 @@
 
 import { loadavg } from "node:os";
 import lighthouse from "lighthouse";
-import { chromium } from "playwright-core";
-import { testPepper } from "../support/services/server.ts";
-import { chromiumFlags, chromiumPath } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
-import { seedDemo } from "./seed-demo.ts";
 
 const port = 9_333;
 const minScore = 95;
-const fixture = await startBrowserFixture();
-const browser = await chromium.launch({
-  executablePath: chromiumPath,
-  args: [...chromiumFlags, `--remote-debugging-port=${port}`],
-});
+const fixture = await startBrowserFixture({}, [`--remote-debugging-port=${port}`]);
 let isGood = true;
 try {
-  const { walletId, ownerEmail } = await seedDemo(fixture.db.owner, testPepper);
-  const page = await browser.newPage();
+  const { walletId, ownerEmail } = fixture.demo;
+  const page = await fixture.browser.newPage();
   await fixture.signIn(page, ownerEmail);
   const [cookie] = await page.context().cookies();
   console.log(`load ${(loadavg()[0] ?? 0).toFixed(1)}`);
@@ -56,7 +48,6 @@ try {
     }
   }
 } finally {
-  await browser.close();
   await fixture.close();
 }
 process.exitCode = isGood ? 0 : 1;

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { createTestWallet, testPepper } from "../support/services/server.ts";
+import { createTestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
-import { noBrowser, openBrowser, openPage } from "./browser.ts";
+import { noBrowser } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
-import { seedDemo } from "./seed-demo.ts";
 
 // The operator console in a real browser, on the internal listener.
 
@@ -18,82 +17,69 @@ describe("operators", { skip: noBrowser }, async () => {
     PENNYBLACK_SEARXNG_URL: second.url,
   });
   const { db, server } = fixture;
-  const demo = await seedDemo(db.owner, testPepper);
-  const browser = await openBrowser();
   after(async () => {
-    await browser.close();
     await fixture.close();
     await first.close();
     await second.close();
   });
 
   test("a failing upstream is reported with its runbook while searches use the other one", async () => {
-    const { page, context, faults } = await openPage(browser);
-    await fixture.signInOperator(page);
-    const line = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "brave" }) });
-    await line.getByText("active").waitFor();
+    await fixture.visit(async (page) => {
+      await fixture.signInOperator(page);
+      const line = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "brave" }) });
+      await line.getByText("active").waitFor();
 
-    first.serve("brave", "down");
-    const wallet = await createTestWallet(db, "50.00");
-    const statuses = new Set<number>();
-    const load = { isOver: false };
-    const caller = (async () => {
-      while (!load.isOver) statuses.add((await server.search(wallet.live, { query: "cats" })).status);
-    })();
-    const attention = page.getByRole("list", { name: "Needs attention" }).or(page.getByRole("alert"));
-    try {
-      await line.getByText(/circuit open|probing/).waitFor({ timeout: 30_000 });
-      await attention.getByText(/brave/).first().waitFor({ timeout: 30_000 });
-      const runbook = attention.getByRole("listitem").filter({ hasText: "brave" }).getByRole("link");
-      assert.match((await runbook.first().getAttribute("href")) ?? "", /\/docs\/runbooks\//);
-    } finally {
-      load.isOver = true;
-      await caller;
-    }
-    assert.deepEqual([...statuses], [200]);
-    assert.deepEqual(faults, []);
-    await context.close();
+      first.serve("brave", "down");
+      const wallet = await createTestWallet(db, "50.00");
+      const statuses = new Set<number>();
+      const load = { isOver: false };
+      const caller = (async () => {
+        while (!load.isOver) statuses.add((await server.search(wallet.live, { query: "cats" })).status);
+      })();
+      const attention = page.getByRole("list", { name: "Needs attention" }).or(page.getByRole("alert"));
+      try {
+        await line.getByText(/circuit open|probing/).waitFor({ timeout: 30_000 });
+        await attention.getByText(/brave/).first().waitFor({ timeout: 30_000 });
+        const runbook = attention.getByRole("listitem").filter({ hasText: "brave" }).getByRole("link");
+        assert.match((await runbook.first().getAttribute("href")) ?? "", /\/docs\/runbooks\//);
+      } finally {
+        load.isOver = true;
+        await caller;
+      }
+      assert.deepEqual([...statuses], [200]);
+    });
   });
 
   test("credit is added once per reference and recorded in the audit log", async () => {
-    const { page, context, faults } = await openPage(browser);
-    await fixture.signInOperator(page);
-    await page.getByRole("link", { name: "Accounts" }).first().click();
-    await page.getByRole("button", { name: "Open wallet of Harbour Labs" }).click();
-    const before = await readBalance();
-    for (const outcome of ["credited", "repeated"]) {
-      await page.getByLabel("Credit (USD)").fill("2.50");
-      await page.getByLabel("Reference").fill("goodwill-7");
-      await page.getByLabel(/^Reason( \*)?$/).fill("Slow yesterday");
-      await page.getByRole("button", { name: "Add credit" }).click();
-      await page.getByText(new RegExp(`^${outcome}`)).waitFor();
-    }
-    assert.equal(await readBalance(), before + 2_500_000n);
-    await page.getByRole("link", { name: "Audit" }).first().click();
-    await page.getByText("Slow yesterday").first().waitFor();
-    assert.deepEqual(faults, []);
-    await context.close();
+    await fixture.visit(async (page) => {
+      await fixture.signInOperator(page);
+      await page.getByRole("link", { name: "Accounts" }).first().click();
+      await page.getByRole("button", { name: "Open wallet of Harbour Labs" }).click();
+      const before = await fixture.readBalance();
+      for (const outcome of ["credited", "repeated"]) {
+        await page.getByLabel("Credit (USD)").fill("2.50");
+        await page.getByLabel("Reference").fill("goodwill-7");
+        await page.getByLabel(/^Reason( \*)?$/).fill("Slow yesterday");
+        await page.getByRole("button", { name: "Add credit" }).click();
+        await page.getByText(new RegExp(`^${outcome}`)).waitFor();
+      }
+      assert.equal(await fixture.readBalance(), before + 2_500_000n);
+      await page.getByRole("link", { name: "Audit" }).first().click();
+      await page.getByText("Slow yesterday").first().waitFor();
+    });
   });
 
   test("requires a token, and is not served on the public listener", async () => {
-    const { page, context } = await openPage(browser);
-    await page.goto(`${server.opsUrl}/console/`);
-    await page.getByLabel("Token").fill("not-a-valid-token-0123456789abcdef");
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").filter({ hasText: "token" }).waitFor();
-    const open = await page.request.get(`${server.url}/operator/session`);
-    assert.equal(open.status(), 404);
-    await page.goto(`${server.url}/console/`);
-    await page.waitForURL(/sign-in/);
-    assert.equal(await page.getByLabel("Token").count(), 0);
-    await context.close();
+    await fixture.visit(async (page) => {
+      await page.goto(`${server.opsUrl}/console/`);
+      await page.getByLabel("Token").fill("not-a-valid-token-0123456789abcdef");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("alert").filter({ hasText: "token" }).waitFor();
+      const open = await page.request.get(`${server.url}/operator/session`);
+      assert.equal(open.status(), 404);
+      await page.goto(`${server.url}/console/`);
+      await page.waitForURL(/sign-in/);
+      assert.equal(await page.getByLabel("Token").count(), 0);
+    });
   });
-
-  async function readBalance(): Promise<bigint> {
-    const { rows } = await db.owner.query<{ left: bigint }>(
-      "select credited_micros - debited_micros as left from pb.wallets where id = $1",
-      [demo.walletId],
-    );
-    return rows[0]?.left ?? 0n;
-  }
 });

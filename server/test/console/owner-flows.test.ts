@@ -3,11 +3,10 @@ import { after, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { startEmulatedStripe } from "../support/payments/emulated-stripe.ts";
 import { webhookSecret, webhookSettings } from "../support/payments/payment-fixture.ts";
-import { createTestKey, createTestWallet, testPepper } from "../support/services/server.ts";
+import { createTestKey, createTestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
-import { noBrowser, openBrowser, openPage } from "./browser.ts";
+import { noBrowser } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
-import { seedDemo } from "./seed-demo.ts";
 
 // The owner console in a real browser, against a real server. Every test also fails on console errors, exceptions and
 // policy violations.
@@ -22,26 +21,19 @@ describe("owners", { skip: noBrowser }, async () => {
     PENNYBLACK_BRAVE_URL: upstream.url,
   });
   await stripe.announceTo(`${fixture.server.url}/v1/payments/stripe/webhook`, webhookSecret);
-  const { db, server } = fixture;
-  const demo = await seedDemo(db.owner, testPepper);
-  const browser = await openBrowser();
+  const { db, server, demo } = fixture;
 
   after(async () => {
-    await browser.close();
     await fixture.close();
     await upstream.close();
     await stripe.close();
   });
 
-  async function visit(email: string, flow: (page: Page) => Promise<void>): Promise<void> {
-    const { page, context, faults } = await openPage(browser);
-    try {
+  function visit(email: string, flow: (page: Page) => Promise<void>): Promise<void> {
+    return fixture.visit(async (page) => {
       await fixture.signIn(page, email);
       await flow(page);
-      assert.deepEqual(faults, []);
-    } finally {
-      await context.close();
-    }
+    });
   }
 
   const at = (path: string, walletId = demo.walletId): string => `${server.url}/console/w/${walletId}/${path}`;
@@ -74,11 +66,11 @@ describe("owners", { skip: noBrowser }, async () => {
       await page.getByRole("button", { name: "Pay $25.00" }).click();
       await page.waitForURL(/checkout/);
       const checkoutUrl = page.url();
-      const before = await readBalance();
+      const before = await fixture.readBalance();
       await stripe.pay(checkoutUrl);
       await page.goto(at("top-up"));
       await page.getByText("$25.00 received").waitFor();
-      assert.equal(await readBalance(), before + 25_000_000n);
+      assert.equal(await fixture.readBalance(), before + 25_000_000n);
     });
   });
 
@@ -138,14 +130,6 @@ describe("owners", { skip: noBrowser }, async () => {
       }
     });
   });
-
-  async function readBalance(): Promise<bigint> {
-    const { rows } = await db.owner.query<{ left: bigint }>(
-      "select credited_micros - debited_micros as left from pb.wallets where id = $1",
-      [demo.walletId],
-    );
-    return rows[0]?.left ?? 0n;
-  }
 
   async function statuses(...keys: string[]): Promise<number[]> {
     const found: number[] = [];

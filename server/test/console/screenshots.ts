@@ -8,12 +8,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { webhookSettings } from "../support/payments/payment-fixture.ts";
-import { testPepper } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
-import { openBrowser, openPage } from "./browser.ts";
+import { openPage } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 import { consolePageRoutes, operatorPages } from "./pages.ts";
-import { seedDemo } from "./seed-demo.ts";
 
 const isForDocs = process.argv[2] === "--docs";
 const folder = isForDocs ? "docs/images" : (process.argv[2] ?? ".pennyblack/screenshots");
@@ -39,11 +37,11 @@ const fixture = await startBrowserFixture({
   PENNYBLACK_BRAVE_URL: upstream.url,
   PENNYBLACK_SEARXNG_URL: second.url,
 });
-const browser = await openBrowser();
-const faults: string[] = [];
+const { browser } = fixture;
+const errors: string[] = [];
 let pictures = 0;
 try {
-  const { walletId, ownerEmail } = await seedDemo(fixture.db.owner, testPepper);
+  const { walletId, ownerEmail } = fixture.demo;
   for (const [shape, { viewport, ...device }] of Object.entries(shapes)) {
     for (const colorScheme of ["light", "dark"] as const) {
       const owner = await openPage(browser, { viewport, ...device, colorScheme, reducedMotion: "reduce" });
@@ -71,17 +69,16 @@ try {
         await ready(operator.page);
         await take(operator.page, name);
       }
-      faults.push(...owner.faults, ...operator.faults);
+      errors.push(...owner.errors, ...operator.errors);
       await owner.context.close();
       await operator.context.close();
     }
   }
 } finally {
-  await browser.close();
   await fixture.close();
   await upstream.close();
   await second.close();
 }
-for (const fault of new Set(faults)) console.error(fault);
-console.log(`${pictures} pictures in ${folder}, ${faults.length} faults`);
-process.exitCode = faults.length === 0 ? 0 : 1;
+for (const error of new Set(errors)) console.error(error);
+console.log(`${pictures} pictures in ${folder}, ${errors.length} errors`);
+process.exitCode = errors.length === 0 ? 0 : 1;

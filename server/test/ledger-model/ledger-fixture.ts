@@ -255,7 +255,7 @@ export class LedgerFixture {
   async #makeOverdue(searchIds: string[]): Promise<void> {
     for (const id of searchIds) {
       const search = this.#model.searches.get(id);
-      if (search) search.hasEndeddue = true;
+      if (search) search.isOverdue = true;
     }
     await this.#database.owner.query(
       "update pb.searches set expires_at = clock_timestamp() - interval '1 second' where id = any ($1)",

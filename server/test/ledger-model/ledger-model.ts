@@ -58,7 +58,7 @@ interface ModelSearch {
   mode: Mode;
   price: Micros;
   state: "pending" | "captured" | "released" | "expired";
-  hasEndeddue: boolean;
+  isOverdue: boolean;
   day: number;
   month: number;
   budget: ModelBudget | undefined;
@@ -85,6 +85,11 @@ export interface ModelHoldOutcome {
   limit?: Micros;
   spent?: Micros;
   resets?: Resets;
+}
+
+interface Payment extends Pick<ModelSearch, "price" | "budget" | "run"> {
+  key: ModelKey;
+  wallet: ModelWallet;
 }
 
 type Rejection = Exclude<HoldOutcome["outcome"], "held">;
@@ -122,7 +127,7 @@ export class LedgerModel {
   capture(items: readonly CaptureRequest[]): Settlement[] {
     for (const { searchId, walletId, answer } of items) {
       const search = this.searches.get(searchId);
-      if (search?.walletId !== walletId || search.state !== "pending" || search.hasEndeddue) continue;
+      if (search?.walletId !== walletId || search.state !== "pending" || search.isOverdue) continue;
       const wallet = this.#wallet(walletId);
       search.state = "captured";
       wallet.held -= search.price;
@@ -140,7 +145,7 @@ export class LedgerModel {
   }
 
   expire(): number {
-    const overdue = [...this.searches.values()].filter((search) => search.state === "pending" && search.hasEndeddue);
+    const overdue = [...this.searches.values()].filter((search) => search.state === "pending" && search.isOverdue);
     for (const search of overdue) this.#settleUnpaid(search.id, "expired");
     return overdue.length;
   }
@@ -200,7 +205,7 @@ export class LedgerModel {
     const search = this.searches.get(item.searchId);
     if (!search) return undefined;
     if (search.walletId !== item.walletId) return { outcome: "id_taken" };
-    if (search.state !== "pending" || search.hasEndeddue) return { outcome: "lost" };
+    if (search.state !== "pending" || search.isOverdue) return { outcome: "lost" };
     return { outcome: "held", balance: this.#balance(item.walletId) };
   }
 
@@ -247,22 +252,7 @@ export class LedgerModel {
     return this.runs.get(`${run.walletId} ${run.name}`) === run;
   }
 
-  #writeHold(
-    item: HoldRequest,
-    {
-      key,
-      wallet,
-      price,
-      budget,
-      run,
-    }: {
-      key: ModelKey;
-      wallet: ModelWallet;
-      price: Micros;
-      budget: ModelBudget | undefined;
-      run: ModelRun | undefined;
-    },
-  ): void {
+  #writeHold(item: HoldRequest, { key, wallet, price, budget, run }: Payment): void {
     wallet.held += price;
     if (budget) {
       const { total, day, month } = budget.spent;
@@ -285,19 +275,8 @@ export class LedgerModel {
       this.claims.set(claimId, { id: claimId, fingerprint, searchId, answer: undefined, age: "fresh" });
     const { mode } = key;
     const { day, month } = this;
-    this.searches.set(searchId, {
-      id: searchId,
-      walletId,
-      mode,
-      price,
-      state: "pending",
-      hasEndeddue: false,
-      day,
-      month,
-      budget,
-      run,
-      claimId,
-    });
+    const search = { id: searchId, walletId, mode, price, day, month, budget, run, claimId };
+    this.searches.set(searchId, { ...search, state: "pending", isOverdue: false });
   }
 
   /** The claim that this item takes over: its search has not finished, and the item passes all checks before it. */
@@ -328,7 +307,7 @@ export class LedgerModel {
     const balance = this.#balance(walletId);
     const search = this.searches.get(searchId);
     if (search?.walletId !== walletId) return { state: "unknown", balance };
-    return { state: search.state === "pending" && search.hasEndeddue ? "expired" : search.state, balance };
+    return { state: search.state === "pending" && search.isOverdue ? "expired" : search.state, balance };
   }
 
   #claimId({ walletId, keyId, idempotency }: HoldRequest): string | undefined {

@@ -16,6 +16,7 @@ import { createTestDatabase, type TestDatabase } from "../support/services/datab
 import { type PrivatePostgres, startPrivatePostgres } from "../support/services/private-postgres.ts";
 import { createTestWallet, type TestWallet, testEnvironment } from "../support/services/server.ts";
 import { type ServerProcess, startServerProcess } from "../support/services/server-process.ts";
+import { runSql } from "./run-sql.ts";
 
 // Backup, data loss and restore with the scripts that operators use, on separate clusters.
 
@@ -218,15 +219,9 @@ test("the archive never overwrites a different file of the same name, and accept
 });
 
 async function switchWal(): Promise<void> {
-  const superuser = createPool({ url: db.superuserUrl, name: "test", connections: 1, onIdleError: () => {} });
-  try {
-    const { rows } = await superuser.query<{ file: string }>(
-      "select pg_walfile_name(pg_current_wal_insert_lsn()) as file, pg_switch_wal()",
-    );
-    await until("the WAL segment is archived", () => readdirSync(archive).includes(rows[0]?.file ?? ""));
-  } finally {
-    await superuser.end();
-  }
+  const sql = "select pg_walfile_name(pg_current_wal_insert_lsn()) as file, pg_switch_wal()";
+  const [switched] = await runSql<{ file: string }>(db.superuserUrl, sql);
+  await until("the WAL segment is archived", () => readdirSync(archive).includes(switched?.file ?? ""));
 }
 
 async function acceptsWrites(at: TestDatabase): Promise<boolean> {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import pg from "pg";
 import { readSchemaFiles } from "../../src/db/schema-files.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, superuserUrl, type TestDatabase } from "../support/services/database.ts";
+import { runSql } from "./run-sql.ts";
 
 // Roles are shared by all databases of a cluster, so these tests do not set passwords.
 
@@ -17,10 +17,7 @@ before(async () => {
 });
 
 after(async () => {
-  const client = new pg.Client({ connectionString: superuser.href });
-  await client.connect();
-  await client.query(`drop database if exists ${name} with (force)`);
-  await client.end();
+  await runSql(superuser.href, `drop database if exists ${name} with (force)`);
   await db.drop();
 });
 

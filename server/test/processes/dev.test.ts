@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { parseEnv } from "node:util";
+import { listenOnLoopback } from "../faults/crashes/delayed-upstream.ts";
 import { until } from "../support/assertions/until.ts";
 import { openBrowser, tokenIn } from "../support/console-fixture.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, superuserUrl, type TestDatabase } from "../support/services/database.ts";
 import { type DevProcess, failDev, isAlive, startDev } from "../support/services/dev-process.ts";
 
-let upstream: Server;
-let upstreamUrl: string;
+let upstream: Awaited<ReturnType<typeof listenOnLoopback>>;
 let db: TestDatabase;
 let adminUrl: string;
 const started: DevProcess[] = [];
@@ -20,16 +18,16 @@ const started: DevProcess[] = [];
 before(async () => {
   const recorded = readFileSync(new URL("../../src/providers/fixtures/searxng/ok.json", import.meta.url), "utf8");
   const answer = JSON.stringify(JSON.parse(recorded).body);
-  upstream = createServer((_request, response) => response.setHeader("content-type", "application/json").end(answer));
-  await once(upstream.listen(0, "127.0.0.1"), "listening");
-  upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  upstream = await listenOnLoopback(
+    createServer((_request, response) => response.setHeader("content-type", "application/json").end(answer)),
+  );
   db = await createTestDatabase();
   adminUrl = Object.assign(new URL(superuserUrl), { pathname: `/${db.name}` }).href;
 });
 
 after(async () => {
   for (const dev of started) dev.process.kill("SIGKILL");
-  upstream.close();
+  await upstream.close();
   await db.drop();
 });
 
@@ -65,7 +63,7 @@ async function assertNothingIsLeft(dev: DevProcess, pids: number[]): Promise<voi
 }
 
 test("without any setup, searches are answered and paid, admin works, and nothing is left behind", async () => {
-  const dev = await start({ environment: { PENNYBLACK_SEARXNG_URL: upstreamUrl } });
+  const dev = await start({ environment: { PENNYBLACK_SEARXNG_URL: upstream.url } });
   const pids = dev.descendants();
   assert.ok(pids.length >= 4, "a server, a worker, a supervisor and PostgreSQL");
   assert.deepEqual(Object.keys(dev.ready), [
@@ -155,7 +153,7 @@ test("when the server is killed, dev explains it and exits with 1", async () => 
 });
 
 test("a configuration error is one sentence with a next step", async () => {
-  const taken = String((upstream.address() as AddressInfo).port);
+  const taken = new URL(upstream.url).port;
   const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x" };
   const wrong: [Parameters<typeof failDev>[0], number, RegExp][] = [
     [{ args: ["--port", taken] }, 1, /Port \d+ is in use\. Free it, or let dev choose one: npm run dev -- --port/],
@@ -167,7 +165,7 @@ test("a configuration error is one sentence with a next step", async () => {
       1,
       /PENNYBLACK_SEARXNG_URL must be a URL/,
     ],
-    [{ environment: { PENNYBLACK_SEARX_URL: upstreamUrl } }, 1, /PENNYBLACK_SEARX_URL is not a known setting/],
+    [{ environment: { PENNYBLACK_SEARX_URL: upstream.url } }, 1, /PENNYBLACK_SEARX_URL is not a known setting/],
   ];
   for (const [options, exitCode, message] of wrong) {
     const failed = await failDev(options);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import pg from "pg";
 import { prepareDatabase } from "../../src/dev/prepare-database.ts";
 import { type Postgres, startPostgres } from "../../src/dev/start-postgres.ts";
+import { runSql } from "./run-sql.ts";
 
 // A separate cluster with password authentication, because these tests change the passwords of its roles.
 
@@ -18,53 +18,43 @@ function urlOf(database: string): string {
   return Object.assign(new URL(cluster.url), { pathname: `/${database}` }).href;
 }
 
-async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 test("two dev servers that prepare a new cluster at the same time both succeed", async () => {
   const both = await Promise.all([prepareDatabase(urlOf("first")), prepareDatabase(urlOf("second"))]);
   for (const { owner, ledger, tenant } of both) {
-    for (const url of [owner, ledger, tenant]) assert.equal((await query(url, "select 1")).length, 1);
-    assert.ok(Number((await query(ledger, "select version from pb.read_schema_version()"))[0]?.["version"]) > 0);
+    for (const url of [owner, ledger, tenant]) assert.equal((await runSql(url, "select 1")).length, 1);
+    assert.ok(Number((await runSql(ledger, "select version from pb.read_schema_version()"))[0]?.["version"]) > 0);
   }
 });
 
 test("a later start changes no password, so that earlier servers keep working", async () => {
   const passwords = "select rolname, rolpassword from pg_authid where rolname like 'pennyblack_%' order by 1";
   await prepareDatabase(urlOf("first"));
-  const before = await query(urlOf("first"), passwords);
+  const before = await runSql(urlOf("first"), passwords);
   assert.equal(before.filter((role) => role["rolpassword"]).length, 5);
   await prepareDatabase(urlOf("third"));
-  assert.deepEqual(await query(urlOf("first"), passwords), before);
+  assert.deepEqual(await runSql(urlOf("first"), passwords), before);
 });
 
 test("other roles can still connect to a shared database", async () => {
-  await query(urlOf("postgres"), "create role visitor login password 'visitor'");
+  await runSql(urlOf("postgres"), "create role visitor login password 'visitor'");
   await prepareDatabase(urlOf("postgres"));
   const visitor = Object.assign(new URL(urlOf("postgres")), { username: "visitor", password: "visitor" });
-  assert.equal((await query(visitor.href, "select 1")).length, 1);
+  assert.equal((await runSql(visitor.href, "select 1")).length, 1);
 });
 
 test("a role without a password is given one", async () => {
   await prepareDatabase(urlOf("first"));
-  await query(urlOf("first"), "alter role pennyblack_tenant password null");
+  await runSql(urlOf("first"), "alter role pennyblack_tenant password null");
   const { tenant } = await prepareDatabase(urlOf("first"));
-  assert.equal((await query(tenant, "select 1")).length, 1);
+  assert.equal((await runSql(tenant, "select 1")).length, 1);
 });
 
 test("a role with a different password is not changed, and the error names it", async () => {
   await prepareDatabase(urlOf("first"));
-  await query(urlOf("first"), "alter role pennyblack_ledger password 'production'");
+  await runSql(urlOf("first"), "alter role pennyblack_ledger password 'production'");
   await assert.rejects(prepareDatabase(urlOf("first")), /pennyblack_ledger already exists with a different password/);
   const theirs = Object.assign(new URL(urlOf("first")), { username: "pennyblack_ledger", password: "production" });
-  assert.equal((await query(theirs.href, "select 1")).length, 1);
+  assert.equal((await runSql(theirs.href, "select 1")).length, 1);
 });
 
 test("a wrong password or a missing database name is explained in one sentence", async () => {

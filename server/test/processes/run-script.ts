@@ -8,7 +8,7 @@ export interface ScriptRun {
   stderr: string;
 }
 
-/** Runs a script of server/src with Node and waits for it to exit. */
+/** Runs a script with Node and waits for it to exit. The path is relative to server/src. */
 export async function runScript(
   path: string,
   args: readonly string[],

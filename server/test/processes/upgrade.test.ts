@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,11 +11,12 @@ import { migrate } from "../../src/db/migrate.ts";
 import { createPool, type Pool } from "../../src/db/pool.ts";
 import { createRoles, grantDatabase, withRole } from "../../src/db/roles.ts";
 import { readSchemaFiles } from "../../src/db/schema-files.ts";
-import { choosePort } from "../../src/dev/choose-port.ts";
 import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
+import { type LaunchedProcess, launchProcess } from "../attack/fuzz/launch-server.ts";
 import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
 import { until } from "../support/assertions/until.ts";
 import { superuserUrl } from "../support/services/database.ts";
+import { runSql } from "./run-sql.ts";
 
 // A rolling upgrade under load: the previous release serves while this one's schema is applied, both serve side by side,
 // then the previous one stops. No search may fail.
@@ -44,18 +44,19 @@ const direct = { PENNYBLACK_DIRECT_DATABASE_URL: withRole(at, "owner") };
 
 let upstream: DelayedUpstream;
 let owner: Pool;
-const children: { kill: () => void }[] = [];
+const processes: LaunchedProcess[] = [];
 
 before(async () => {
   upstream = await startDelayedUpstream();
   upstream.maxDelayMs = 20;
   if (previous !== undefined) unpack(previous);
   writeNextRelease();
-  await asSuperuser(async (client) => {
-    await createRoles(client, {});
-    await client.query(`create database ${name} owner pennyblack_owner`);
-    await grantDatabase(client, name);
-  });
+  const superuser = new pg.Client({ connectionString: superuserUrl });
+  await superuser.connect();
+  await createRoles(superuser, {});
+  await superuser.query(`create database ${name} owner pennyblack_owner`);
+  await grantDatabase(superuser, name);
+  await superuser.end();
   owner = createPool({
     url: direct.PENNYBLACK_DIRECT_DATABASE_URL,
     name: "test",
@@ -65,10 +66,10 @@ before(async () => {
 });
 
 after(async () => {
-  for (const child of children) child.kill();
+  for (const { process: child } of processes) child.kill("SIGKILL");
   await owner.end();
   await upstream.close();
-  await asSuperuser((client) => client.query(`drop database ${name} with (force)`));
+  await runSql(superuserUrl, `drop database ${name} with (force)`);
   for (const each of [folder, nextFolder]) rmSync(each, { recursive: true });
 });
 
@@ -113,52 +114,22 @@ function edit(file: string, pattern: RegExp, replace: (found: string) => string)
   writeFileSync(path, text.replace(pattern, replace));
 }
 
-async function asSuperuser<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: superuserUrl });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
-interface Running {
-  url: string;
-  opsUrl: string;
-  stop(): Promise<number | null>;
-}
-
 /** Starts a server or worker of the release in a folder. */
-async function start(home: string, script: string, settings: Record<string, string>): Promise<Running> {
-  const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
-  const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
-  const child = spawn(process.execPath, [join(home, "server/src", script)], {
-    env: { ...listeners, ...secrets, PENNYBLACK_DRAIN_MS: "200", ...settings },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  children.push({ kill: () => child.kill("SIGKILL") });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const ended = once(child, "close").then(() => child.exitCode);
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
-  await until(`${script} is ready`, async () => {
-    if (child.exitCode !== null) throw new Error(`${script} ended: ${output}`);
-    return (await fetch(`${opsUrl}/readyz`).catch(() => undefined))?.status === 200;
-  });
-  return {
-    url: `http://127.0.0.1:${port}`,
-    opsUrl,
-    async stop() {
-      child.kill("SIGTERM");
-      return ended;
-    },
-  };
+async function start(home: string, script: string, settings: Record<string, string>): Promise<LaunchedProcess> {
+  const environment = { ...secrets, PENNYBLACK_DRAIN_MS: "200", ...settings };
+  const launched = await launchProcess(join(home, "server/src", script), environment);
+  processes.push(launched);
+  return launched;
 }
 
-const startServer = (home: string): Promise<Running> =>
+function stop({ process: child, ended }: LaunchedProcess): Promise<number | null> {
+  child.kill("SIGTERM");
+  return ended;
+}
+
+const startServer = (home: string): Promise<LaunchedProcess> =>
   start(home, "main.ts", { ...urls, PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "warn" });
-const startWorker = (home: string): Promise<Running> => start(home, "jobs/main.ts", direct);
+const startWorker = (home: string): Promise<LaunchedProcess> => start(home, "jobs/main.ts", direct);
 
 function adminOfPrevious(...args: string[]): string {
   return execFileSync(process.execPath, [join(folder, "server/src/admin/main.ts"), ...args], {
@@ -238,8 +209,8 @@ test("no search fails and no charge is lost during an upgrade under load", { ski
   await callers.more(100);
   // 3. The load balancer removes the previous release, which then stops.
   servers = [next.url];
-  assert.equal(await previous.stop(), 0);
-  assert.equal(await previousWorker.stop(), 0);
+  assert.equal(await stop(previous), 0);
+  assert.equal(await stop(previousWorker), 0);
   await callers.more(50);
   // 4. A rolled-back init job must not revert the functions.
   assert.throws(
@@ -249,7 +220,7 @@ test("no search fails and no charge is lost during an upgrade under load", { ski
 
   const { ok, failures } = await callers.stop();
   assert.deepEqual(failures, []);
-  assert.deepEqual([await next.stop(), await nextWorker.stop()], [0, 0]);
+  assert.deepEqual([await stop(next), await stop(nextWorker)], [0, 0]);
   const report = await reconcile(owner);
   assert.ok(report.isClean, formatReport(report));
   const { rows } = await owner.query<{ spent: bigint }>("select sum(debited_micros)::bigint as spent from pb.wallets");

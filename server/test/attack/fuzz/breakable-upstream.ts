@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenOnLoopback } from "../../faults/crashes/delayed-upstream.ts";
 
 /** A SearXNG upstream. A query that starts with "break" selects an error. */
 export async function startBreakableUpstream(): Promise<{ url: string; close(): Promise<void> }> {
@@ -21,16 +20,5 @@ export async function startBreakableUpstream(): Promise<{ url: string; close(): 
       .writeHead(status, { "content-type": "application/json" })
       .end(fault === "empty" ? JSON.stringify({ results: [] }) : body);
   });
-  server.on("connection", (socket) => socket.on("error", () => socket.destroy()));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return listenOnLoopback(server);
 }

@@ -1,4 +1,4 @@
-import type { FuzzOperation } from "./fuzz-operation.ts";
+import { createOperation, type FuzzOperation } from "./fuzz-operation.ts";
 import type { Schema } from "./schema-values.ts";
 
 // The console's API, which openapi.json does not contain: the routes of /v1 below a wallet, and its own routes.
@@ -51,39 +51,22 @@ const elsewhere: Record<string, Pick<FuzzOperation, "credential"> & Partial<Pick
 export function consoleOperations(apiOperations: readonly FuzzOperation[]): FuzzOperation[] {
   const mounted = apiOperations
     .filter(({ credential, path }) => credential === "mgmt" && path !== "/v1/key")
-    .map((operation) => ({ ...named(operation.method, path(operation)), ...rest(operation) }));
+    .map(({ method, path, query, idempotency, body }) =>
+      createOperation(
+        method,
+        path.replace(/^\/v1/, () => prefix),
+        { credential: "session", query, idempotency, body },
+      ),
+    );
   const searchFields = apiOperations.find(({ name }) => name === "POST /v1/search")?.body?.properties ?? {};
   const playground = object({ ...searchFields, key_id: text(36), explain: { type: "boolean" } }, ["key_id", "query"]);
   const own = Object.entries({ ...ownBelowWallet, "POST /playground/search": playground }).map(([route, body]) => {
     const [method = "", below = ""] = route.split(" ");
-    return { ...named(method, prefix + below), ...rest({ query: {}, idempotency: "none", body }) };
+    return createOperation(method, prefix + below, { credential: "session", body });
   });
-  const others = Object.entries(elsewhere).map(([route, options]): FuzzOperation => {
+  const others = Object.entries(elsewhere).map(([route, options]) => {
     const [method = "", below = ""] = route.split(" ");
-    return {
-      ...named(method, `/console/api${below}`),
-      ...rest({ query: {}, idempotency: "none", body: undefined, ...options }),
-      credential: options.credential,
-    };
+    return createOperation(method, `/console/api${below}`, options);
   });
   return [...mounted, ...own, ...others];
-}
-
-function path(operation: FuzzOperation): string {
-  return operation.path.replace(/^\/v1/, () => prefix);
-}
-
-function named(method: string, at: string): Pick<FuzzOperation, "name" | "listener" | "method" | "path"> {
-  return { name: `${method} ${at}`, listener: "public", method, path: at };
-}
-
-function rest({
-  query,
-  idempotency,
-  body,
-}: Pick<FuzzOperation, "query" | "idempotency" | "body">): Pick<
-  FuzzOperation,
-  "credential" | "query" | "idempotency" | "body" | "weight"
-> {
-  return { credential: "session", query, idempotency, body, weight: 5 };
 }

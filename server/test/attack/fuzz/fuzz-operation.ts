@@ -15,3 +15,19 @@ export interface FuzzOperation {
   /** Its relative frequency. */
   weight: number;
 }
+
+/** A public operation without parameters, except for the given options. */
+export function createOperation(method: string, path: string, options: Partial<FuzzOperation>): FuzzOperation {
+  return {
+    name: `${method} ${path}`,
+    listener: "public",
+    method,
+    path,
+    credential: undefined,
+    query: {},
+    idempotency: "none",
+    body: undefined,
+    weight: 5,
+    ...options,
+  };
+}

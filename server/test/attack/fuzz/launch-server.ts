@@ -5,23 +5,27 @@ import { until } from "../../support/assertions/until.ts";
 import type { TestDatabase } from "../../support/services/database.ts";
 import { testEnvironment } from "../../support/services/server.ts";
 
-export interface LaunchedServer {
+export interface LaunchedProcess {
   url: string;
   opsUrl: string;
   process: ReturnType<typeof spawn>;
   /** The last part of its output. */
   output: () => string;
-  ended: Promise<unknown>;
+  ended: Promise<number | null>;
 }
 
-const script = new URL("../../../src/main.ts", import.meta.url).pathname;
-
 /** Starts the server as `npm start` does, for a command that stops it itself and does not run in a test. */
-export async function launchServer(db: TestDatabase, settings: Record<string, string>): Promise<LaunchedServer> {
+export function launchServer(db: TestDatabase, settings: Record<string, string>): Promise<LaunchedProcess> {
+  const script = new URL("../../../src/main.ts", import.meta.url).pathname;
+  return launchProcess(script, { ...testEnvironment(db), ...settings });
+}
+
+/** Starts a server or worker on free ports and waits until it is ready. */
+export async function launchProcess(script: string, settings: Record<string, string>): Promise<LaunchedProcess> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
   const child = spawn(process.execPath, [script], {
-    env: { ...testEnvironment(db), ...listeners, ...settings },
+    env: { ...listeners, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
   process.once("exit", () => child.kill("SIGKILL"));
@@ -29,12 +33,12 @@ export async function launchServer(db: TestDatabase, settings: Record<string, st
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-20_000)));
   }
-  const ended = once(child, "close");
+  const ended = once(child, "close").then(() => child.exitCode);
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   const isReady = async (): Promise<boolean> => {
-    if (child.exitCode !== null) throw new Error(`The server ended: ${output}`);
+    if (child.exitCode !== null) throw new Error(`${script} ended: ${output}`);
     return (await fetch(`${opsUrl}/readyz`).catch(() => undefined))?.status === 200;
   };
-  await until("the server is ready", isReady, 120_000);
+  await until("the process is ready", isReady, 120_000);
   return { url: `http://127.0.0.1:${port}`, opsUrl, process: child, output: () => output, ended };
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
 import { consoleOperations } from "./console-operations.ts";
-import type { FuzzOperation } from "./fuzz-operation.ts";
+import { createOperation, type FuzzOperation } from "./fuzz-operation.ts";
 import type { Schema } from "./schema-values.ts";
 
 interface Described {
@@ -22,19 +22,15 @@ function publicOperations(): FuzzOperation[] {
   const file = new URL("../../../../openapi.json", import.meta.url);
   const { paths } = JSON.parse(readFileSync(file, "utf8")) as { paths: Record<string, Record<string, Described>> };
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]): FuzzOperation => {
+    Object.entries(methods).map(([method, described]) => {
       const inQuery = described.parameters.filter((each) => each.in === "query");
-      return {
-        name: `${method.toUpperCase()} ${path}`,
-        listener: "public",
-        method: method.toUpperCase(),
-        path,
+      return createOperation(method.toUpperCase(), path, {
         credential: credentialOf(described),
         query: Object.fromEntries(inQuery.map(({ name, schema }) => [name, schema])),
         idempotency: idempotencyOf(path, described),
         body: described.requestBody?.content["application/json"].schema,
         weight: weightOf(path),
-      };
+      });
     }),
   );
 }
@@ -80,47 +76,26 @@ const operatorQueries: Record<string, Record<string, Schema>> = {
 function operatorOperations(): FuzzOperation[] {
   const routes = [...watchRoutes({} as WatchDependencies), ...operatorRoutes({} as OperatorDependencies)];
   return routes.map(({ method, path }) => {
-    const credits = path.endsWith("/credit");
-    const requestBody = credits ? creditBody : reasonBody;
-    return {
-      name: `${method} /operator/${path.replace(/:(\w+)/g, "{$1}")}`,
+    const requestBody = path.endsWith("/credit") ? creditBody : reasonBody;
+    return createOperation(method, `/operator/${path.replace(/:(\w+)/g, "{$1}")}`, {
       listener: "internal",
-      method,
-      path: `/operator/${path.replace(/:(\w+)/g, "{$1}")}`,
       credential: "operator",
       query: operatorQueries[path] ?? {},
-      idempotency: "none",
       body: method === "POST" ? requestBody : undefined,
-      weight: 5,
-    };
+    });
   });
 }
 
 const tokenBody: Schema = { type: "object", required: ["token"], properties: { token: { const: "{{operator}}" } } };
-const operatorSession = ["GET", "POST", "DELETE"].map(
-  (method): FuzzOperation => ({
-    name: `${method} /operator/session`,
+const operatorSession = ["GET", "POST", "DELETE"].map((method) =>
+  createOperation(method, "/operator/session", {
     listener: "internal",
-    method,
-    path: "/operator/session",
     credential: "operator",
-    query: {},
-    idempotency: "none",
     body: method === "POST" ? tokenBody : undefined,
     weight: 2,
   }),
 );
 
-const health = ["/livez", "/readyz", "/metrics"].map(
-  (path): FuzzOperation => ({
-    name: `GET ${path}`,
-    listener: "internal",
-    method: "GET",
-    path,
-    credential: undefined,
-    query: {},
-    idempotency: "none",
-    body: undefined,
-    weight: 1,
-  }),
+const health = ["/livez", "/readyz", "/metrics"].map((path) =>
+  createOperation("GET", path, { listener: "internal", weight: 1 }),
 );

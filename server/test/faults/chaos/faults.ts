@@ -8,6 +8,7 @@ import type { BehaviourName, BehaviourOptions } from "../../support/upstreams/ho
 import type { Random } from "../random.ts";
 import { walletStatements } from "../wallet-statements.ts";
 import type { ChaosCluster, ChaosServer } from "./chaos-cluster.ts";
+import type { Node } from "./database-pair.ts";
 
 // The faults that are injected. Each kind belongs to a lane. A lane injects one fault at a time, and the lanes run in
 // parallel, so that a server can be killed together with its database.
@@ -136,43 +137,42 @@ export const lanes: Record<string, Record<string, Fault>> = {
       (await Promise.all([upstreamFault(context), otherUpstreamFault(context)])).join(", "),
   },
   database: {
-    back_end_killed: async ({ cluster, random, count }) => {
-      const primary = await cluster.pair.findPrimary();
-      if (!primary) return noTarget;
+    back_end_killed: onPrimary(async (primary, { cluster, random, count }) => {
       const name = random.pick(["pennyblack ledger", "pennyblack tenant", "pennyblack worker"]);
       const [victim] = await backEndsOf(primary.url, name).catch(() => []);
       if (victim === undefined) return noTarget;
       count("kills");
       process.kill(victim, "SIGKILL");
       return `${primary.name} ${name}, ${await cluster.pair.heal()}`;
-    },
-    primary_killed: async ({ cluster, count }) => {
-      const primary = await cluster.pair.findPrimary();
-      if (!primary) return noTarget;
+    }),
+    primary_killed: onPrimary(async (primary, { cluster, count }) => {
       count("kills");
       await primary.process.stop("SIGKILL");
       await until("the replica is promoted", async () => (await cluster.pair.findPrimary()) !== undefined, 60_000);
       return `${primary.name}, ${await cluster.pair.heal()}`;
-    },
-    replica_killed: async ({ cluster, count }) => {
-      const primary = await cluster.pair.findPrimary();
-      if (!primary) return noTarget;
+    }),
+    replica_killed: onPrimary(async (primary, { cluster, count }) => {
       const replica = cluster.pair.other(primary);
       count("kills");
       replica.process.signal("SIGKILL");
       return `${replica.name}, ${await cluster.pair.heal()}`;
-    },
-    disk_full: async (context) => {
-      const primary = await context.cluster.pair.findPrimary();
-      if (!primary) return noTarget;
+    }),
+    disk_full: onPrimary(async (primary, context) => {
       const ballast = join(primary.folder, "ballast");
       const mib = fillDisk(ballast);
       await pause(context, context.random.integer(1_000, 4_000));
       rmSync(ballast);
       return `${primary.name}, ${mib} MiB, ${await context.cluster.pair.heal()}`;
-    },
+    }),
   },
 };
+
+function onPrimary(run: (primary: Node, context: FaultContext) => Promise<string>): Fault {
+  return async (context) => {
+    const primary = await context.cluster.pair.findPrimary();
+    return primary ? run(primary, context) : noTarget;
+  };
+}
 
 /** Kinds that cannot run on this machine, with the reason. */
 export function skippedKinds(cluster: ChaosCluster): Record<string, string> {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** An upstream that answers selected queries on command, and all others after a short random delay. */
@@ -30,13 +30,8 @@ export async function startDelayedUpstream(): Promise<DelayedUpstream> {
       setTimeout(() => send(response, query, status), Math.random() * upstream.maxDelayMs);
     }
   });
-  // A server that is killed resets its connections.
-  server.on("connection", (socket) => socket.on("error", () => socket.destroy()));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-
   const upstream: DelayedUpstream = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listenOnLoopback(server)),
     maxDelayMs: 0,
     failureRate: 0,
     headers: [],
@@ -48,6 +43,16 @@ export async function startDelayedUpstream(): Promise<DelayedUpstream> {
       waiting.delete(query);
       delayed.delete(query);
     },
+  };
+  return upstream;
+}
+
+export async function listenOnLoopback(server: Server): Promise<{ url: string; close(): Promise<void> }> {
+  // A killed client resets its connections.
+  server.on("connection", (socket) => socket.on("error", () => socket.destroy()));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
       const closed = once(server, "close");
       server.close();
@@ -55,7 +60,6 @@ export async function startDelayedUpstream(): Promise<DelayedUpstream> {
       await closed;
     },
   };
-  return upstream;
 }
 
 function send(response: ServerResponse, query: string, status: number): void {
