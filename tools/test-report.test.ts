@@ -44,7 +44,7 @@ test("a failed test is reported with its error and the output of its file", (t) 
   assert.match(text, /Retried alone, tools\/b\.test\.ts failed again\./);
 });
 
-test("a file that fails in a parallel run is retried alone and the report says so", (t) => {
+test("a file that fails in a parallel run is retried alone and marked in the report", (t) => {
   const { status, text } = runReport(t, { "tools/a.test.ts": passes, "tools/b.test.ts": failsOnce });
   assert.equal(status, 0);
   assert.equal(lastLine(text), "2 passed, 0 failed");

@@ -36,7 +36,7 @@ async function queued(): Promise<string[]> {
   return rows.map(({ row }) => row);
 }
 
-async function ask(email: string, more = {}): Promise<[number, string]> {
+async function requestLink(email: string, more = {}): Promise<[number, string]> {
   const { status, text } = await fixture.openBrowser().send("POST", "sign-in/email", { email, ...more });
   return [status, text];
 }
@@ -51,7 +51,7 @@ test("an emailed link signs in once and is never stored in plain text", async ()
   const browser = fixture.openBrowser();
   const { body: view } = await browser.get("session");
   assert.deepEqual([view.sign_in.email, view.features.mail], [true, true]);
-  assert.deepEqual(await ask(email.toUpperCase(), { return_to: "/console/keys" }), [202, "{}"]);
+  assert.deepEqual(await requestLink(email.toUpperCase(), { return_to: "/console/keys" }), [202, "{}"]);
   const waiting = await queued();
   assert.equal(waiting.length, 1);
   const { emails } = await work();
@@ -73,9 +73,9 @@ test("an emailed link signs in once and is never stored in plain text", async ()
 test("a link expires after 15 minutes, and is not sent once expired", async () => {
   const email = someone("late");
   await fixture.openAccount(email);
-  await ask(email);
+  await requestLink(email);
   const { emails } = await work();
-  await ask(email);
+  await requestLink(email);
   const { rows } = await db.owner.query<{ minutes: number }>(
     `select extract(epoch from expires_at - created_at)::float / 60 as minutes from pb.sign_in_tokens where email = $1`,
     [email],
@@ -114,7 +114,7 @@ test("requesting a link does not reveal whether an address is known, and unknown
 test("a failed email is retried later with the same link and sent only once", async () => {
   const email = someone("flaky");
   await fixture.openAccount(email);
-  await ask(email);
+  await requestLink(email);
   mail.refuse(true);
   assert.deepEqual([(await work()).failures, (await queued()).length], [1, 1]);
   mail.refuse(false);
@@ -134,7 +134,7 @@ test("a mailbox gets at most five emails in 15 minutes, counting +tags as the sa
     await make(email);
     const statuses: number[] = [];
     for (let count = 0; count <= maxEmails; count += 1) {
-      const [status] = await ask(email.replace("@", `+${count}@`));
+      const [status] = await requestLink(email.replace("@", `+${count}@`));
       statuses.push(status);
     }
     assert.deepEqual(statuses, [...Array.from({ length: maxEmails }, () => 202), 429], name);

@@ -22,25 +22,25 @@ function visitorOf(email: string): Visitor {
 }
 
 /** Starts a sign-in and returns the provider's authorization URL. */
-async function begin(browser: Browser, query = ""): Promise<string> {
+async function startSignIn(browser: Browser, query = ""): Promise<string> {
   const { status, headers } = await browser.get(`sign-in/oidc${query}`);
   assert.equal(status, 302);
   return headers.get("location") ?? "";
 }
 
 /** Follows the provider's redirect. */
-function comeBack(browser: Browser, url: string): Promise<Reply> {
+function followRedirect(browser: Browser, url: string): Promise<Reply> {
   assert.ok(url.startsWith(`${publicUrl}/console/api/sign-in/oidc/callback?`), url);
   return browser.open(url.slice(publicUrl.length));
 }
 
 async function signIn(browser: Browser, visitor: Visitor, query = ""): Promise<Reply> {
-  return comeBack(browser, await provider.visit(await begin(browser, query), visitor));
+  return followRedirect(browser, await provider.visit(await startSignIn(browser, query), visitor));
 }
 
-function assertRefused(reply: Reply, word: string): void {
+function assertRejected(reply: Reply, error: string): void {
   assert.equal(reply.status, 302);
-  assert.equal(reply.headers.get("location"), `${publicUrl}/console/sign-in?error=${word}`);
+  assert.equal(reply.headers.get("location"), `${publicUrl}/console/sign-in?error=${error}`);
   assert.ok(!reply.headers.getSetCookie().some((line) => /^pennyblack=[^;]/.test(line)), "a session was created");
 }
 
@@ -53,12 +53,12 @@ test("signs in with the verified address and returns to the requested page", asy
   await fixture.openAccount(address);
   const browser = fixture.openBrowser();
   assert.deepEqual((await browser.get("session")).body.sign_in.oidc, { name: "Acme" });
-  const url = new URL(await begin(browser, "?return_to=/console/keys"));
+  const url = new URL(await startSignIn(browser, "?return_to=/console/keys"));
   assert.equal(url.origin, provider.issuer);
   assert.equal(url.searchParams.get("code_challenge_method"), "S256");
   for (const name of ["state", "nonce", "code_challenge"])
     assert.ok((url.searchParams.get(name) ?? "").length > 40, name);
-  const reply = await comeBack(browser, await provider.visit(url.href, visitorOf(address)));
+  const reply = await followRedirect(browser, await provider.visit(url.href, visitorOf(address)));
   assert.equal(reply.headers.get("location"), `${publicUrl}/console/keys`);
   assert.match(reply.headers.getSetCookie().join("\n"), /pennyblack=[\w-]{43};.*HttpOnly; SameSite=Lax/);
   assert.equal(await email(browser), address);
@@ -70,7 +70,7 @@ test("an unverified address cannot sign in", async () => {
   await fixture.openAccount(victim);
   provider.unverified.add(victim);
   const browser = fixture.openBrowser();
-  assertRefused(await signIn(browser, visitorOf(victim)), "email_not_verified");
+  assertRejected(await signIn(browser, visitorOf(victim)), "email_not_verified");
   assert.equal(await email(browser), undefined);
 });
 
@@ -79,27 +79,27 @@ test("rejects a callback with a wrong state, nonce or cookie, and a replayed one
   await fixture.openAccount(address);
   const [browser, other] = [fixture.openBrowser(), fixture.openBrowser()];
 
-  const changed = new URL(await provider.visit(await begin(browser), visitorOf(address)));
+  const changed = new URL(await provider.visit(await startSignIn(browser), visitorOf(address)));
   changed.searchParams.set("state", "x".repeat(43));
-  assertRefused(await comeBack(browser, changed.href), "failed");
+  assertRejected(await followRedirect(browser, changed.href), "failed");
 
   // The nonce of the authorization request must match the one in the ID token.
-  const asked = new URL(await begin(browser));
-  asked.searchParams.set("nonce", "chosen by an attacker");
-  assertRefused(await comeBack(browser, await provider.visit(asked.href, visitorOf(address))), "failed");
+  const authorization = new URL(await startSignIn(browser));
+  authorization.searchParams.set("nonce", "chosen by an attacker");
+  assertRejected(await followRedirect(browser, await provider.visit(authorization.href, visitorOf(address))), "failed");
 
-  const answer = await provider.visit(await begin(browser), visitorOf(address));
-  assertRefused(await comeBack(fixture.openBrowser(), answer), "failed");
-  await begin(other);
-  assertRefused(await comeBack(other, answer), "failed");
+  const answer = await provider.visit(await startSignIn(browser), visitorOf(address));
+  assertRejected(await followRedirect(fixture.openBrowser(), answer), "failed");
+  await startSignIn(other);
+  assertRejected(await followRedirect(other, answer), "failed");
   const cookie = browser.cookies.get("pennyblack-oidc") ?? "";
   browser.cookies.set("pennyblack-oidc", `${cookie.slice(0, -2)}AA`);
-  assertRefused(await comeBack(browser, answer), "failed");
+  assertRejected(await followRedirect(browser, answer), "failed");
 
   browser.cookies.set("pennyblack-oidc", cookie);
-  assert.equal((await comeBack(browser, answer)).headers.get("location"), `${publicUrl}/console`);
+  assert.equal((await followRedirect(browser, answer)).headers.get("location"), `${publicUrl}/console`);
   browser.cookies.set("pennyblack-oidc", cookie);
-  assertRefused(await comeBack(browser, answer), "failed");
+  assertRejected(await followRedirect(browser, answer), "failed");
   assert.equal(await email(browser), address, "the existing session is unchanged");
 });
 
@@ -151,38 +151,44 @@ test("rejects an old login when a fresh one was requested", async () => {
   await fixture.openAccount(address);
   const [browser, visitor] = [fixture.openBrowser(), visitorOf(address)];
   await signIn(browser, visitor);
-  const asked = new URL(await begin(browser, "?fresh=1"));
-  assert.deepEqual([asked.searchParams.get("prompt"), asked.searchParams.get("max_age")], ["login", "0"]);
+  const authorization = new URL(await startSignIn(browser, "?fresh=1"));
+  assert.deepEqual(
+    [authorization.searchParams.get("prompt"), authorization.searchParams.get("max_age")],
+    ["login", "0"],
+  );
   // Without these parameters the provider does not return auth_time.
-  asked.searchParams.delete("prompt");
-  asked.searchParams.delete("max_age");
-  assertRefused(await comeBack(browser, await provider.visit(asked.href, visitor)), "not_fresh");
+  authorization.searchParams.delete("prompt");
+  authorization.searchParams.delete("max_age");
+  assertRejected(await followRedirect(browser, await provider.visit(authorization.href, visitor)), "not_fresh");
   assert.equal(visitor.logins, 1);
 
   // Move the start ten minutes into the future, so that the login is too old.
-  const answer = await provider.visit(await begin(browser, "?fresh=1"), visitor);
+  const answer = await provider.visit(await startSignIn(browser, "?fresh=1"), visitor);
   const secret = createSecretKey(Buffer.from(testEnvironment(db)["PENNYBLACK_SECRET"] ?? "", "base64"));
   const cookie = Buffer.from(browser.cookies.get("pennyblack-oidc") ?? "", "base64url");
   const pending = JSON.parse(unseal(secret, "oidc sign-in", cookie));
   pending.startedMs += 600_000;
   const moved = seal(secret, "oidc sign-in", JSON.stringify(pending)).toString("base64url");
   browser.cookies.set("pennyblack-oidc", moved);
-  assertRefused(await comeBack(browser, answer), "not_fresh");
+  assertRejected(await followRedirect(browser, answer), "not_fresh");
 });
 
 test("unknown people cannot sign in while sign-up is closed", async () => {
   const stranger = someone("stranger");
   const browser = fixture.openBrowser();
-  assertRefused(await signIn(browser, visitorOf(stranger)), "unknown_person");
+  assertRejected(await signIn(browser, visitorOf(stranger)), "unknown_person");
   const { rowCount } = await db.owner.query("select from pb.people where email = $1", [stranger]);
   assert.equal(rowCount, 0);
 });
 
 test("an unavailable provider redirects to the sign-in page with an error", async () => {
-  const away = await createConsoleFixture({ ...provider.settings, PENNYBLACK_OIDC_ISSUER: "http://127.0.0.1:1" });
+  const unavailable = await createConsoleFixture({
+    ...provider.settings,
+    PENNYBLACK_OIDC_ISSUER: "http://127.0.0.1:1",
+  });
   try {
-    assertRefused(await away.openBrowser().get("sign-in/oidc"), "unavailable");
+    assertRejected(await unavailable.openBrowser().get("sign-in/oidc"), "unavailable");
   } finally {
-    await away.close();
+    await unavailable.close();
   }
 });

@@ -21,7 +21,7 @@ after(async () => {
   await upstream.close();
 });
 
-function play(body: object, by: Browser = browser): Promise<Reply> {
+function searchInPlayground(body: object, by: Browser = browser): Promise<Reply> {
   return by.send("POST", `wallets/${walletId}/playground/search`, body);
 }
 
@@ -35,7 +35,7 @@ test("responds and charges like /v1/search with the same key, including Rank-Exp
   const search = { query: "cats", n: 3 };
   const direct = await server.search(liveKey, search, { "rank-explain": "1" });
   const { balance } = await server.readMoney(managementKey);
-  const reply = await play({ key_id: keyId, ...search, explain: true });
+  const reply = await searchInPlayground({ key_id: keyId, ...search, explain: true });
   assert.equal(reply.status, 200, reply.text);
   assert.deepEqual(reply.body, direct.body);
   for (const header of ["wallet-charge", "rank-lens", "rank-explain", "search-upstreams", "content-type"])
@@ -47,7 +47,7 @@ test("responds and charges like /v1/search with the same key, including Rank-Exp
     `wallets/${walletId}/wallet/entries?request_id=${reply.headers.get("request-id")}`,
   );
   assert.equal(body.entries.length, 1);
-  assert.equal((await play({ key_id: keyId, ...search })).headers.get("rank-explain"), null);
+  assert.equal((await searchInPlayground({ key_id: keyId, ...search })).headers.get("rank-explain"), null);
 });
 
 test("checks the key's budget, IP addresses, expiry and wallet as /v1/search does", async () => {
@@ -65,7 +65,7 @@ test("checks the key's budget, IP addresses, expiry and wallet as /v1/search doe
     [randomUUIDv7(), "not_found"],
     ["nonsense", "invalid_request"],
   ] as const) {
-    const { body } = await play({ key_id: keyId, query: "cats" });
+    const { body } = await searchInPlayground({ key_id: keyId, query: "cats" });
     assert.equal(body.code, code);
   }
   const keyId = await keyIdOf("live");
@@ -76,7 +76,7 @@ test("checks the key's budget, IP addresses, expiry and wallet as /v1/search doe
     { query: "cats", category: "x" },
     { query: "x", more: 1 },
   ]) {
-    const { status, body } = await play({ key_id: keyId, ...fault });
+    const { status, body } = await searchInPlayground({ key_id: keyId, ...fault });
     assert.deepEqual([status, body.code, body.charged], [400, "invalid_request", false]);
   }
 });
@@ -84,8 +84,11 @@ test("checks the key's budget, IP addresses, expiry and wallet as /v1/search doe
 test("viewers can search only with test keys, including simulated failures", async () => {
   const viewing = await fixture.signIn(viewer);
   const [live, free] = [await keyIdOf("live"), await keyIdOf("test")];
-  assert.equal((await play({ key_id: live, query: "cats" }, viewing)).body.code, "insufficient_role");
-  const reply = await play({ key_id: free, query: "cats" }, viewing);
+  assert.equal((await searchInPlayground({ key_id: live, query: "cats" }, viewing)).body.code, "insufficient_role");
+  const reply = await searchInPlayground({ key_id: free, query: "cats" }, viewing);
   assert.deepEqual([reply.status, reply.headers.get("wallet-charge")], [200, "0.00;currency=usd"]);
-  assert.equal((await play({ key_id: free, query: "test:upstream_timeout" }, viewing)).body.code, "upstream_timeout");
+  assert.equal(
+    (await searchInPlayground({ key_id: free, query: "test:upstream_timeout" }, viewing)).body.code,
+    "upstream_timeout",
+  );
 });

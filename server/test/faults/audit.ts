@@ -5,7 +5,7 @@ import { auditChecks, auditCounts, prepareAudit } from "./audit-queries.ts";
 import type { SearchRecord } from "./journal.ts";
 
 // Compares the clients' journal with the ledger, in one snapshot and in plain SQL, so that a million entries fit. This
-// comparison knows the contract and the tables and shares no code with the server. The server's own reconciliation runs
+// comparison uses only the contract and the tables and shares no code with the server. The server's own reconciliation runs
 // after it.
 //
 //   a 200 with Wallet-Charge 0.01   charged once, one cent, to that wallet

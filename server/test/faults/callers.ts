@@ -6,9 +6,9 @@ import type { Journal } from "./journal.ts";
 import type { Random } from "./random.ts";
 import type { Outcome, SearchRequest } from "./send-search.ts";
 
-// Simulated callers. Some send an Idempotency-Key and retry on any server until they have an answer; the others continue
-// with another search. Some send the same request twice at the same time; some disconnect early. A server that did not
-// answer is avoided for a second and then tried by one caller, as a load balancer would do.
+// Simulated callers. Some send an Idempotency-Key and retry on any server; the others continue with another search. Some
+// send the same request twice at the same time; some disconnect early. A server that did not answer is avoided for a
+// second and then tried by one caller, as a load balancer would do.
 
 export interface CallersOptions {
   journal: Journal;
@@ -86,13 +86,13 @@ export class Callers {
     }
   }
 
-  /** Retries while there is no final answer. Without an Idempotency-Key a caller waits and gives up. */
+  /** Retries up to twelve times while there is no final answer. Without an Idempotency-Key a caller waits and gives up. */
   async #retry(request: SearchRequest, first: Outcome | undefined): Promise<void> {
     let outcome = first;
     for (let attempt = 1; outcome === undefined || isRetryable(outcome); attempt += 1) {
-      await wait(Math.min(20 * attempt, 1_000));
+      await wait(Math.min(20 * attempt, 500));
       if (request.idempotencyKey === undefined) return;
-      if (!this.#isRunning) return void this.#unfinished.push(request);
+      if (!this.#isRunning || attempt > 12) return void this.#unfinished.push(request);
       outcome = await this.#send(request);
     }
   }

@@ -75,7 +75,7 @@ interface ModelClaim {
   age: "fresh" | "stale" | "expired";
 }
 
-/** When a spent budget resets. "run" is the end of the run, which only the database knows. */
+/** When a spent budget resets. "run" is the end of the run, which only the database has. */
 export type Resets = "never" | "day" | "month" | "run";
 
 export interface ModelHoldOutcome {

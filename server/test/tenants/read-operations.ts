@@ -1,3 +1,4 @@
+import type { Schema } from "../attack/fuzz/schema-values.ts";
 import type { CreateRequest } from "./tenant-requests.ts";
 
 /** A route of openapi.json. */
@@ -12,13 +13,14 @@ export interface Operation {
   inPath: string[];
   inQuery: string[];
   hasBody: boolean;
+  described: Described;
 }
 
 interface Described {
   security?: unknown[];
   "x-required-scope"?: string;
-  parameters: { name: string; in: string }[];
-  requestBody?: unknown;
+  parameters: { name: string; in: string; schema?: Schema }[];
+  requestBody?: { content?: { "application/json": { schema: Schema } } };
 }
 
 export interface OpenapiDocument {
@@ -39,6 +41,7 @@ export function readOperations({ paths }: OpenapiDocument): Operation[] {
         inPath: named("path"),
         inQuery: named("query"),
         hasBody: described.requestBody !== undefined,
+        described,
       };
     }),
   );

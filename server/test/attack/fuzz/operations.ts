@@ -1,16 +1,10 @@
 import { readFileSync } from "node:fs";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
+import { type OpenapiDocument, readOperations as readApiOperations } from "../../tenants/read-operations.ts";
 import { consoleOperations } from "./console-operations.ts";
 import { createOperation, type FuzzOperation } from "./fuzz-operation.ts";
 import type { Schema } from "./schema-values.ts";
-
-interface Described {
-  security?: unknown[];
-  "x-required-scope"?: string;
-  parameters: { name: string; in: string; schema: Schema }[];
-  requestBody?: { content: { "application/json": { schema: Schema } } };
-}
 
 /** Every route of both listeners: openapi.json, the console, operators and health. */
 export function readOperations(): FuzzOperation[] {
@@ -20,35 +14,26 @@ export function readOperations(): FuzzOperation[] {
 
 function publicOperations(): FuzzOperation[] {
   const file = new URL("../../../../openapi.json", import.meta.url);
-  const { paths } = JSON.parse(readFileSync(file, "utf8")) as { paths: Record<string, Record<string, Described>> };
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => {
-      const inQuery = described.parameters.filter((each) => each.in === "query");
-      return createOperation(method.toUpperCase(), path, {
-        credential: credentialOf(described),
-        query: Object.fromEntries(inQuery.map(({ name, schema }) => [name, schema])),
-        idempotency: idempotencyOf(path, described),
-        body: described.requestBody?.content["application/json"].schema,
-        weight: weightOf(path),
-      });
-    }),
-  );
+  const operations = readApiOperations(JSON.parse(readFileSync(file, "utf8")) as OpenapiDocument);
+  return operations.map(({ method, path, isPublic, scope, described: { parameters, requestBody } }) => {
+    const inQuery = parameters.filter((each) => each.in === "query");
+    const hasKey = parameters.some(({ name }) => name === "Idempotency-Key");
+    const needsKey = path === "/v1/search" ? "optional" : "required";
+    const neededKey = scope === "search" ? "search" : "mgmt";
+    return createOperation(method, path, {
+      credential: isPublic ? undefined : neededKey,
+      query: Object.fromEntries(inQuery.map(({ name, schema = {} }) => [name, schema])),
+      idempotency: hasKey ? needsKey : "none",
+      body: requestBody?.content?.["application/json"].schema,
+      weight: weightOf(path),
+    });
+  });
 }
 
 /** Searches cost money, so they are most frequent; public documents are large and constant. */
 function weightOf(path: string): number {
   if (path === "/v1/search") return 150;
   return path.startsWith("/v1/") ? 10 : 2;
-}
-
-function credentialOf(described: Described): FuzzOperation["credential"] {
-  if (described.security === undefined) return undefined;
-  return described["x-required-scope"] === "search" ? "search" : "mgmt";
-}
-
-function idempotencyOf(path: string, { parameters }: Described): FuzzOperation["idempotency"] {
-  if (!parameters.some(({ name }) => name === "Idempotency-Key")) return "none";
-  return path === "/v1/search" ? "optional" : "required";
 }
 
 const reason: Schema = { type: "string", minLength: 1, maxLength: 500 };

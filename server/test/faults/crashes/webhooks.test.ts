@@ -9,10 +9,12 @@ import { webhookSecret, webhookSettings } from "../../support/payments/payment-f
 import { createTestDatabase } from "../../support/services/database.ts";
 import { createTestWallet, type TestWallet } from "../../support/services/server.ts";
 import { type ServerProcess, startServerProcess } from "../../support/services/server-process.ts";
+import { createRandom } from "../random.ts";
 
 // Webhooks arrive twice, late, out of order or not at all, at servers that are killed while they handle them. Days later
 // all of them are delivered again. Every payment is credited exactly once. Long form: PENNYBLACK_TEST_DELIVERIES=10000.
 
+const random = createRandom(randomInt(1e9), "webhooks");
 const deliveries = Number(process.env["PENNYBLACK_TEST_DELIVERIES"] ?? 1_000);
 const paymentCount = deliveries / 10;
 const kills = deliveries >= 10_000 ? 12 : 3;
@@ -36,7 +38,7 @@ const counts = { sent: 0, answered: 0, broken: 0, rejected: 0, killed: 0 };
 /** One attempt. Returns false if it must be retried, which Stripe does for days. */
 async function deliver(event: StripeEvent): Promise<boolean> {
   counts.sent += 1;
-  const server = servers[randomInt(servers.length)] ?? assert.fail("no server");
+  const server = random.pick(servers);
   try {
     const signed = signEvent(event, webhookSecret);
     const response = await fetch(`${server.url}/v1/payments/stripe/webhook`, { method: "POST", ...signed });
@@ -60,14 +62,6 @@ async function deliverAll(queue: StripeEvent[], onProgress: () => void): Promise
     }
   };
   await Promise.all(Array.from({ length: 16 }, sender));
-}
-
-function shuffle<Item>(items: Item[]): Item[] {
-  for (let last = items.length - 1; last > 0; last -= 1) {
-    const other = randomInt(last + 1);
-    [items[last], items[other]] = [items[other] as Item, items[last] as Item];
-  }
-  return items;
 }
 
 async function payOnce(wallet: TestWallet): Promise<{ walletId: string; cents: number }> {
@@ -144,8 +138,8 @@ test(`${deliveries} deliveries, repeated, reordered, lost and interrupted, credi
   const silent = new Set([...stripe.payments.keys()].filter((_id, index) => index % 20 === 0));
   const received = stripe.events.filter((event) => !isAbout(event, silent) && randomInt(10) > 0);
   const again = deliveries - stripe.events.length - received.length;
-  const repeated = Array.from({ length: again }, () => received[randomInt(received.length)] ?? assert.fail());
-  const queue = shuffle([...received, ...repeated]);
+  const repeated = Array.from({ length: again }, () => random.pick(received));
+  const queue = random.shuffle([...received, ...repeated]);
 
   let started = 0;
   let restarted = Promise.resolve();
@@ -167,7 +161,7 @@ test(`${deliveries} deliveries, repeated, reordered, lost and interrupted, credi
   await assertCreditedOnce(owed);
 
   await ageByThreeDays();
-  await deliverAll(shuffle([...stripe.events]), () => undefined);
+  await deliverAll(random.shuffle([...stripe.events]), () => undefined);
   await assertCreditedOnce(owed);
   assert.ok(counts.answered >= deliveries, "at least as many as configured");
   console.log(
