@@ -45,6 +45,7 @@ const direct = { PENNYBLACK_DIRECT_DATABASE_URL: withRole(at, "owner") };
 let upstream: DelayedUpstream;
 let owner: Pool;
 const processes: LaunchedProcess[] = [];
+const load = { isOn: true };
 
 before(async () => {
   upstream = await startDelayedUpstream();
@@ -66,6 +67,8 @@ before(async () => {
 });
 
 after(async () => {
+  // If the test fails, its callers still run.
+  load.isOn = false;
   for (const { process: child } of processes) child.kill("SIGKILL");
   await owner.end();
   await upstream.close();
@@ -141,7 +144,6 @@ function adminOfPrevious(...args: string[]): string {
 /** Callers that search continuously and record every failure. */
 function startCallers(key: string, servers: () => readonly string[], callers: number) {
   const counts = { ok: 0, failures: [] as string[] };
-  const load = { isOn: true };
   async function call(): Promise<void> {
     while (load.isOn) {
       const urls = servers();
