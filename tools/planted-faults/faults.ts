@@ -89,7 +89,7 @@ const walletFaults: PlantedFault[] = [
     find: "and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at",
     replace: "and s.wallet_id = wallet_ids[1] and s.state = 'pending'",
     tests: ["stories/billing-moment.test"],
-    caughtBy: "a hold that expired before its capture is not charged: 503, and the loss is ours and counted",
+    caughtBy: "a hold that expired before its capture returns 503 without a charge, and the loss is counted",
   },
   {
     description: "capturing a batch of one does not reduce the held amount",
@@ -161,7 +161,7 @@ const walletFaults: PlantedFault[] = [
     find: "when claimed <> i.fingerprint then 'idempotency_key_reused'",
     replace: "when false then 'idempotency_key_reused'",
     tests: [idempotency],
-    caughtBy: "another query, n or category under the same key is 422 and charges nothing",
+    caughtBy: "another query, n or category with the same key returns 422 without a charge",
   },
   {
     description: "the claim of a crashed server is not taken over in time",
@@ -170,7 +170,7 @@ const walletFaults: PlantedFault[] = [
     replace:
       "where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 hours';",
     tests: [idempotency],
-    caughtBy: "a claim whose search has not finished after 15 s is taken over, and only one of the two is paid",
+    caughtBy: "a claim whose search has not finished after 15 s is taken over, and one of the two is charged",
   },
 ];
 
@@ -189,7 +189,7 @@ const keyFaults: PlantedFault[] = [
     find: "and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)\n        and search_ids",
     replace: "and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)\n        and search_ids",
     tests: [credentials],
-    caughtBy: "a key revoked a moment ago cannot spend, although the cache still knows it",
+    caughtBy: "a revoked key cannot spend while the cache still has it",
   },
   {
     description: "a revoked key can spend until it is evicted from the cache",
@@ -205,7 +205,7 @@ const keyFaults: PlantedFault[] = [
     find: "where k.id = p_key and k.wallet_id = p_wallet and k.revoked_at is null;",
     replace: "where k.id = p_key and k.revoked_at is null;",
     tests: ["stories/keys.test"],
-    caughtBy: "a key is revoked for its own wallet alone",
+    caughtBy: "a key cannot be revoked by another wallet",
   },
   {
     description: "the IP allowlist of a key is ignored",
@@ -214,7 +214,7 @@ const keyFaults: PlantedFault[] = [
     replace: "if (found.allowedIps && isListed(found.allowedIps, ''))",
     tests: [credentials],
     caughtBy:
-      "a key bound to networks is 403 ip_not_allowed from elsewhere, and an X-Forwarded-For of nobody trusted is not believed",
+      "a key limited to networks returns 403 from elsewhere, and X-Forwarded-For counts only from trusted proxies",
   },
   {
     description: "a mistyped key is looked up in the database",
@@ -230,7 +230,7 @@ const keyFaults: PlantedFault[] = [
     find: "if (leftMs > 0 && !(await isKnown(key))) throw",
     replace: "if (leftMs > 60_000 && !(await isKnown(key))) throw",
     tests: ["stories/key-guessing.test"],
-    caughtBy: "the hundred and first wrong key within a minute is refused with 429, on any server, and tells nothing",
+    caughtBy: "after a hundred wrong keys per minute, all servers return 429 to wrong and correct guesses alike",
   },
   {
     description: "two different keys in one request are accepted and the last one is charged",
@@ -238,7 +238,7 @@ const keyFaults: PlantedFault[] = [
     find: "if (credential !== undefined && credential !== key) {",
     replace: "if (credential !== undefined && credential.length !== key.length) {",
     tests: [credentials],
-    caughtBy: "two different keys are 400 conflicting_credentials, in whatever lines they come, valid or not",
+    caughtBy: "two different keys return 400 conflicting_credentials, valid or not, in any combination of headers",
   },
 ];
 
@@ -265,8 +265,7 @@ const searchFaults: PlantedFault[] = [
     find: 'if (cause instanceof OutcomeUnknown) return new NoResponse("the outcome of the capture is unknown", { cause });',
     replace: 'if (cause instanceof OutcomeUnknown) return new Problem("ledger_unavailable", { cause });',
     tests: ["stories/billing-moment.test"],
-    caughtBy:
-      "a capture whose outcome cannot be learned in 30 s is not answered with a guess: the connection is closed",
+    caughtBy: "a capture whose outcome is unknown after 30 s closes the connection without a status",
   },
   {
     description: "test and live keys share stored answers",
@@ -293,7 +292,7 @@ const problemFaults: PlantedFault[] = [
     find: '...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),',
     replace: "",
     tests: [idempotency],
-    caughtBy: "while the first is in flight the second is 409 with Retry-After, and afterwards a replay",
+    caughtBy: "a retry while the first is in flight returns 409 with Retry-After, and later a replay",
   },
 ];
 

@@ -20,7 +20,7 @@ describe("owners", { skip: noBrowser }, async () => {
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_BRAVE_URL: upstream.url,
   });
-  await stripe.announceTo(`${fixture.server.url}/v1/payments/stripe/webhook`, webhookSecret);
+  await stripe.sendEventsTo(`${fixture.server.url}/v1/payments/stripe/webhook`, webhookSecret);
   const { db, server, demo } = fixture;
 
   after(async () => {

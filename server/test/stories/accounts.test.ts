@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import {
   acceptInvitation,
   changeRole,
@@ -16,25 +16,19 @@ import {
 } from "../../src/accounts/accounts.ts";
 import { createKeys } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
-import { findWalletAccount, formatReport, readWallet, reconcile } from "../../src/wallet/wallet.ts";
+import { findWalletAccount, readWallet } from "../../src/wallet/wallet.ts";
+import { assertBooksBalance, createDatabase } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
-import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
 const secret = randomBytes(32);
-let db: TestDatabase;
+const db = await createDatabase();
 
-before(async () => {
-  db = await createTestDatabase();
-});
-
-after(() => db.drop());
-
-function openFor(email: string, trial?: Partial<TrialTerms>): Promise<OpenedAccount & { trial: TrialOutcome }> {
-  const wanted = { email, personName: "Ada", accountName: "Ada & Co" };
+function signUpAs(email: string, trial?: Partial<TrialTerms>): Promise<OpenedAccount & { trial: TrialOutcome }> {
+  const request = { email, personName: "Ada", accountName: "Ada & Co" };
   const terms = trial && { amount: 500_000n, maxPerDay: 1_000, secret, ...trial };
-  return signUp(db.owner, wanted, { pepper, trial: terms });
+  return signUp(db.owner, request, { pepper, trial: terms });
 }
 
 async function addMember(accountId: string, email: string, role: "owner" | "developer" | "viewer"): Promise<string> {
@@ -43,12 +37,7 @@ async function addMember(accountId: string, email: string, role: "owner" | "deve
   return joined?.personId ?? assert.fail("not joined");
 }
 
-async function assertBooksBalance(): Promise<void> {
-  const report = await reconcile(db.owner);
-  assert.ok(report.isClean, formatReport(report));
-}
-
-test("every wallet has an account, also one that is made without", async () => {
+test("every wallet has an account, even if it is created without one", async () => {
   const { walletId } = await seedWallet(db.owner);
   assert.ok(await findWalletAccount(db.owner, walletId));
   await assert.rejects(db.owner.query("update pb.wallets set account_id = null where id = $1", [walletId]), {
@@ -56,8 +45,8 @@ test("every wallet has an account, also one that is made without", async () => {
   });
 });
 
-test("who signs up owns an account with a wallet and keys that work", async () => {
-  const { accountId, walletId, liveKey, trial } = await openFor("ada@signup.test");
+test("signing up creates an account with an owner, a wallet and working keys", async () => {
+  const { accountId, walletId, liveKey, trial } = await signUpAs("ada@signup.test");
   assert.equal(trial, "none");
   const [member, ...others] = await listMembers(db.owner, accountId);
   assert.deepEqual([member?.email, member?.name, member?.role, others.length], ["ada@signup.test", "Ada", "owner", 0]);
@@ -67,33 +56,37 @@ test("who signs up owns an account with a wallet and keys that work", async () =
   assert.deepEqual([account?.id, account?.wallets[0]?.id], [accountId, walletId]);
 });
 
-test("a person has one trial, whatever they write after a + or between dots", async () => {
-  const first = await openFor("grace.h@gmail.com", {});
+test("a person gets one trial, even with other spellings of the same address", async () => {
+  const first = await signUpAs("grace.h@gmail.com", {});
   assert.equal(first.trial, "given");
   assert.equal((await readWallet(db.owner, first.walletId))?.balance, 500_000n);
   for (const email of ["grace.h@gmail.com", "graceh+2@gmail.com", "g.raceh@googlemail.com"]) {
-    const again = await openFor(email, {});
+    const again = await signUpAs(email, {});
     assert.equal(again.trial, "already_given");
     assert.equal((await readWallet(db.owner, again.walletId))?.balance, 0n);
   }
-  assert.equal((await openFor("grace.h@other.test", {})).trial, "given");
+  assert.equal((await signUpAs("grace.h@other.test", {})).trial, "given");
   await deleteAccount(db.owner, first.accountId, true);
-  assert.equal((await openFor("graceh@gmail.com", {})).trial, "already_given", "not by deleting the account either");
-  await assertBooksBalance();
+  assert.equal(
+    (await signUpAs("graceh@gmail.com", {})).trial,
+    "already_given",
+    "deleting the account does not allow a second trial",
+  );
+  await assertBooksBalance(db);
 });
 
-test("of twenty who sign up at once on a day with room for five, five get a trial; of one person's, one", async () => {
+test("concurrent sign-ups cannot exceed the daily trial limit or get one person two trials", async () => {
   await db.owner.query("delete from pb.trial_days");
   const many = await Promise.all(
-    Array.from({ length: 20 }, (_, number) => openFor(`many${number}@rush.test`, { maxPerDay: 5 })),
+    Array.from({ length: 20 }, (_, number) => signUpAs(`many${number}@rush.test`, { maxPerDay: 5 })),
   );
   assert.deepEqual(countOf(many), { given: 5, day_is_full: 15 });
-  const one = await Promise.all(Array.from({ length: 8 }, (_, number) => openFor(`one+${number}@rush.test`, {})));
+  const one = await Promise.all(Array.from({ length: 8 }, (_, number) => signUpAs(`one+${number}@rush.test`, {})));
   assert.deepEqual(countOf(one), { given: 1, already_given: 7 });
-  assert.equal((await openFor("late@rush.test", { maxPerDay: 0 })).trial, "day_is_full");
-  // Whom the day had no room for may come back tomorrow.
-  assert.equal((await openFor("many19@rush.test", {})).trial === "given", many[19]?.trial !== "given");
-  await assertBooksBalance();
+  assert.equal((await signUpAs("late@rush.test", { maxPerDay: 0 })).trial, "day_is_full");
+  // A person without a trial because the day was full can get one later.
+  assert.equal((await signUpAs("many19@rush.test", {})).trial === "given", many[19]?.trial !== "given");
+  await assertBooksBalance(db);
 });
 
 function countOf(accounts: { trial: string }[]): Record<string, number> {
@@ -102,8 +95,8 @@ function countOf(accounts: { trial: string }[]): Record<string, number> {
   );
 }
 
-test("an invitation is accepted once, in time, by whoever has its token, and a new one replaces it", async () => {
-  const { accountId } = await openFor("owner@invite.test");
+test("an invitation can be accepted once before it expires, and a new one replaces it", async () => {
+  const { accountId } = await signUpAs("owner@invite.test");
   const ask = () => invite(db.owner, { accountId, email: "bob@invite.test", role: "viewer" });
   const [first, second] = [await ask(), await ask()];
   assert.ok(first && second);
@@ -120,12 +113,12 @@ test("an invitation is accepted once, in time, by whoever has its token, and a n
     ["owner@invite.test owner", "bob@invite.test viewer"],
   );
   const { rows } = await db.owner.query("select from pb.invitations where digest = $1", [Buffer.from(second.token)]);
-  assert.equal(rows.length, 0, "the token itself is kept nowhere");
+  assert.equal(rows.length, 0, "the token itself is not stored");
   assert.equal(await invite(db.owner, { accountId: randomUUIDv7(), email: "x@y.test", role: "viewer" }), undefined);
 });
 
-test("who is a member already keeps the role they have", async () => {
-  const { accountId } = await openFor("boss@keep.test");
+test("an invitation does not change the role of an existing member", async () => {
+  const { accountId } = await signUpAs("boss@keep.test");
   await addMember(accountId, "boss@keep.test", "viewer");
   assert.deepEqual(
     (await listMembers(db.owner, accountId)).map(({ role }) => role),
@@ -133,8 +126,8 @@ test("who is a member already keeps the role they have", async () => {
   );
 });
 
-test("the last owner can neither leave nor step down, and of two who leave at once one stays", async () => {
-  const { accountId } = await openFor("first@owners.test");
+test("the last owner cannot leave or change role, even if two owners leave concurrently", async () => {
+  const { accountId } = await signUpAs("first@owners.test");
   const [owner] = await listMembers(db.owner, accountId);
   const first = owner?.personId ?? "";
   assert.equal(await removeMember(db.owner, { accountId, personId: first }), "last_owner");
@@ -148,7 +141,7 @@ test("the last owner can neither leave nor step down, and of two who leave at on
     return client;
   };
   const [one, other] = [await leave(first), await leave(second)];
-  // As at commit, and held there: each has left and neither has committed.
+  // Both have deleted their membership, and neither has committed.
   await one.query("set constraints all immediate");
   const { rows: pids } = await other.query<{ pid: number }>("select pg_backend_pid() as pid");
   const refused = assert.rejects(other.query("set constraints all immediate"), { constraint: "account_has_owner" });
@@ -169,11 +162,11 @@ test("the last owner can neither leave nor step down, and of two who leave at on
   assert.equal(await removeMember(db.owner, { accountId, personId: randomUUIDv7() }), "not_found");
 });
 
-test("a deleted account keeps its books and nothing personal, and refuses while money is left", async () => {
-  const { accountId, walletId, liveKey } = await openFor("zoe.private@leave.test", {});
+test("deleting an account requires confirmation while it has a balance, keeps the ledger and removes personal data", async () => {
+  const { accountId, walletId, liveKey } = await signUpAs("zoe.private@leave.test", {});
   await addMember(accountId, "yan.private@leave.test", "developer");
   await invite(db.owner, { accountId, email: "xi.private@leave.test", role: "viewer" });
-  const elsewhere = await openFor("yan.private@leave.test");
+  const elsewhere = await signUpAs("yan.private@leave.test");
   const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
   await db.owner.query("update pb.keys set name = 'zoe private laptop', allowed_ips = '{192.0.2.7}' where id = $1", [
     keyId,
@@ -206,14 +199,14 @@ test("a deleted account keeps its books and nothing personal, and refuses while 
   const { rows: transfers } = await db.owner.query("select from pb.transfers where wallet_id = $1", [walletId]);
   assert.equal(transfers.length, 2, "the trial and the search");
   assert.equal((await readWallet(db.owner, walletId))?.balance, 490_000n);
-  await assertBooksBalance();
-  for (const text of ["zoe", "xi.private", "192.0.2.7"]) assert.deepEqual(await tablesThatHold(text), [], text);
-  assert.deepEqual(await tablesThatHold("yan.private"), ["people"], "who is a member elsewhere stays");
+  await assertBooksBalance(db);
+  for (const text of ["zoe", "xi.private", "192.0.2.7"]) assert.deepEqual(await tablesContaining(text), [], text);
+  assert.deepEqual(await tablesContaining("yan.private"), ["people"], "a member of another account is kept");
   assert.equal((await listMembers(db.owner, elsewhere.accountId)).length, 1);
 });
 
-/** The tables, of all there are, in which a text stands. */
-async function tablesThatHold(text: string): Promise<string[]> {
+/** Names of the tables that contain a text. */
+async function tablesContaining(text: string): Promise<string[]> {
   const { rows } = await db.owner.query<{ name: string }>(
     "select relname as name from pg_class where relnamespace = 'pb'::regnamespace and relkind = 'r' order by relname",
   );

@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { after, test } from "node:test";
-import { priceMicros } from "../../src/lib/money.ts";
+import { test } from "node:test";
 import { consoleProblems } from "../../src/problems/console-problems.ts";
 import { problemCodes, problemRow } from "../../src/problems/problems.ts";
+import { createFixture } from "../fixture.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { registeredRoutes } from "../support/registered-routes.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, startTestServer } from "../support/services/server.ts";
 
-// Which addresses exist, for whom, and that the documents say the same.
+// Routes: which exist, which need a key, and that the documents list the same.
 
-const db = await createTestDatabase();
-const server = await startTestServer(db, { PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test" });
-const wallet = await createTestWallet(db, "0.05");
-
-after(async () => {
-  await server.close();
-  await db.drop();
+const { server, createWallet } = await createFixture({
+  PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test",
 });
+const wallet = await createWallet("0.05");
 
 interface Operation {
   security?: unknown[];
@@ -29,7 +23,7 @@ async function readOpenapi(): Promise<Record<string, Record<string, Operation>>>
   return (await server.request("/openapi.json")).body.paths;
 }
 
-/** All but the pages for people and what they ask for, which are no part of the API. */
+/** Without the docs pages and the console, which are not part of the API. */
 function apiRoutes(): string[] {
   return registeredRoutes(server).filter((route) => !/^GET \/docs(?:\/\*?)?$|^\w+ \/console(?:\/|$)/.test(route));
 }
@@ -49,10 +43,10 @@ test("the openapi.json in the repository is the one the server serves", async ()
   assert.deepEqual({ ...inRepository, servers: served.servers }, served);
 });
 
-/** Its callers have no key: the payment processor signs what it sends. */
+/** Called without a key by the payment processor, which signs its requests. */
 const signedRoute = "POST /v1/payments/stripe/webhook";
 
-test("every route without a key answers 401, unless it is public", async () => {
+test("every route returns 401 without a key, unless it is public", async () => {
   const open: string[] = [];
   for (const route of apiRoutes()) {
     const [method = "", path = ""] = route.split(" ");
@@ -75,7 +69,7 @@ test("every route without a key answers 401, unless it is public", async () => {
   ]);
 });
 
-test("openapi.json asks for a key exactly where the server does", async () => {
+test("openapi.json requires a key exactly where the server does", async () => {
   for (const [path, operations] of Object.entries(await readOpenapi())) {
     for (const operation of Object.values(operations)) {
       const isOpen = !path.startsWith("/v1/") || path.startsWith("/v1/lenses") || signedRoute.endsWith(path);
@@ -84,7 +78,7 @@ test("openapi.json asks for a key exactly where the server does", async () => {
   }
 });
 
-test("every problem code has a page that answers 200 and a page in the docs, and neither has more", async () => {
+test("every problem code has a page on the server and a page in the docs, and there are no others", async () => {
   for (const code of problemCodes) {
     const { status, text, headers } = await server.request(`/problems/${code}`);
     assert.equal(status, 200);
@@ -110,7 +104,7 @@ test("openapi.json documents every problem code, each under its status", async (
       }
     }
   }
-  // One code belongs to no route, and the console's to routes that are not in the document.
+  // One code has no route, and the console's routes are not in the document.
   const elsewhere = ["method_not_allowed", ...Object.keys(consoleProblems)];
   assert.deepEqual(
     [...documented.keys()].toSorted(),
@@ -120,7 +114,7 @@ test("openapi.json documents every problem code, each under its status", async (
     assert.equal(Number(status), problemRow(code as (typeof problemCodes)[number]).status);
 });
 
-test("other methods on a known path are 405 with Allow, HEAD, OPTIONS and QUERY among them", async () => {
+test("other methods on a known path return 405 with Allow, including HEAD, OPTIONS and QUERY", async () => {
   for (const [path, allow, methods] of [
     ["/v1/search", "POST", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "PURGE"]],
     ["/v1/wallet", "GET", ["POST", "HEAD", "DELETE", "OPTIONS", "PUT"]],
@@ -141,7 +135,7 @@ test("other methods on a known path are 405 with Allow, HEAD, OPTIONS and QUERY 
   }
 });
 
-test("a trailing slash, another case, a doubled slash and anything else unknown is 404, whatever key or body comes along", async () => {
+test("a trailing slash, different case, doubled slash or unknown path returns 404 for any key and body", async () => {
   const paths = [
     "/v1/search/",
     "/V1/search",
@@ -165,16 +159,11 @@ test("a trailing slash, another case, a doubled slash and anything else unknown 
   }
 });
 
-test("a path too long to be one of ours is 404", async () => {
+test("a path that is too long returns 404", async () => {
   assert.equal((await server.request(`/problems/${"x".repeat(200)}`)).status, 404);
 });
 
-test("the price in the database is the price in the code", async () => {
-  const { rows } = await db.owner.query<{ price: bigint }>("select pb.price_micros() as price");
-  assert.equal(rows[0]?.price, priceMicros);
-});
-
-test("llms.txt and security.txt can be read by anyone", async () => {
+test("llms.txt and security.txt are public", async () => {
   const llms = await server.request("/llms.txt");
   assert.equal(llms.status, 200);
   assert.match(llms.text, /POST http:\/\/search\.test\/v1\/search/);

@@ -7,8 +7,8 @@ import { after, test } from "node:test";
 import { metricFaults } from "../support/assertions/metric-faults.ts";
 import { findPrometheus } from "../support/services/promtool.ts";
 
-// The alert rules and their runbooks. promtool says whether a rule fires when it should; that each alert is tested both
-// ways, means something and leads somewhere is said here.
+// Alert rules and their runbooks. promtool tests when a rule fires; these tests check that each alert has such tests in both
+// directions, uses existing metrics and has a runbook.
 
 const root = resolve(import.meta.dirname, "../../..");
 const rules = readFileSync(join(root, "deploy/prometheus/rules/pennyblack.yml"), "utf8");
@@ -24,7 +24,7 @@ const skip =
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-alerts-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** The tests of the rules, run on what `change` makes of the rules. */
+/** Runs the tests of the rules on a changed copy of the rules. */
 function testRules(change: (text: string) => string): { status: number | null; output: string } {
   cpSync(join(root, "deploy/prometheus"), folder, { recursive: true });
   writeFileSync(join(folder, "rules/pennyblack.yml"), change(rules));
@@ -34,7 +34,7 @@ function testRules(change: (text: string) => string): { status: number | null; o
   return { status, output: stdout + stderr };
 }
 
-/** Every alert with this expression instead of its own. */
+/** Replaces the expression of every alert. */
 function withExpression(text: string, expression: string): string {
   return text.replaceAll(
     /(- alert: \w+\n {8})expr: (?:>-\n(?: {10}.*\n)+|.*\n)(?: {8}for: .*\n)?/g,
@@ -42,29 +42,29 @@ function withExpression(text: string, expression: string): string {
   );
 }
 
-test("every alert fires when it should and not when it nearly should", { skip }, () => {
+test("every alert fires above its threshold and not just below it", { skip }, () => {
   const { status, output } = testRules((text) => text);
   assert.equal(status, 0, output);
 });
 
-test("an alert that never fires, or always does, fails its tests", { skip }, () => {
+test("an alert that never fires or always fires fails its tests", { skip }, () => {
   for (const expression of ["vector(0) > 0", "vector(1)"]) {
     const { output } = testRules((text) => withExpression(text, expression));
-    const noticed = new Set([...output.matchAll(/alertname: (\w+)/g)].map(([, name]) => name));
+    const failing = new Set([...output.matchAll(/alertname: (\w+)/g)].map(([, name]) => name));
     assert.deepEqual(
-      names.filter((name) => !noticed.has(name)),
+      names.filter((name) => !failing.has(name)),
       [],
       `${expression}: ${output}`,
     );
   }
 });
 
-test("a rule names only metrics that exist, by labels and words that they have", () => {
+test("rules use only existing metrics, labels and label values", () => {
   assert.match(rules, /\bpennyblack_searches_total\{/);
   assert.deepEqual(metricFaults(rules), []);
 });
 
-test("every alert leads to a runbook with an answer to each question, and every runbook is reached", () => {
+test("every alert links to a runbook with all sections, and every runbook is listed", () => {
   const addresses = [...rules.matchAll(/runbook_url: (\S+)/g)].map(([, address = ""]) => address);
   assert.equal(addresses.length, rules.match(/- alert: /g)?.length);
   const files = readdirSync(runbooks).map((file) => file.replace(/\.md$/, ""));

@@ -1,38 +1,27 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
+import { createFixture } from "../fixture.ts";
 import { assertCommonHeaders, assertProblem, assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
 import { openRaw, rawRequest, sendRaw } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestKey, createTestWallet, startTestServer } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { createTestKey } from "../support/services/server.ts";
 
-// "Headers on every answer" of the contract.
+// Response headers.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
-const wallet = await createTestWallet(db, "1.00");
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
+const { db, upstream, server, createWallet } = await createFixture();
+const wallet = await createWallet("1.00");
 
 const question = { query: "cats" };
 
-test("a paid answer says what it cost, and a test answer that it cost nothing", async () => {
+test("Wallet-Charge is the price of a paid answer, and zero for a test answer", async () => {
   const paid = await server.search(wallet.live, question);
   assertCommonHeaders(paid.headers, "0.01");
   assert.match(paid.headers.get("content-type") ?? "", /^application\/json\b/);
   assertCommonHeaders((await server.search(wallet.test, question)).headers, "0.00");
 });
 
-test("a search states its key's limit and what is left of it, refused or not", async () => {
+test("successful and rejected searches return the key's rate limit", async () => {
   const { key } = await createTestKey(db, {
     walletId: wallet.walletId,
-    mode: "live",
-    name: "20",
     searchesPerSecond: 20,
   });
   assertRateLimitHeaders((await server.search(key, question)).headers, 20);
@@ -42,17 +31,16 @@ test("a search states its key's limit and what is left of it, refused or not", a
     [{ query: "" }, {}],
     [question, { "search-run": "empty; max=0.00" }],
   ] as const) {
-    const { status, headers: told } = await server.search(key, body, headers);
-    assert.notEqual(status, 200);
-    assertRateLimitHeaders(told, 20);
+    const reply = await server.search(key, body, headers);
+    assert.notEqual(reply.status, 200);
+    assertRateLimitHeaders(reply.headers, 20);
   }
 });
 
-test("what is left of a limit falls by one with each search", async () => {
+test("the remaining limit falls by one with each search", async () => {
   const { key } = await createTestKey(db, {
     walletId: wallet.walletId,
     mode: "test",
-    name: "50",
     searchesPerSecond: 50,
   });
   const replies = await Promise.all(Array.from({ length: 4 }, () => server.search(key, question)));
@@ -63,29 +51,29 @@ test("what is left of a limit falls by one with each search", async () => {
   );
 });
 
-test("Server-Timing tells the steps that were taken, in their order", async () => {
+test("Server-Timing lists the completed steps in order", async () => {
   const steps = (headers: Headers) => headers.get("server-timing")?.replaceAll(/;dur=\d+\.\d/g, "");
   assert.equal(steps((await server.search(wallet.live, question)).headers), "auth, hold, upstream, capture");
   assert.equal(steps((await server.search(wallet.live, "{")).headers), "auth");
   assert.equal(steps((await server.search("nonsense", question)).headers), "auth");
   assert.equal(steps((await server.search(wallet.live, question, { "x-api-key": wallet.test })).headers), "auth");
-  const empty = await createTestWallet(db, "0.00");
+  const empty = await createWallet("0.00");
   assert.equal(steps((await server.search(empty.live, question)).headers), "auth, hold");
   await upstream.behave("status_500");
   assert.equal(steps((await server.search(wallet.live, question)).headers), "auth, hold, upstream");
   await upstream.behave("ok");
 });
 
-test("Wallet-Balance is told to keys with wallet:read and to no others, on paid answers and on replays", async () => {
-  const { walletId, live } = await createTestWallet(db, "0.03");
-  const reader = await createTestKey(db, { walletId, mode: "live", name: "reader", scopes: ["search", "wallet:read"] });
-  const once = { "idempotency-key": "once" };
-  assert.equal((await server.search(reader.key, question, once)).headers.get("wallet-balance"), "0.02;currency=usd");
+test("Wallet-Balance is returned only to keys with wallet:read, on paid answers and on replays", async () => {
+  const { walletId, live } = await createWallet("0.03");
+  const reader = await createTestKey(db, { walletId, scopes: ["search", "wallet:read"] });
+  const retry = { "idempotency-key": "retry" };
+  assert.equal((await server.search(reader.key, question, retry)).headers.get("wallet-balance"), "0.02;currency=usd");
   assert.equal((await server.search(live, question)).headers.get("wallet-balance"), null);
-  assert.equal((await server.search(reader.key, question, once)).headers.get("wallet-balance"), "0.01;currency=usd");
+  assert.equal((await server.search(reader.key, question, retry)).headers.get("wallet-balance"), "0.01;currency=usd");
 });
 
-test("each request has an id of its own, which the caller cannot choose", async () => {
+test("each request has a unique id that the caller cannot choose", async () => {
   const chosen = "01a1dca0-9422-7d2b-aced-0d68680215be";
   const headers = { "request-id": chosen, "x-request-id": chosen };
   const replies = await Promise.all([1, 2, 3].map(() => server.search(wallet.test, question, headers)));
@@ -94,7 +82,7 @@ test("each request has an id of its own, which the caller cannot choose", async 
   assert.ok(!ids.has(chosen));
 });
 
-test("404, 405, 401, pages and documents have the headers too", async () => {
+test("404, 405, 401, pages and documents have the common headers", async () => {
   for (const [path, method] of [
     ["/nowhere", "GET"],
     ["/%zz", "GET"],
@@ -113,7 +101,7 @@ test("404, 405, 401, pages and documents have the headers too", async () => {
   }
 });
 
-test("what is not HTTP is answered in our shape and closed", async () => {
+test("malformed HTTP returns a problem and closes the connection", async () => {
   for (const [request, status] of [
     ["SSH-2.0-OpenSSH_9.2\r\n\r\n", 400],
     ["\u0016\u0003\u0001\u0000\u00a5\u0001\u0000\r\n\r\n", 400],
@@ -137,7 +125,7 @@ test("what is not HTTP is answered in our shape and closed", async () => {
   }
 });
 
-test("HTTP/1.1 without a Host is 400 in our shape, and an unknown Expect is no reason to refuse", async () => {
+test("HTTP/1.1 without Host returns 400, and an unknown Expect is accepted", async () => {
   const hostless = await sendRaw(server.url, "GET /openapi.json HTTP/1.1\r\n\r\n");
   assert.equal(hostless.status, 400);
   assertProblem(hostless, "invalid_request", "/openapi.json");

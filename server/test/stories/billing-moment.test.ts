@@ -1,23 +1,16 @@
 import assert from "node:assert/strict";
-import { after, afterEach, test } from "node:test";
+import { afterEach, type TestContext, test } from "node:test";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
+import { closeAfter } from "../support/close-after.ts";
+import { lockWallet } from "../support/data/lock-wallet.ts";
 import { openRaw, rawRequest } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, startTestServer } from "../support/services/server.ts";
+import type { TestWallet } from "../support/services/server.ts";
 import { TcpProxy } from "../support/services/tcp-proxy.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
-// "Billing moment" of the contract: hold, upstream, capture, answer. What a caller pays who leaves on the way.
+// Billing: hold, upstream, capture, answer, and the charge if the caller disconnects at each step.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
+const { db, upstream, server, startServer, createWallet } = await createFixture();
 
 afterEach(async () => {
   await upstream.behave("ok");
@@ -27,9 +20,7 @@ afterEach(async () => {
 const question = { query: "cats" };
 
 async function readEntries(management: string, requestId: string) {
-  const reply = await server.request(`/v1/wallet/entries?request_id=${requestId}`, {
-    headers: { "x-api-key": management },
-  });
+  const reply = await server.manage(management, "GET", `/v1/wallet/entries?request_id=${requestId}`);
   assert.equal(reply.status, 200, reply.text);
   return reply.body.entries as { kind: string; amount: string; request_id: string }[];
 }
@@ -42,22 +33,33 @@ async function searchesOf(walletId: string) {
   return rows;
 }
 
-async function someoneWaitsForALock(): Promise<boolean> {
-  const { rows } = await db.owner.query(
-    "select from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()",
-  );
-  return rows.length > 0;
+/** A server whose connection to one database URL goes through a proxy. */
+async function startBehindProxy(t: TestContext, variable: string, url: string) {
+  const { hostname, port } = new URL(url);
+  const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);
+  await proxy.listen();
+  return { proxy, remote: await startServer({ [variable]: proxy.through(url) }, t) };
 }
 
-async function startAndWatch(key: string, ...lines: string[]) {
+async function startSearch(key: string, ...lines: string[]) {
   const connection = await openRaw(server.url);
   const headers = [`x-api-key: ${key}`, "Content-Type: application/json", ...lines];
   connection.write(rawRequest("POST /v1/search", headers, JSON.stringify(question)));
   return connection;
 }
 
-test("a 200 is charged exactly once, and the entry of its Request-Id says so", async () => {
-  const wallet = await createTestWallet(db, "0.05");
+/** A search whose upstream has answered and whose capture waits for the wallet's lock. */
+async function startCaptureBehindLock(wallet: TestWallet, ...lines: string[]) {
+  await upstream.behave("slow_headers", { everyMs: 150 });
+  const connection = await startSearch(wallet.live, ...lines);
+  await until("the upstream is called", () => upstream.requests.length === 1);
+  const lock = await lockWallet(db, wallet);
+  await until("the capture waits for the lock", async () => (await lock.waiting()) > 0);
+  return { connection, lock };
+}
+
+test("a 200 is charged exactly once and has one entry for its Request-Id", async () => {
+  const wallet = await createWallet("0.05");
   const { status, headers } = await server.search(wallet.live, question);
   const requestId = headers.get("request-id") ?? "";
   assert.equal(status, 200);
@@ -69,30 +71,30 @@ test("a 200 is charged exactly once, and the entry of its Request-Id says so", a
   );
 });
 
-test("while the upstream is asked the price is held and not yet charged", async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("the price is held, not charged, while the upstream is called", async () => {
+  const wallet = await createWallet("0.05");
   await upstream.behave("slow_headers", { everyMs: 300 });
   const running = server.search(wallet.live, question);
-  await until("the upstream is asked", () => upstream.requests.length === 1);
+  await until("the upstream is called", () => upstream.requests.length === 1);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.05", held: "0.01" });
   assert.equal((await running).status, 200);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
 
-test("a failed search has no entry: was I charged? no", async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("a failed search has no entry", async () => {
+  const wallet = await createWallet("0.05");
   await upstream.behave("status_500");
   const { headers } = await server.search(wallet.live, question);
   assert.deepEqual(await readEntries(wallet.management, headers.get("request-id") ?? ""), []);
 });
 
-test("a caller gone before the upstream's 2xx: the upstream call is aborted, the hold released, nothing charged", async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("a caller that disconnects before the upstream's 2xx is not charged, and the upstream call is aborted", async () => {
+  const wallet = await createWallet("0.05");
   for (const behaviour of ["slow_headers", "stall_in_body", "slow_drip"] as const) {
     await upstream.behave(behaviour);
     upstream.requests.length = 0;
-    const connection = await startAndWatch(wallet.live);
-    await until("the upstream is asked", () => upstream.requests.length === 1);
+    const connection = await startSearch(wallet.live);
+    await until("the upstream is called", () => upstream.requests.length === 1);
     assert.equal((await server.readMoney(wallet.management)).held, "0.01");
     connection.socket.destroy();
     await until("the upstream call is aborted", () => upstream.requests[0]?.hungUp.aborted ?? false, 3_000);
@@ -105,24 +107,17 @@ test("a caller gone before the upstream's 2xx: the upstream call is aborted, the
   );
 });
 
-test("a caller gone after the upstream's 2xx is charged, and fetches the answer with its Idempotency-Key", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  // The capture waits for the wallet's lock, so that the caller leaves between the 2xx and the charge.
-  const lock = await db.owner.connect();
-  await upstream.behave("slow_headers", { everyMs: 150 });
-  const connection = await startAndWatch(wallet.live, "Idempotency-Key: fetch-again");
-  await until("the upstream is asked", () => upstream.requests.length === 1);
-  await lock.query("begin");
-  await lock.query("select from pb.wallets where id = $1 for update", [wallet.walletId]);
-  await until("the capture waits for the lock", someoneWaitsForALock);
+test("a caller that disconnects after the upstream's 2xx is charged and can fetch the answer with its Idempotency-Key", async () => {
+  const wallet = await createWallet("0.05");
+  // The capture waits for the wallet's lock, so that the caller disconnects between the 2xx and the charge.
+  const { connection, lock } = await startCaptureBehindLock(wallet, "Idempotency-Key: fetch-again");
   connection.socket.destroy();
   await connection.closed;
   // By the time another request is answered, the server has seen that connection end.
   await server.request("/llms.txt");
-  await lock.query("rollback");
-  lock.release();
+  await lock.release();
   await until("the search is charged", async () => (await server.readMoney(wallet.management)).balance === "0.04");
-  // Nobody was there to be answered, but the operator's books and log know of it.
+  // No caller received the answer, but the log and the metrics include it.
   const [search] = await searchesOf(wallet.walletId);
   await until("it is logged", () =>
     new RegExp(`"requestId":"${search?.id}".*caller disconnected`).test(server.logged()),
@@ -138,99 +133,52 @@ test("a caller gone after the upstream's 2xx is charged, and fetches the answer 
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
 
-test("bytes that are not HTTP, sent while a search is being charged, get no answer that could be read as the search's", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const lock = await db.owner.connect();
-  await upstream.behave("slow_headers", { everyMs: 150 });
-  const connection = await startAndWatch(wallet.live);
-  await until("the upstream is asked", () => upstream.requests.length === 1);
-  await lock.query("begin");
-  await lock.query("select from pb.wallets where id = $1 for update", [wallet.walletId]);
-  await until("the capture waits for the lock", someoneWaitsForALock);
+test("malformed HTTP during a capture closes the connection without a status", async () => {
+  const wallet = await createWallet("0.05");
+  const { connection, lock } = await startCaptureBehindLock(wallet);
   connection.write("this is not HTTP\r\n\r\n");
   assert.equal(await connection.closed, "", "closed without a status");
-  await lock.query("rollback");
-  lock.release();
+  await lock.release();
   await until("the search is charged", async () => (await server.readMoney(wallet.management)).balance === "0.04");
 });
 
-test("a wire that breaks while the books are read costs that answer and nothing else", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const { hostname, port } = new URL(db.tenantUrl);
-  const wire = new TcpProxy({ host: hostname, port: Number(port) });
-  await wire.listen();
-  const far = await startTestServer(db, { PENNYBLACK_TENANT_DATABASE_URL: wire.through(db.tenantUrl) });
-  const cut = wire.cutAnswer("pb.wallets");
-  const headers = { "x-api-key": wallet.management };
-  const broken = await far.request("/v1/wallet", { headers });
+test("a connection that breaks during a wallet read fails only that request", async (t) => {
+  const wallet = await createWallet("0.05");
+  const { proxy, remote } = await startBehindProxy(t, "PENNYBLACK_TENANT_DATABASE_URL", db.tenantUrl);
+  const cut = proxy.cutAnswer("pb.wallets");
+  const broken = await remote.manage(wallet.management, "GET", "/v1/wallet");
   await cut;
   assert.equal(broken.body.code, "ledger_unavailable");
-  assert.equal((await far.request("/v1/wallet", { headers })).status, 200, "the server is still there");
-  await far.close();
-  await wire.close();
+  assert.equal((await remote.manage(wallet.management, "GET", "/v1/wallet")).status, 200, "the server recovers");
 });
 
-test("when the database's answer to a hold or a capture is lost, it is sent again, and charged once", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const { hostname, port } = new URL(db.ledgerUrl);
-  const wire = new TcpProxy({ host: hostname, port: Number(port) });
-  await wire.listen();
-  const far = await startTestServer(db, {
-    PENNYBLACK_SEARXNG_URL: upstream.url,
-    DATABASE_URL: wire.through(db.ledgerUrl),
-  });
-  for (const [index, cut] of [
-    () => wire.cutAnswer("pb.capture"),
-    () => wire.cutAnswer("pb.hold"),
-    () => wire.cutRequest("pb.capture"),
-  ].entries()) {
-    const done = cut();
-    const { status, headers } = await far.search(wallet.live, question);
-    await done;
-    assert.equal(status, 200);
-    assert.equal((await readEntries(wallet.management, headers.get("request-id") ?? "")).length, 1);
-    assert.deepEqual(await server.readMoney(wallet.management), { balance: `0.0${4 - index}`, held: "0.00" });
-    wire.cut();
-  }
-  await far.close();
-  await wire.close();
-});
-
-test("a capture whose outcome cannot be learned in 30 s is not answered with a guess: the connection is closed", async (t) => {
-  const wallet = await createTestWallet(db, "0.05");
-  const { hostname, port } = new URL(db.ledgerUrl);
-  const wire = new TcpProxy({ host: hostname, port: Number(port) });
-  await wire.listen();
-  const far = await startTestServer(db, {
-    PENNYBLACK_SEARXNG_URL: upstream.url,
-    DATABASE_URL: wire.through(db.ledgerUrl),
-  });
-  const cut = wire.cutAnswer("pb.capture");
+test("a capture whose outcome is unknown after 30 s closes the connection without a status", async (t) => {
+  const wallet = await createWallet("0.05");
+  const { proxy, remote } = await startBehindProxy(t, "DATABASE_URL", db.ledgerUrl);
+  const cut = proxy.cutAnswer("pb.capture");
   const headers = { "idempotency-key": "unknown" };
-  const running = far.search(wallet.live, question, headers).then(
+  const running = remote.search(wallet.live, question, headers).then(
     (reply) => `answered ${reply.status}`,
     () => "closed",
   );
-  // The answer is lost; the clock then says that half a minute has gone by before it is asked for again.
+  // The answer is lost, and the clock moves half a minute before the next attempt.
   await cut;
   const now = performance.now.bind(performance);
   t.mock.method(performance, "now", () => now() + 31_000);
   assert.equal(await running, "closed");
   t.mock.restoreAll();
-  assert.match(await far.readMetrics(), /pennyblack_lost_captures_total\{reason="unknown"\} 1/);
-  // It had been committed all the same, and was not released: the retry finds the answer and pays nothing.
-  const replay = await far.search(wallet.live, question, headers);
+  assert.match(await remote.readMetrics(), /pennyblack_lost_captures_total\{reason="unknown"\} 1/);
+  // The capture was committed and the hold not released: the retry gets the stored answer free of charge.
+  const replay = await remote.search(wallet.live, question, headers);
   assert.deepEqual([replay.status, replay.headers.get("wallet-charge")], [200, "0.00;currency=usd"]);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
-  await far.close();
-  await wire.close();
 });
 
-test("a hold that expired before its capture is not charged: 503, and the loss is ours and counted", async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("a hold that expired before its capture returns 503 without a charge, and the loss is counted", async () => {
+  const wallet = await createWallet("0.05");
   await upstream.behave("slow_headers", { everyMs: 200 });
   const running = server.search(wallet.live, question);
-  await until("the upstream is asked", () => upstream.requests.length === 1);
+  await until("the upstream is called", () => upstream.requests.length === 1);
   await db.owner.query("update pb.searches set expires_at = clock_timestamp() where wallet_id = $1", [wallet.walletId]);
   const { status, body } = await running;
   assert.deepEqual([status, body.code, body.charged], [503, "ledger_unavailable", false]);
@@ -238,8 +186,8 @@ test("a hold that expired before its capture is not charged: 503, and the loss i
   assert.match(await server.readMetrics(), /pennyblack_lost_captures_total\{reason="expired"\} 1/);
 });
 
-test("a test key never bills: no entry, no charge, and the search is still on record", async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("a search with a test key is recorded without an entry or a charge", async () => {
+  const wallet = await createWallet("0.05");
   const { headers } = await server.search(wallet.test, question);
   assert.equal(headers.get("wallet-charge"), "0.00;currency=usd");
   assert.deepEqual(await readEntries(wallet.management, headers.get("request-id") ?? ""), []);
@@ -250,8 +198,8 @@ test("a test key never bills: no entry, no charge, and the search is still on re
   assert.equal(upstream.requests.length, 0);
 });
 
-test("another wallet's Request-Id is an empty list", async () => {
-  const [mine, theirs] = [await createTestWallet(db, "0.05"), await createTestWallet(db, "0.05")];
+test("another wallet's Request-Id returns an empty list", async () => {
+  const [mine, theirs] = [await createWallet("0.05"), await createWallet("0.05")];
   const { headers } = await server.search(mine.live, question);
   assert.deepEqual(await readEntries(theirs.management, headers.get("request-id") ?? ""), []);
 });

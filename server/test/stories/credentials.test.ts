@@ -1,27 +1,17 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { createKey, revokeKey } from "../../src/keys/keys.ts";
+import { createFixture } from "../fixture.ts";
 import { seedBudget } from "../support/data/seed-wallet.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestKey, createTestWallet, startTestServer, testPepper } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { createTestKey, testPepper } from "../support/services/server.ts";
 
-// Whose key, and what it may do: the rows "Keys" to "Scope ..." of the contract's Request table.
+// Credentials, key state, scopes and budgets.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const settings = { PENNYBLACK_SEARXNG_URL: upstream.url };
-const server = await startTestServer(db, settings);
-const wallet = await createTestWallet(db, "1.00");
-const other = await createTestWallet(db, "1.00");
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
+const { db, upstream, server, startServer, createWallet } = await createFixture();
+const wallet = await createWallet("1.00");
+const other = await createWallet("1.00");
 
 const question = { query: "cats" };
 const plainChallenge = 'Bearer realm="search"';
@@ -36,7 +26,7 @@ async function sendWith(...headerLines: string[]) {
   return { status, challenge: headers.get("www-authenticate"), body: JSON.parse(text) };
 }
 
-test("either header alone works, and both with the same key", async () => {
+test("either header is accepted, and both with the same key", async () => {
   for (const lines of [
     [`Authorization: Bearer ${wallet.live}`],
     [`x-api-key: ${wallet.live}`],
@@ -51,7 +41,7 @@ test("either header alone works, and both with the same key", async () => {
   }
 });
 
-test("two different keys are 400 conflicting_credentials, in whatever lines they come, valid or not", async () => {
+test("two different keys return 400 conflicting_credentials, valid or not, in any combination of headers", async () => {
   const [mine, theirs] = [wallet.live, other.live];
   for (const lines of [
     [`Authorization: Bearer ${mine}`, `x-api-key: ${theirs}`],
@@ -69,14 +59,14 @@ test("two different keys are 400 conflicting_credentials, in whatever lines they
   }
 });
 
-test("an Authorization of another scheme beside an x-api-key does not count", async () => {
+test("an Authorization header of another scheme is ignored when x-api-key is present", async () => {
   for (const scheme of ["Basic dXNlcjpwYXNz", "Digest x", `Token ${other.live}`, "Bearer", "Bearer a b"]) {
     assert.equal((await sendWith(`Authorization: ${scheme}`, `x-api-key: ${wallet.live}`)).status, 200, scheme);
   }
   assert.equal((await sendWith("x-api-key:", `Authorization: Bearer ${wallet.live}`)).status, 200);
 });
 
-test("a missing key is 401 with a challenge and no error code", async () => {
+test("a missing key returns 401 with a challenge and no error code", async () => {
   for (const lines of [
     [],
     ["Authorization: Basic dXNlcjpwYXNz"],
@@ -104,7 +94,7 @@ test("a key in the URL is never read", async () => {
   }
 });
 
-test("an invalid key is 401 invalid_token, whether mistyped, made up well-formed, or of another installation", async () => {
+test("a mistyped key, an invented one and one of another installation return 401 invalid_token", async () => {
   const elsewhere = await createKey(
     db.owner,
     { version: 1, bytes: randomBytes(32) },
@@ -119,15 +109,10 @@ test("an invalid key is 401 invalid_token, whether mistyped, made up well-formed
   }
 });
 
-test("a revoked key and an expired key are 401 invalid_token and say which", async () => {
-  const revoked = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "revoked" });
+test("revoked and expired keys return 401 invalid_token with their own codes", async () => {
+  const revoked = await createTestKey(db, { walletId: wallet.walletId });
   assert.equal(await revokeKey(db.owner, { walletId: wallet.walletId, keyId: revoked.id }), true);
-  const expired = await createTestKey(db, {
-    walletId: wallet.walletId,
-    mode: "live",
-    name: "old",
-    expiresAt: new Date(Date.now() - 1),
-  });
+  const expired = await createTestKey(db, { walletId: wallet.walletId, expiresAt: new Date(Date.now() - 1) });
   for (const [key, code] of [
     [revoked.key, "api_key_revoked"],
     [expired.key, "api_key_expired"],
@@ -139,24 +124,24 @@ test("a revoked key and an expired key are 401 invalid_token and say which", asy
   }
 });
 
-test("a key revoked a moment ago cannot spend, although the cache still knows it", async () => {
-  const { id, key } = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "short-lived" });
+test("a revoked key cannot spend while the cache still has it", async () => {
+  const { id, key } = await createTestKey(db, { walletId: wallet.walletId });
   for (let round = 0; round < 3; round += 1) assert.equal((await server.search(key, question)).status, 200);
   const before = await server.readMoney(wallet.management);
-  const asked = upstream.requests.length;
+  const calls = upstream.requests.length;
   await revokeKey(db.owner, { walletId: wallet.walletId, keyId: id });
   const { status, body, headers } = await server.search(key, question);
   assert.equal(status, 401);
   assert.equal(body.code, "api_key_revoked");
-  // A hold was asked for: the cache had let it through, and the ledger refused.
+  // The cache accepted the key, and the hold rejected it.
   assert.match(headers.get("server-timing") ?? "", /hold;/);
   assert.equal(headers.get("www-authenticate"), invalidToken);
-  assert.equal(upstream.requests.length, asked);
+  assert.equal(upstream.requests.length, calls);
   assert.deepEqual(await server.readMoney(wallet.management), before);
 });
 
-test("an account suspended a moment ago cannot spend either: 403, and all its keys are refused", async () => {
-  const suspended = await createTestWallet(db, "1.00");
+test("all keys of a suspended wallet return 403 while the cache still has them", async () => {
+  const suspended = await createWallet("1.00");
   assert.equal((await server.search(suspended.live, question)).status, 200);
   await db.owner.query("select pb.suspend_wallet($1, true)", [suspended.walletId]);
   for (const key of [suspended.live, suspended.test, suspended.management]) {
@@ -167,7 +152,7 @@ test("an account suspended a moment ago cannot spend either: 403, and all its ke
   await db.owner.query("select pb.suspend_wallet($1, false)", [suspended.walletId]);
 });
 
-test("a key without the scope is 403 insufficient_scope, naming it, in both directions", async () => {
+test("a key without the scope returns 403 insufficient_scope with the required scope", async () => {
   const search = await server.search(wallet.management, question);
   assert.equal(search.status, 403);
   assert.equal(search.body.code, "insufficient_scope");
@@ -183,27 +168,17 @@ test("a key without the scope is 403 insufficient_scope, naming it, in both dire
   }
 });
 
-test("a key bound to networks is 403 ip_not_allowed from elsewhere, and an X-Forwarded-For of nobody trusted is not believed", async () => {
+test("a key limited to networks returns 403 from elsewhere, and X-Forwarded-For counts only from trusted proxies", async (t) => {
   const { walletId } = wallet;
-  const far = await createTestKey(db, {
-    walletId,
-    mode: "test",
-    name: "far",
-    allowedIps: ["10.0.0.0/8", "2001:db8::/32"],
-  });
-  const near = await createTestKey(db, {
-    walletId,
-    mode: "test",
-    name: "near",
-    allowedIps: ["127.0.0.0/8", "::1/128"],
-  });
+  const far = await createTestKey(db, { walletId, mode: "test", allowedIps: ["10.0.0.0/8", "2001:db8::/32"] });
+  const near = await createTestKey(db, { walletId, mode: "test", allowedIps: ["127.0.0.0/8", "::1/128"] });
   assert.equal((await server.search(near.key, question)).status, 200);
   for (const spoofed of ["10.1.2.3", "2001:db8::1"]) {
     const { status, body } = await server.search(far.key, question, { "x-forwarded-for": spoofed });
     assert.equal(status, 403);
     assert.equal(body.code, "ip_not_allowed");
   }
-  const proxied = await startTestServer(db, { ...settings, PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1,::1" });
+  const proxied = await startServer({ PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1,::1" }, t);
   for (const [from, status] of [
     ["10.1.2.3", 200],
     ["2001:db8::1", 200],
@@ -215,17 +190,16 @@ test("a key bound to networks is 403 ip_not_allowed from elsewhere, and an X-For
   ] as const) {
     assert.equal((await proxied.search(far.key, question, { "x-forwarded-for": from })).status, status, from);
   }
-  await proxied.close();
 });
 
-test("a spent key budget is 403 with limit, spent and when it resets; the wallet still has money", async () => {
+test("a spent key budget returns 403 with its limit, amount spent and reset time", async () => {
   for (const [limits, resets] of [
     [{ total: 10_000n }, /^null$/],
     [{ day: 10_000n }, /^\d{4}-\d\d-\d\dT00:00:00.000Z$/],
     [{ month: 10_000n }, /^\d{4}-\d\d-01T00:00:00.000Z$/],
   ] as const) {
     const budgetId = await seedBudget(db.owner, wallet.walletId, limits);
-    const { key } = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "capped", budgetId });
+    const { key } = await createTestKey(db, { walletId: wallet.walletId, budgetId });
     assert.equal((await server.search(key, question)).status, 200);
     const { status, body } = await server.search(key, question);
     assert.equal(status, 403);
@@ -236,9 +210,9 @@ test("a spent key budget is 403 with limit, spent and when it resets; the wallet
   }
 });
 
-test("a spent run budget is 403, its first max stands, and every key of the wallet shares it", async () => {
+test("a spent run budget returns 403, keeps its first max, and is shared by all keys of the wallet", async () => {
   const run = { "search-run": "nightly; max=0.02; ttl=60" };
-  const sibling = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "sibling" });
+  const sibling = await createTestKey(db, { walletId: wallet.walletId });
   assert.equal((await server.search(wallet.live, question, run)).status, 200);
   assert.equal((await server.search(sibling.key, question, { "search-run": "nightly; max=5.00" })).status, 200);
   for (const key of [wallet.live, sibling.key]) {
@@ -249,13 +223,13 @@ test("a spent run budget is 403, its first max stands, and every key of the wall
     const inSeconds = (Date.parse(body.resets_at) - Date.now()) / 1000;
     assert.ok(inSeconds > 0 && inSeconds <= 60, body.resets_at);
   }
-  // Another wallet's run of the same name is another run.
+  // A run of another wallet with the same name is a different run.
   assert.equal((await server.search(other.live, question, run)).status, 200);
 });
 
-test("a failed search gives its budgets back", async () => {
+test("a failed search does not count against budgets", async () => {
   const budgetId = await seedBudget(db.owner, wallet.walletId, { total: 10_000n });
-  const { key } = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "once", budgetId });
+  const { key } = await createTestKey(db, { walletId: wallet.walletId, budgetId });
   const run = { "search-run": "once; max=0.01" };
   await upstream.behave("status_503");
   assert.equal((await server.search(key, question, run)).status, 503);
@@ -263,17 +237,15 @@ test("a failed search gives its budgets back", async () => {
   assert.equal((await server.search(key, question, run)).status, 200);
 });
 
-test("a key minted under an old pepper still works when a new pepper is added, until the old one is taken away", async () => {
+test("a key created with an old pepper works until that pepper is removed", async (t) => {
   const old = `1:${testPepper.bytes.toString("base64")}`;
   const newer = { version: 2, bytes: randomBytes(32) };
   const added = `2:${newer.bytes.toString("base64")}`;
   const fresh = await createKey(db.owner, newer, { walletId: wallet.walletId, mode: "live", name: "fresh" });
-  const both = await startTestServer(db, { ...settings, PENNYBLACK_KEY_PEPPERS: `${old},${added}` });
+  const both = await startServer({ PENNYBLACK_KEY_PEPPERS: `${old},${added}` }, t);
   assert.equal((await both.search(wallet.live, question)).status, 200);
   assert.equal((await both.search(fresh.key, question)).status, 200);
-  await both.close();
-  const newOnly = await startTestServer(db, { ...settings, PENNYBLACK_KEY_PEPPERS: added });
+  const newOnly = await startServer({ PENNYBLACK_KEY_PEPPERS: added }, t);
   assert.equal((await newOnly.search(wallet.live, question)).status, 401);
   assert.equal((await newOnly.search(fresh.key, question)).status, 200);
-  await newOnly.close();
 });

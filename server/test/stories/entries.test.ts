@@ -1,40 +1,30 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { formatUsd, type Micros, parseUsd } from "../../src/lib/money.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { createFixture } from "../fixture.ts";
+import type { Reply } from "../support/services/server.ts";
 
-// The statement of a wallet: as pages, narrowed, and as a file that a person can check line by line.
+// Wallet entries: pages, filters and the CSV export.
 
-const db = await createTestDatabase();
-const server = await startTestServer(db);
-const wallet = await createTestWallet(db, "50.00");
-const other = await createTestWallet(db, "1.00");
+const { db, server, createWallet } = await createFixture();
+const wallet = await createWallet("50.00");
+const other = await createWallet("1.00");
 const searches = 2_600;
 
-before(async () => {
-  // Paid searches of the last two days, as the ledger would have written them, and one refund.
-  await db.owner.query(
-    `insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
-     select id, $1, id, 'capture', 'wallet', 'revenue', 10000, at + interval '1 second'
-     from (select at, (left(pb.uuid_floor(at)::text, 14) || '7000-8000-' || lpad(n::text, 12, '0'))::uuid as id
-       from generate_series(1, $2::integer) n, lateral (select now() - interval '42 hours' + n * interval '55 seconds' as at) m) s`,
-    [wallet.walletId, searches],
-  );
-  await db.owner.query(
-    "update pb.wallets set debited_micros = $2, created_at = now() - interval '3 days' where id = $1",
-    [wallet.walletId, searches * 10_000],
-  );
-});
+// Paid searches of the last two days, as the ledger would have written them.
+await db.owner.query(
+  `insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+   select id, $1, id, 'capture', 'wallet', 'revenue', 10000, at + interval '1 second'
+   from (select at, (left(pb.uuid_floor(at)::text, 14) || '7000-8000-' || lpad(n::text, 12, '0'))::uuid as id
+     from generate_series(1, $2::integer) n, lateral (select now() - interval '42 hours' + n * interval '55 seconds' as at) m) s`,
+  [wallet.walletId, searches],
+);
+await db.owner.query(
+  "update pb.wallets set debited_micros = $2, created_at = now() - interval '3 days' where id = $1",
+  [wallet.walletId, searches * 10_000],
+);
 
-after(async () => {
-  await server.close();
-  await db.drop();
-});
-
-function get(path: string, key = wallet.management): Promise<Reply> {
-  return server.request(path, { headers: { "x-api-key": key } });
-}
+const get = (path: string, key = wallet.management): Promise<Reply> => server.manage(key, "GET", path);
 
 const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
 
@@ -50,7 +40,7 @@ async function list(parameters: string): Promise<Entry[]> {
   return body.entries;
 }
 
-test("entries can be narrowed to a stretch of time and a kind", async () => {
+test("entries can be filtered by time and kind", async () => {
   assert.deepEqual(
     (await list("kind=top_up")).map(({ kind }) => kind),
     ["top_up"],
@@ -74,7 +64,7 @@ test("entries can be narrowed to a stretch of time and a kind", async () => {
   }
 });
 
-test("rare kinds are found by an index of their own, whatever the searches between them", async () => {
+test("rare kinds are found with their own index", async () => {
   const client = await db.tenant.connect();
   try {
     await client.query("begin");
@@ -85,7 +75,7 @@ test("rare kinds are found by an index of their own, whatever the searches betwe
        order by id desc limit 50`,
     );
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-    // PostgreSQL names a partition's index after its columns; the partial one is the second of them.
+    // PostgreSQL names a partition's index after its columns; the partial index is the second one.
     assert.match(plan, /transfers_\d+_wallet_id_id_idx1/);
   } finally {
     await client.query("rollback");
@@ -107,7 +97,7 @@ const amountOf = (text = ""): Micros =>
 function readCsv(text: string): Line[] {
   const [header, ...rows] = text.split("\r\n");
   assert.equal(header, "created_at,kind,amount,balance,currency,request_id,id");
-  assert.equal(rows.pop(), "", "the last line is ended too");
+  assert.equal(rows.pop(), "", "the last line ends with a line break");
   return rows.map((row) => {
     const [at = "", kind = "", amount, balance, currency, , id = ""] = row.split(",");
     assert.equal(currency, "usd");
@@ -123,7 +113,7 @@ function assertAddsUp(lines: readonly Line[], opening: Micros): void {
   }
 }
 
-test("the export has every entry once, oldest first, and each balance is the one before plus the amount", async () => {
+test("the export contains every entry once, oldest first, with a running balance", async () => {
   const { status, headers, text } = await get("/v1/wallet/entries.csv");
   assert.equal(status, 200);
   assert.equal(headers.get("content-type"), "text/csv; charset=utf-8; header=present");
@@ -135,12 +125,12 @@ test("the export has every entry once, oldest first, and each balance is the one
     lines.map(({ id }) => id).toSorted(),
   );
   assert.equal(new Set(lines.map(({ id }) => id)).size, lines.length);
-  // The searches are older than the wallet's first money here, which the ledger would not have let happen.
+  // The opening balance is 0: the searches here are older than the first top-up, which the ledger would not allow.
   assertAddsUp(lines, 0n);
   assert.equal(formatUsd(lines.at(-1)?.balance ?? 0n), (await server.readMoney(wallet.management)).balance);
 });
 
-test("a stretch begins with the balance that the entries before it left", async () => {
+test("an export of a period starts with the balance of the earlier entries", async () => {
   const whole = readCsv((await get("/v1/wallet/entries.csv")).text);
   for (const [from, to] of [
     [hoursAgo(40), hoursAgo(30)],
@@ -155,7 +145,7 @@ test("a stretch begins with the balance that the entries before it left", async 
   }
 });
 
-test("an export is one tenant's, for management keys, and a slip of the hand is refused", async () => {
+test("an export contains one tenant's entries, requires a management key and rejects invalid parameters", async () => {
   const theirs = readCsv((await get("/v1/wallet/entries.csv", other.management)).text);
   assert.deepEqual(
     theirs.map(({ kind, amount }) => [kind, amount]),

@@ -1,21 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { inTransaction } from "../../src/db/in-transaction.ts";
 import type { Queryable } from "../../src/db/pool.ts";
 import { formatUsd, priceMicros } from "../../src/lib/money.ts";
 import { captureBatch, holdBatch, releaseBatch, topUpBatch } from "../../src/wallet/statements.ts";
 import { deleteOldEvents } from "../../src/webhooks/webhooks.ts";
+import { createDatabase } from "../fixture.ts";
 import { seedBudget, seedKey, seedWallet } from "../support/data/seed-wallet.ts";
-import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
-let db: TestDatabase;
-
-before(async () => {
-  db = await createTestDatabase();
-});
-
-after(() => db.drop());
+const db = await createDatabase();
 
 interface Event {
   type: string;
@@ -31,12 +25,12 @@ async function eventsOf(walletId: string): Promise<Event[]> {
   return rows;
 }
 
-/** Without those that making a wallet brings about. */
-async function toldOf(walletId: string): Promise<Event[]> {
+/** Without the events of creating a wallet. */
+async function alertsOf(walletId: string): Promise<Event[]> {
   return (await eventsOf(walletId)).filter(({ type }) => type !== "key.created" && type !== "top_up.succeeded");
 }
 
-const typesOf = async (walletId: string): Promise<string[]> => (await toldOf(walletId)).map(({ type }) => type);
+const typesOf = async (walletId: string): Promise<string[]> => (await alertsOf(walletId)).map(({ type }) => type);
 
 interface Seed {
   walletId: string;
@@ -56,8 +50,8 @@ const topUp = (walletId: string, amount: bigint, paymentId: string = randomUUIDv
 const setThreshold = (walletId: string, micros: bigint | null) =>
   db.owner.query("update pb.wallets set low_balance_micros = $2 where id = $1", [walletId, micros]);
 
-/** Lets time go by for a wallet or a budget. */
-async function letAnHourPass(subjectId: string, walletId = subjectId): Promise<void> {
+/** Moves the events and throttles of a wallet or budget one hour into the past. */
+async function ageByAnHour(subjectId: string, walletId = subjectId): Promise<void> {
   await db.owner.query(
     "update pb.event_throttles set emitted_at = emitted_at - interval '1 hour' where subject_id = $1",
     [subjectId],
@@ -71,7 +65,7 @@ async function letAnHourPass(subjectId: string, walletId = subjectId): Promise<v
 
 const dispatch = () => db.owner.query("select pb.dispatch_events(1000, false)");
 
-test("a balance that falls below the threshold is told once, and below the price once more", async () => {
+test("a balance that falls below the threshold emits one event, and below the price another", async () => {
   const seed = await seedWallet(db.owner, { credit: 5n * priceMicros });
   await setThreshold(seed.walletId, 3n * priceMicros);
   await search(db.ledger, seed, 2);
@@ -80,13 +74,13 @@ test("a balance that falls below the threshold is told once, and below the price
   await search(db.ledger, seed);
   const wallet_id = seed.walletId;
   const low = { wallet_id, currency: "usd", balance: "0.02", low_balance: "0.03" };
-  assert.deepEqual(await toldOf(seed.walletId), [{ type: "wallet.low_balance", data: low, isLate: false }]);
+  assert.deepEqual(await alertsOf(seed.walletId), [{ type: "wallet.low_balance", data: low, isLate: false }]);
   await search(db.ledger, seed);
   const depleted = { wallet_id, currency: "usd", balance: "0.00", price: "0.01" };
-  assert.deepEqual((await toldOf(seed.walletId))[1], { type: "wallet.depleted", data: depleted, isLate: false });
+  assert.deepEqual((await alertsOf(seed.walletId))[1], { type: "wallet.depleted", data: depleted, isLate: false });
 });
 
-test("a hold that is given back is no fall of the balance", async () => {
+test("a released hold emits no event", async () => {
   const seed = await seedWallet(db.owner, { credit: priceMicros });
   await setThreshold(seed.walletId, priceMicros);
   const item = { searchId: randomUUIDv7(), ...seed };
@@ -95,18 +89,18 @@ test("a hold that is given back is no fall of the balance", async () => {
   assert.deepEqual(await typesOf(seed.walletId), []);
 });
 
-test("one batch that crosses both thresholds tells of both, with the balance after it", async () => {
+test("one batch that crosses both thresholds emits both events with the final balance", async () => {
   const seed = await seedWallet(db.owner, { credit: 4n * priceMicros });
   await setThreshold(seed.walletId, 2n * priceMicros);
   await search(db.ledger, seed, 4);
-  const told = await toldOf(seed.walletId);
-  assert.deepEqual(told.map(({ type, data }) => `${type} ${String(data["balance"])}`).toSorted(), [
+  const events = await alertsOf(seed.walletId);
+  assert.deepEqual(events.map(({ type, data }) => `${type} ${String(data["balance"])}`).toSorted(), [
     "wallet.depleted 0.00",
     "wallet.low_balance 0.00",
   ]);
 });
 
-test("a threshold set above the balance is told of at once, and one that is lifted while low is not told again", async () => {
+test("a threshold set above the balance emits an event, and raising it again does not", async () => {
   const seed = await seedWallet(db.owner, { credit: 4n * priceMicros });
   await setThreshold(seed.walletId, 5n * priceMicros);
   assert.deepEqual(await typesOf(seed.walletId), ["wallet.low_balance"]);
@@ -115,7 +109,7 @@ test("a threshold set above the balance is told of at once, and one that is lift
   assert.deepEqual(await typesOf(seed.walletId), ["wallet.low_balance"]);
 });
 
-test("a wallet that swings around its threshold is told of twice in two hours, not a hundred times", async () => {
+test("a balance that oscillates around its threshold emits at most one event per hour", async () => {
   const seed = await seedWallet(db.owner, { credit: 3n * priceMicros });
   await setThreshold(seed.walletId, 3n * priceMicros);
   const swing = async (): Promise<void> => {
@@ -123,21 +117,21 @@ test("a wallet that swings around its threshold is told of twice in two hours, n
     await topUp(seed.walletId, priceMicros);
   };
   for (let times = 0; times < 100; times += 1) await swing();
-  const told = await toldOf(seed.walletId);
+  const events = await alertsOf(seed.walletId);
   assert.deepEqual(
-    told.map(({ type, isLate }) => [type, isLate]),
+    events.map(({ type, isLate }) => [type, isLate]),
     [
       ["wallet.low_balance", false],
       ["wallet.low_balance", true],
     ],
-    "one at once, one that waits for its hour",
+    "one immediately, one delayed by an hour",
   );
-  await letAnHourPass(seed.walletId);
+  await ageByAnHour(seed.walletId);
   for (let times = 0; times < 10; times += 1) await swing();
-  assert.equal((await toldOf(seed.walletId)).length, 3);
+  assert.equal((await alertsOf(seed.walletId)).length, 3);
 });
 
-test("what waited for its hour is told as it is then, or not at all if it is over", async () => {
+test("a delayed event has the balance at dispatch, and is dropped if the balance has recovered", async () => {
   const [better, worse] = await Promise.all([
     seedWallet(db.owner, { credit: 5n * priceMicros }),
     seedWallet(db.owner, { credit: 5n * priceMicros }),
@@ -148,23 +142,23 @@ test("what waited for its hour is told as it is then, or not at all if it is ove
     await topUp(seed.walletId, priceMicros);
     await search(db.ledger, seed);
     await dispatch();
-    assert.equal((await toldOf(seed.walletId)).length, 2, "the second waits");
+    assert.equal((await alertsOf(seed.walletId)).length, 2, "the second is delayed");
   }
   await topUp(better.walletId, priceMicros);
   await search(db.ledger, worse);
-  for (const seed of [better, worse]) await letAnHourPass(seed.walletId);
+  for (const seed of [better, worse]) await ageByAnHour(seed.walletId);
   await dispatch();
   assert.deepEqual(
-    (await toldOf(better.walletId)).map(({ data }) => data["balance"]),
+    (await alertsOf(better.walletId)).map(({ data }) => data["balance"]),
     ["0.04"],
   );
   assert.deepEqual(
-    (await toldOf(worse.walletId)).map(({ data }) => data["balance"]),
+    (await alertsOf(worse.walletId)).map(({ data }) => data["balance"]),
     ["0.04", "0.03"],
   );
 });
 
-test("an event is there if and only if its transaction commits", async () => {
+test("an event exists if and only if its transaction commits", async () => {
   const seed = await seedWallet(db.owner, { credit: 2n * priceMicros });
   await setThreshold(seed.walletId, 2n * priceMicros);
   const before = (await eventsOf(seed.walletId)).length;
@@ -200,19 +194,19 @@ test("an event is there if and only if its transaction commits", async () => {
   ]);
 });
 
-test("a payment is told once, however often it is announced", async () => {
+test("a payment reported several times emits one event", async () => {
   const { walletId } = await seedWallet(db.owner);
   await Promise.all(Array.from({ length: 5 }, () => topUp(walletId, 5_000_000n, `five ${walletId}`)));
-  const told = (await eventsOf(walletId)).filter(({ type }) => type === "top_up.succeeded");
-  assert.equal(told.length, 1);
-  const { amount, balance, payment_id } = told[0]?.data ?? {};
+  const events = (await eventsOf(walletId)).filter(({ type }) => type === "top_up.succeeded");
+  assert.equal(events.length, 1);
+  const { amount, balance, payment_id } = events[0]?.data ?? {};
   assert.deepEqual(
     { amount, balance, payment_id },
     { amount: "5.00", balance: "5.00", payment_id: `five ${walletId}` },
   );
 });
 
-test("keys: created, revoked once, and rotated where a key says which one it replaces", async () => {
+test("creating, revoking and rotating a key emit one event each", async () => {
   const { walletId, keyId } = await seedWallet(db.owner);
   await db.owner.query("select pb.revoke_key($1, $2)", [walletId, keyId]);
   await db.owner.query("select pb.revoke_key($1, $2)", [walletId, keyId]);
@@ -231,25 +225,25 @@ test("keys: created, revoked once, and rotated where a key says which one it rep
   assert.equal(rotated[0]?.data["rotated_from"], keyId);
 });
 
-test("a key's budget is told of when it cannot pay for one more search, once an hour", async () => {
+test("a key's budget that cannot pay for another search emits one event per hour", async () => {
   const { walletId } = await seedWallet(db.owner, { credit: 100n * priceMicros });
   for (const period of ["total", "day", "month"] as const) {
     const budgetId = await seedBudget(db.owner, walletId, { [period]: 25_000n });
     const keyId = await seedKey(db.owner, walletId, { budgetId });
     const ofBudget = async (): Promise<Event[]> =>
-      (await toldOf(walletId)).filter(({ data }) => data["budget_id"] === budgetId);
+      (await alertsOf(walletId)).filter(({ data }) => data["budget_id"] === budgetId);
     await search(db.ledger, { walletId, keyId });
     assert.deepEqual(await ofBudget(), []);
     await search(db.ledger, { walletId, keyId });
-    const [told, ...others] = await ofBudget();
+    const [event, ...others] = await ofBudget();
     assert.deepEqual(others, []);
-    assert.equal(told?.type, "key.budget_spent");
-    const { period: said, limit, spent, resets_at, key } = told?.data ?? {};
-    assert.deepEqual({ said, limit, spent }, { said: period, limit: "0.025", spent: "0.02" });
+    assert.equal(event?.type, "key.budget_spent");
+    const { limit, spent, resets_at, key, ...rest } = event?.data ?? {};
+    assert.deepEqual([rest["period"], limit, spent], [period, "0.025", "0.02"]);
     assert.deepEqual(key, { id: keyId, name: "A key", mode: "live", start: "pb_" });
     assert.match(String(resets_at), period === "total" ? /^null$/ : /^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
 
-    // Holds that are given back bring it below and above again.
+    // Released holds bring the budget below its limit again.
     for (let times = 0; times < 5; times += 1) {
       await db.owner.query(
         `update pb.key_budgets set total_spent_micros = 10000, day_spent_micros = 10000, month_spent_micros = 10000
@@ -265,14 +259,14 @@ test("a key's budget is told of when it cannot pay for one more search, once an 
   }
 });
 
-test("money in an event is written as everywhere else", async () => {
+test("amounts in events have the format of the API", async () => {
   for (const micros of [0n, 1n, 10n, 10_000n, 999_999n, 1_000_000n, 1_234_500n, 5_000_000n, 123_456_789_010n]) {
     const { rows } = await db.owner.query<{ usd: string }>("select pb.usd($1) as usd", [micros]);
     assert.equal(rows[0]?.usd, formatUsd(micros));
   }
 });
 
-test("events of another month are forgotten, younger ones are not", async () => {
+test("events older than 30 days are deleted", async () => {
   const { walletId } = await seedWallet(db.owner);
   await db.owner.query(
     `insert into pb.events (id, wallet_id, type, data, created_at, due_at)

@@ -1,39 +1,31 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parseUsd, priceMicros } from "../../src/lib/money.ts";
+import { createFixture } from "../fixture.ts";
 import { readLedger } from "../support/assertions/read-ledger.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import type { Reply } from "../support/services/server.ts";
 import { innerWords } from "../support/upstreams/hostile-results.ts";
-import { type HostileBehaviour, startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import type { HostileBehaviour } from "../support/upstreams/hostile-upstream.ts";
 
-// Whatever the upstream does, the caller hears one of our answers, pays a cent for a 200 and nothing for the rest, and
-// the next search works.
+// For every behaviour of the upstream: the status, the charge (one cent for a 200, otherwise nothing), and that the next
+// search works.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
-const wallet = await createTestWallet(db, "20.00");
+const { db, upstream, server, createWallet } = await createFixture();
+const wallet = await createWallet("20.00");
 const warnings: string[] = [];
 process.on("warning", ({ name, message }) => warnings.push(`${name}: ${message}`));
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
 
 interface Expected {
   status: number;
   code?: string;
   upstreamStatus?: number | undefined;
   retryAfter?: string | null;
-  /** How many results a 200 has. */
+  /** Number of results of a 200. */
   n?: number;
-  /** The caller would wait for our deadline, and so sets one of a second. */
+  /** The search would run into the deadline, so the caller sets one of a second. */
   isSlow?: boolean;
 }
 
@@ -57,11 +49,11 @@ const failed = (upstreamStatus: number, more: Partial<Expected> = {}): Expected 
   ...more,
 });
 
-/** These need a story of their own, below. */
+/** These have their own tests below. */
 type OnReusedSocket = "second_answer_later" | "reset_on_reused_socket" | "reset_in_status_line_on_reused_socket";
 
 const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> = {
-  // Valid answers, with something odd around them.
+  // Valid answers with unusual framing or headers.
   ok: answered(10),
   same_page_always: answered(10),
   later_page_fails: answered(10),
@@ -74,10 +66,10 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   answer_on_accept: answered(10),
   http_1_0: answered(10),
   http_1_0_with_length: answered(10),
-  // Framed like HTTP/1.1, it can be read all the same.
+  // It has the framing of HTTP/1.1, so it can be parsed.
   http_2: answered(10),
 
-  // Valid answers, with something odd in them.
+  // Valid answers with unusual content.
   empty: answered(0),
   byte_order_mark: answered(3),
   deep_results: answered(1),
@@ -93,7 +85,7 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   ten_thousand_results: answered(10),
   duplicates: answered(2),
 
-  // 1xx, other 2xx, 3xx, and what is no status.
+  // 1xx, other 2xx, 3xx and invalid statuses.
   continue_then_answer: invalid(),
   continue_and_nothing: invalid(),
   switching_protocols: invalid(),
@@ -131,7 +123,7 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   retry_after_date_long_gone: failed(429, { retryAfter: "1" }),
   retry_after_date_far_away: failed(429, { retryAfter: "120" }),
 
-  // 200s that are not an answer.
+  // 200 without a valid answer.
   wrong_content_type: invalid(200),
   no_content_type: invalid(200),
   content_type_twice: invalid(200),
@@ -160,7 +152,7 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   engines_failed: invalid(200),
   utf_16: invalid(200),
 
-  // Slow, or without end.
+  // Slow or endless.
   slow_headers: tooSlow(),
   slow_drip: tooSlow(200),
   slow_drip_of_headers: tooSlow(),
@@ -192,7 +184,7 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   chunks_without_end: tooSlow(200),
   chunks_cut_off: invalid(200),
 
-  // Cut off, from the first moment to the last.
+  // Closed or reset, from connect to the end of the body.
   refused: unreachable,
   hang_up_on_accept: unreachable,
   reset_on_accept: unreachable,
@@ -208,28 +200,28 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   http_1_0_reset: invalid(200),
 };
 
-const inASecond = { prefer: "wait=1" };
+const waitOneSecond = { prefer: "wait=1" };
 
 for (const [name, expected] of Object.entries(expectations) as [HostileBehaviour, Expected][]) {
   const { status, code = "and charged", isSlow = false } = expected;
   test(`${name}: ${status} ${code}, and the next search works`, async () => {
     await upstream.behave(name);
-    assertExpected(await paidSearch(isSlow ? inASecond : {}), expected);
+    assertExpected(await paidSearch(isSlow ? waitOneSecond : {}), expected);
     await upstream.behave("ok");
     await goodSearch();
   });
 }
 
-/** One search, after which the wallet has lost a cent or nothing, nothing is held and nobody else was asked. */
+/** One search, with checks of the charge, the hold and the requests that the upstream received. */
 async function paidSearch(headers: Record<string, string> = {}): Promise<Reply> {
   const before = await readBalance();
-  const asked = upstream.requests.length;
+  const calls = upstream.requests.length;
   const reply = await server.search(wallet.live, { query: "cats" }, headers);
-  for (const { path, headers } of upstream.requests.slice(asked)) {
+  for (const { path, headers } of upstream.requests.slice(calls)) {
     assert.deepEqual([path, headers.host, headers.cookie], ["/search", new URL(upstream.url).host, undefined]);
   }
   const charge = reply.status === 200 ? priceMicros : 0n;
-  assert.equal(before - (await readBalance()), charge, "what the wallet lost");
+  assert.equal(before - (await readBalance()), charge, "the amount charged");
   assert.equal(reply.headers.get("wallet-charge"), `${charge === 0n ? "0.00" : "0.01"};currency=usd`);
   assertDiscreet(reply);
   return reply;
@@ -246,19 +238,19 @@ async function goodSearch(): Promise<void> {
   const reply = await paidSearch();
   assertExpected(reply, answered(10));
   assert.equal(reply.body.results[0].url, "https://example.org/page-1");
-  assert.ok(performance.now() - startedAt < 5_000, "it works at once");
+  assert.ok(performance.now() - startedAt < 5_000, "without a delay");
 }
 
-/** Nothing of the upstream's words and not its name, in whatever the caller gets and we write down. */
+/** The answer and the log contain neither text nor the name of the upstream. */
 function assertDiscreet({ text, headers }: Reply): void {
-  const shown = `${JSON.stringify([...headers])} ${text}`;
+  const visible = `${JSON.stringify([...headers])} ${text}`;
   for (const secret of [innerWords, "searxng", "127.0.0.1", "forged"]) {
-    assert.ok(!shown.toLowerCase().includes(secret), `the answer shows ${secret}: ${shown.slice(0, 1_000)}`);
+    assert.ok(!visible.toLowerCase().includes(secret), `the answer contains ${secret}: ${visible.slice(0, 1_000)}`);
   }
   for (const name of ["set-cookie", "www-authenticate", "x-payment", "location", "etag", "x-words"]) {
     assert.equal(headers.get(name), null, name);
   }
-  assert.ok(!server.logged().includes(innerWords), "the log shows the upstream's words");
+  assert.ok(!server.logged().includes(innerWords), "the log contains text of the upstream");
 }
 
 function assertExpected(reply: Reply, { status, code, upstreamStatus, retryAfter = "2", n }: Expected): void {
@@ -267,8 +259,18 @@ function assertExpected(reply: Reply, { status, code, upstreamStatus, retryAfter
   assert.equal(headers.get("search-upstreams"), "1");
   assert.equal(headers.get("retry-after"), retryAfter);
   if (status === 200) assertClean(body, n ?? 0);
-  else assert.deepEqual([body.status, body.charged], [status, false]);
+  else {
+    assert.deepEqual([body.status, body.charged, body.retryable], [status, false, retryAfter !== null]);
+    assert.match(headers.get("content-type") ?? "", /^application\/problem\+json/);
+    assert.match(headers.get("proxy-status") ?? "", proxyStatus[code ?? ""] ?? /^search; received-status=\d{3}$/);
+  }
 }
+
+const proxyStatus: Record<string, RegExp> = {
+  upstream_invalid_response: /^search; error=http_protocol_error/,
+  upstream_unreachable: /^search; error=destination_unavailable$/,
+  upstream_timeout: /^search; error=\w+_timeout/,
+};
 
 const unfit = /[\p{Cc}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Surrogate}]|<(?:script|img|b)\b/u;
 
@@ -285,16 +287,43 @@ function assertClean(body: Record<string, unknown>, n: number): void {
   }
 }
 
-test("an answer that comes on an idle socket is nobody's, and closes the socket", async () => {
+async function resultsOf(behaviour: HostileBehaviour, n = 20): Promise<Record<string, string>[]> {
+  await upstream.behave(behaviour);
+  const { status, body } = await server.search(wallet.live, { query: "cats", n });
+  assert.equal(status, 200);
+  assertClean(body, body.n);
+  return body.results;
+}
+
+// The rules themselves are tested in clean-results.test.ts.
+test("results are cleaned before they are returned", async () => {
+  assert.deepEqual(
+    (await resultsOf("poisonous_urls")).map((result) => result["url"]),
+    ["https://example.org/page-1"],
+  );
+  assert.deepEqual(await resultsOf("unusable_items"), [
+    {
+      title: "About https://example.org/page-1",
+      url: "https://example.org/page-1",
+      snippet: "What https://example.org/page-1 says.",
+      source: "example.org",
+    },
+  ]);
+  assert.match((await resultsOf("poisonous_text"))[0]?.["title"] ?? "", /invisible/);
+  assert.equal((await resultsOf("same_page_always")).length, 10);
+  assert.equal((await resultsOf("later_page_fails")).length, 10);
+});
+
+test("an answer on an idle socket is discarded and closes the socket", async () => {
   await upstream.behave("second_answer_later");
   assertExpected(await paidSearch(), answered(10));
-  const asked = upstream.requests.at(-1) ?? assert.fail("nothing was asked");
+  const request = upstream.requests.at(-1) ?? assert.fail("the upstream was not called");
   await upstream.behave("ok");
-  await until("the socket is closed", () => asked.hungUp.aborted);
+  await until("the socket is closed", () => request.hungUp.aborted);
   await goodSearch();
 });
 
-test("a socket that is reset when it is used again costs nobody a search, unless the answer had begun", async () => {
+test("a reset of a reused socket is retried, unless the answer had started", async () => {
   for (const [name, expected] of [
     ["reset_on_reused_socket", answered(10)],
     ["reset_in_status_line_on_reused_socket", invalid()],
@@ -308,11 +337,11 @@ test("a socket that is reset when it is used again costs nobody a search, unless
   }
 });
 
-test("hundreds of hostile answers at once leave neither memory nor sockets behind", async (context) => {
+test("hundreds of concurrent hostile answers leak neither memory nor sockets", async (context) => {
   const balance = await readBalance();
   const atRest = readMemory();
-  let most = 0;
-  const watch = setInterval(() => (most = Math.max(most, readMemory({ isExact: false }))), 20);
+  let peak = 0;
+  const watch = setInterval(() => (peak = Math.max(peak, readMemory({ isExact: false }))), 20);
   try {
     for (const name of [
       "gzip_bomb",
@@ -327,7 +356,7 @@ test("hundreds of hostile answers at once leave neither memory nor sockets behin
       await upstream.behave(name);
       const { isSlow, ...expected } = expectations[name];
       const replies = await Promise.all(
-        Array.from({ length: 50 }, () => server.search(wallet.live, { query: "cats" }, isSlow ? inASecond : {})),
+        Array.from({ length: 50 }, () => server.search(wallet.live, { query: "cats" }, isSlow ? waitOneSecond : {})),
       );
       for (const reply of replies) {
         assertExpected(reply, expected);
@@ -338,16 +367,16 @@ test("hundreds of hostile answers at once leave neither memory nor sockets behin
     clearInterval(watch);
   }
   assert.equal(await readBalance(), balance);
-  // Well before the headers of the last fifty would have timed out by themselves.
+  // Well before the last fifty would have timed out waiting for headers.
   await until("the sockets are closed", () => upstream.countConnections() <= 2, 5_000);
   await upstream.behave("ok");
   await goodSearch();
 
-  // Buffers are given back by another thread, some time after they were collected.
+  // Another thread frees the buffers some time after they were collected.
   await until("less than 32 MiB are left", () => readMemory() - atRest < 32 * 1024 * 1024, 10_000);
-  context.diagnostic(`${inMebibytes(readMemory() - atRest)} left of ${inMebibytes(most - atRest)} more than at rest`);
-  // Fifty answers of which each may fill its mebibyte, both sides of the connection, and what was not yet collected.
-  assert.ok(most - atRest < 400 * 1024 * 1024, `${inMebibytes(most - atRest)} were needed`);
+  context.diagnostic(`${inMebibytes(readMemory() - atRest)} retained, ${inMebibytes(peak - atRest)} at the peak`);
+  // Fifty answers of up to a mebibyte each, on both sides of the connection, and garbage that was not yet collected.
+  assert.ok(peak - atRest < 400 * 1024 * 1024, `${inMebibytes(peak - atRest)} at the peak`);
 });
 
 setFlagsFromString("--expose-gc");
@@ -363,7 +392,7 @@ function inMebibytes(bytes: number): string {
   return `${Math.round(bytes / 1024 / 1024)} MiB`;
 }
 
-test("after all that every search was charged or released, and no object and no listener is too many", async () => {
+test("every search was charged or released, and no prototype or event listener was leaked", async () => {
   const ledger = await readLedger(db.owner, [wallet.walletId]);
   const ends = ledger.filter((line) => line.startsWith("search ")).map((line) => line.split(" ")[5]);
   const charges = ledger.filter((line) => line.startsWith("charge ")).length;

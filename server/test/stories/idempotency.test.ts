@@ -1,30 +1,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, afterEach, test } from "node:test";
+import { afterEach, test } from "node:test";
 import { topUpBatch } from "../../src/wallet/statements.ts";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import {
-  createTestKey,
-  createTestWallet,
-  type Reply,
-  startTestServer,
-  type TestWallet,
-} from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { createTestKey, type Reply, type TestWallet } from "../support/services/server.ts";
 
-// "Idempotency-Key" of the contract: a retry never pays twice, and only its sender can read the answer again.
+// Idempotency-Key: a retry is never charged twice, and only the sender of the key can read the stored answer.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const settings = { PENNYBLACK_SEARXNG_URL: upstream.url };
-const server = await startTestServer(db, settings);
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
+const { db, upstream, server, startServer, createWallet } = await createFixture();
 
 afterEach(async () => {
   await upstream.behave("ok");
@@ -33,7 +17,7 @@ afterEach(async () => {
 
 const question = { query: "cats", n: 3 };
 
-function once(key: string = randomUUID()): Record<string, string> {
+function idempotencyKey(key: string = randomUUID()): Record<string, string> {
   return { "idempotency-key": key };
 }
 
@@ -48,7 +32,7 @@ function assertReplayOf(first: Reply, second: Reply): void {
   assert.notEqual(second.headers.get("request-id"), first.headers.get("request-id"));
 }
 
-/** Moves a wallet's claims into the past, as if that much time had gone by. */
+/** Moves a wallet's claims into the past. */
 async function age(wallet: TestWallet, interval: string): Promise<void> {
   await db.owner.query("update pb.idempotency set claimed_at = claimed_at - $2::interval where wallet_id = $1", [
     wallet.walletId,
@@ -64,14 +48,14 @@ async function startSlowSearch(
   await upstream.behave("slow_headers", { everyMs });
   upstream.requests.length = 0;
   const running = server.search(key, question, headers);
-  await until("the upstream is asked", () => upstream.requests.length === 1);
+  await until("the upstream is called", () => upstream.requests.length === 1);
   await upstream.behave("ok");
   return [running];
 }
 
-test("the same key and body get the same bytes again, marked as replayed and free", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const headers = once();
+test("the same key and body return the same bytes, marked as replayed and free", async () => {
+  const wallet = await createWallet("0.05");
+  const headers = idempotencyKey();
   const first = await server.search(wallet.live, question, headers);
   assert.equal(first.headers.get("wallet-charge"), "0.01;currency=usd");
   await upstream.behave("ok", { hits: 1 });
@@ -80,18 +64,18 @@ test("the same key and body get the same bytes again, marked as replayed and fre
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
 
-test("the same input written differently is the same body", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const headers = once();
+test("equivalent JSON is the same body", async () => {
+  const wallet = await createWallet("0.05");
+  const headers = idempotencyKey();
   const first = await server.search(wallet.live, { query: "cats" }, headers);
   for (const body of ['{ "n" : 10, "query": "  cats\\n" }', '{"query":"\\u0063ats","n":1e1}']) {
     assertReplayOf(first, await server.search(wallet.live, body, headers));
   }
 });
 
-test("another query, n or category under the same key is 422 and charges nothing", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const headers = once();
+test("another query, n or category with the same key returns 422 without a charge", async () => {
+  const wallet = await createWallet("0.05");
+  const headers = idempotencyKey();
   await server.search(wallet.live, question, headers);
   for (const body of [
     { query: "dogs", n: 3 },
@@ -106,16 +90,16 @@ test("another query, n or category under the same key is 422 and charges nothing
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
 
-test("while the first is in flight the second is 409 with Retry-After, and afterwards a replay", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const headers = once();
+test("a retry while the first is in flight returns 409 with Retry-After, and later a replay", async () => {
+  const wallet = await createWallet("0.05");
+  const headers = idempotencyKey();
   const [running] = await startSlowSearch(wallet.live, headers, 300);
   const second = await server.search(wallet.live, question, headers);
   assert.deepEqual(
     [second.status, second.body.code, second.headers.get("retry-after")],
     [409, "idempotency_in_progress", "1"],
   );
-  // Another body is not in progress, it is a mistake.
+  // Another body is a conflict, even while the first is in flight.
   assert.equal((await server.search(wallet.live, { query: "dogs" }, headers)).status, 422);
   const first = await running;
   assert.ok(first);
@@ -123,9 +107,9 @@ test("while the first is in flight the second is 409 with Retry-After, and after
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
 
-test("of many at once with one key, one pays and none other gets anything but 409 or its answer", async () => {
-  const wallet = await createTestWallet(db, "0.50");
-  const headers = once();
+test("of thirty concurrent requests with one key one is charged, and the others get 409 or its answer", async () => {
+  const wallet = await createWallet("0.50");
+  const headers = idempotencyKey();
   const replies = await Promise.all(Array.from({ length: 30 }, () => server.search(wallet.live, question, headers)));
   const paid = replies.filter((reply) => reply.headers.get("wallet-charge") === "0.01;currency=usd");
   assert.equal(paid.length, 1);
@@ -133,43 +117,43 @@ test("of many at once with one key, one pays and none other gets anything but 40
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.49", held: "0.00" });
 });
 
-test("a failed search frees its key, so that the retry runs and is charged once", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const headers = once();
+test("a failed search frees its key, and the retry is charged once", async () => {
+  const wallet = await createWallet("0.05");
+  const headers = idempotencyKey();
   for (const behaviour of ["status_503", "truncated_json", "reset_before_headers"] as const) {
     await upstream.behave(behaviour);
     assert.notEqual((await server.search(wallet.live, question, headers)).status, 200);
   }
   await upstream.behave("ok");
-  // Freed for any body, not only for the one that failed.
+  // The key is free for any body, not only for the one that failed.
   const reply = await server.search(wallet.live, { query: "dogs" }, headers);
   assert.equal(reply.status, 200);
   assert.equal(reply.headers.get("idempotent-replayed"), null);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
 
-test("a refusal stores nothing: with money, the same key works", async () => {
-  const wallet = await createTestWallet(db, "0.00");
-  const headers = once();
+test("a rejected search stores nothing, so the same key works after a top-up", async () => {
+  const wallet = await createWallet("0.00");
+  const headers = idempotencyKey();
   assert.equal((await server.search(wallet.live, question, headers)).status, 402);
   await topUpBatch(db.owner, "top_up", [{ paymentId: "later", walletId: wallet.walletId, amount: 10_000n }]);
   assert.equal((await server.search(wallet.live, question, headers)).status, 200);
 });
 
-test("quoted and raw forms name the same key; 255 characters are one and printable ASCII is all that counts", async () => {
-  const wallet = await createTestWallet(db, "0.10");
-  const first = await server.search(wallet.live, question, once("order-1"));
-  assertReplayOf(first, await server.search(wallet.live, question, once('"order-1"')));
-  const longest = await server.search(wallet.live, question, once("~".repeat(255)));
-  assertReplayOf(longest, await server.search(wallet.live, question, once(`"${"~".repeat(255)}"`)));
-  const spaced = await server.search(wallet.live, question, once('a "quoted" word'));
-  assertReplayOf(spaced, await server.search(wallet.live, question, once('a "quoted" word')));
+test("quoted and raw forms are the same key, with up to 255 printable ASCII characters", async () => {
+  const wallet = await createWallet("0.10");
+  const first = await server.search(wallet.live, question, idempotencyKey("order-1"));
+  assertReplayOf(first, await server.search(wallet.live, question, idempotencyKey('"order-1"')));
+  const longest = await server.search(wallet.live, question, idempotencyKey("~".repeat(255)));
+  assertReplayOf(longest, await server.search(wallet.live, question, idempotencyKey(`"${"~".repeat(255)}"`)));
+  const spaced = await server.search(wallet.live, question, idempotencyKey('a "quoted" word'));
+  assertReplayOf(spaced, await server.search(wallet.live, question, idempotencyKey('a "quoted" word')));
 });
 
-test("the scope is the wallet and the mode: siblings share, strangers and test keys do not", async () => {
-  const [wallet, other] = [await createTestWallet(db, "0.05"), await createTestWallet(db, "0.05")];
-  const sibling = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "sibling" });
-  const headers = once("shared");
+test("keys are scoped to the wallet and the mode", async () => {
+  const [wallet, other] = [await createWallet("0.05"), await createWallet("0.05")];
+  const sibling = await createTestKey(db, { walletId: wallet.walletId });
+  const headers = idempotencyKey("shared");
   const first = await server.search(wallet.live, question, headers);
   assertReplayOf(first, await server.search(sibling.key, question, headers));
   const stranger = await server.search(other.live, { query: "dogs" }, headers);
@@ -180,19 +164,18 @@ test("the scope is the wallet and the mode: siblings share, strangers and test k
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
 
-test("a paid answer can be fetched again with an empty wallet, and from another server", async () => {
-  const wallet = await createTestWallet(db, "0.01");
-  const headers = once();
+test("a paid answer can be fetched again with an empty wallet and from another server", async (t) => {
+  const wallet = await createWallet("0.01");
+  const headers = idempotencyKey();
   const first = await server.search(wallet.live, question, headers);
   assert.equal((await server.search(wallet.live, question)).status, 402);
-  const second = await startTestServer(db, settings);
+  const second = await startServer({}, t);
   assertReplayOf(first, await second.search(wallet.live, question, headers));
-  await second.close();
 });
 
-test("a claim whose search has not finished after 15 s is taken over, and only one of the two is paid", async () => {
-  const wallet = await createTestWallet(db, "0.01");
-  const headers = once();
+test("a claim whose search has not finished after 15 s is taken over, and one of the two is charged", async () => {
+  const wallet = await createWallet("0.01");
+  const headers = idempotencyKey();
   const [stalled] = await startSlowSearch(wallet.live, headers, 700);
   await age(wallet, "14 seconds");
   assert.equal((await server.search(wallet.live, question, headers)).status, 409);
@@ -209,9 +192,9 @@ test("a claim whose search has not finished after 15 s is taken over, and only o
   assertReplayOf(taken, await server.search(wallet.live, question, headers));
 });
 
-test("after 24 hours the key is free again and the search is charged anew", async () => {
-  const wallet = await createTestWallet(db, "0.05");
-  const headers = once();
+test("after 24 hours the key is free and the search is charged again", async () => {
+  const wallet = await createWallet("0.05");
+  const headers = idempotencyKey();
   const first = await server.search(wallet.live, question, headers);
   await age(wallet, "23 hours 59 minutes");
   assertReplayOf(first, await server.search(wallet.live, question, headers));
@@ -221,10 +204,10 @@ test("after 24 hours the key is free again and the search is charged anew", asyn
   assertReplayOf(again, await server.search(wallet.live, { query: "dogs" }, headers));
 });
 
-test("the stored answer opens for nobody without the caller's key, not even beside the server's secret", async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("the stored answer contains neither the query nor the key in plain text", async () => {
+  const wallet = await createWallet("0.05");
   const marker = "xylophone-marker";
-  const headers = once("a-key-nobody-else-knows");
+  const headers = idempotencyKey("a-key-of-the-caller");
   const { text } = await server.search(wallet.live, { query: marker }, headers);
   assert.ok(text.includes(marker));
   const { rows } = await db.owner.query<{ answer: Buffer; key_hmac: Buffer }>(
@@ -233,10 +216,10 @@ test("the stored answer opens for nobody without the caller's key, not even besi
   );
   assert.equal(rows.length, 1);
   for (const bytes of Object.values(rows[0] ?? {})) {
-    assert.ok(!bytes.includes(marker) && !bytes.includes("example.org") && !bytes.includes("a-key-nobody"));
+    assert.ok(!bytes.includes(marker) && !bytes.includes("example.org") && !bytes.includes("a-key-of-the-caller"));
   }
-  // Sealed anew each time: equal answers do not look equal.
-  const second = await server.search(wallet.live, { query: marker }, once("another-key"));
+  // The encryption is randomized, so equal answers have different ciphertexts.
+  const second = await server.search(wallet.live, { query: marker }, idempotencyKey("another-key"));
   assert.equal(second.text, text);
   const { rows: answers } = await db.owner.query<{ count: bigint }>(
     "select count(distinct answer) as count from pb.idempotency where wallet_id = $1",

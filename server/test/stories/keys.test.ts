@@ -1,48 +1,37 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import pg from "pg";
 import { revokeKey, type Scope } from "../../src/keys/keys.ts";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { lockWallet } from "../support/data/lock-wallet.ts";
+import { createTestKey, type Reply } from "../support/services/server.ts";
 
-// Keys as their owner manages them: with a management key, over the API.
+// Key management with a management key.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const settings = { PENNYBLACK_SEARXNG_URL: upstream.url };
-const server = await startTestServer(db, settings);
-const wallet = await createTestWallet(db, "1.00");
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
+const { db, server, startServer, createWallet } = await createFixture();
+const wallet = await createWallet("1.00");
 
 function manage(method: string, path: string, body?: unknown, key = wallet.management): Promise<Reply> {
-  const headers = { "x-api-key": key, ...(body !== undefined && { "content-type": "application/json" }) };
-  return server.request(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  return server.manage(key, method, path, body);
 }
 
-async function make(wanted: object = {}): Promise<{ id: string; key: string }> {
-  const { status, body, text } = await manage("POST", "/v1/keys", { mode: "live", name: "agent", ...wanted });
+async function create(options: object = {}): Promise<{ id: string; key: string }> {
+  const { status, body, text } = await manage("POST", "/v1/keys", { mode: "live", name: "agent", ...options });
   assert.equal(status, 200, text);
   return body;
 }
 
-async function makeManager(scopes: Scope[]): Promise<{ id: string; key: string }> {
-  return createTestKey(db, { walletId: wallet.walletId, mode: "mgmt", name: "less", scopes });
+async function createManagementKey(scopes: Scope[]): Promise<{ id: string; key: string }> {
+  return createTestKey(db, { walletId: wallet.walletId, mode: "mgmt", scopes });
 }
 
-/** The state of a key is remembered for a second; a key nobody has used yet is not. */
 async function searchOutcome(key: string): Promise<string> {
   const { status, body } = await server.search(key, { query: "cats" });
   return status === 200 ? "paid" : body.code;
 }
 
-test("a new key is shown once, works, and is in the list without its secret", async () => {
+test("a new key is returned once, works, and is listed without its secret", async () => {
   const expires_at = "2099-01-31T12:00:00.000Z";
   const reply = await manage("POST", "/v1/keys", {
     mode: "live",
@@ -84,14 +73,14 @@ test("a new key is shown once, works, and is in the list without its secret", as
   const paid = await server.search(key, { query: "cats" });
   assert.deepEqual([paid.status, paid.headers.has("wallet-balance")], [200, true]);
   assert.equal(paid.headers.get("ratelimit-policy"), '"key";q=7;w=1');
-  for (const shown of [await manage("GET", `/v1/keys/${id}`), await manage("GET", "/v1/keys")]) {
-    assert.ok(shown.text.includes(id));
-    assert.ok(!shown.text.includes(key.slice(0, 20)));
+  for (const { text } of [await manage("GET", `/v1/keys/${id}`), await manage("GET", "/v1/keys")]) {
+    assert.ok(text.includes(id));
+    assert.ok(!text.includes(key.slice(0, 20)));
   }
   assert.equal((await manage("GET", `/v1/keys/${id}`)).body.budget.day.spent, "0.01");
 });
 
-test("any key can ask what it is", async () => {
+test("any key can read its own properties", async () => {
   for (const [key, mode] of [
     [wallet.live, "live"],
     [wallet.test, "test"],
@@ -103,8 +92,8 @@ test("any key can ask what it is", async () => {
   assert.equal((await server.request("/v1/key")).status, 401);
 });
 
-test("the list is paged, newest first, and whole", async () => {
-  const other = await createTestWallet(db, "0.00");
+test("the list is paged, newest first, and complete", async () => {
+  const other = await createWallet("0.00");
   for (let made = 0; made < 5; made += 1) {
     await manage("POST", "/v1/keys", { mode: "test", name: `key ${made}` }, other.management);
   }
@@ -124,7 +113,7 @@ test("the list is paged, newest first, and whole", async () => {
   assert.deepEqual(names, ["key 4", "key 3", "key 2", "key 1", "key 0", "management", "test", "live"]);
 });
 
-test("what does not fit is refused with its place, and nothing is made", async () => {
+test("an invalid body returns 400 with the field's pointer and creates no key", async () => {
   const count = async () => (await db.owner.query("select from pb.keys")).rowCount;
   const before = await count();
   const faults: [object, string][] = [
@@ -160,23 +149,23 @@ test("what does not fit is refused with its place, and nothing is made", async (
     const { status, body } = await manage("POST", "/v1/keys", { mode: "live", name: "agent", ...fault });
     assert.equal(status, 400, JSON.stringify(fault));
     assert.equal(body.code, "invalid_request");
-    const places = body.errors.map((each: { pointer: string }) => each.pointer);
-    assert.deepEqual(places, [pointer], JSON.stringify(body.errors));
+    const pointers = body.errors.map((each: { pointer: string }) => each.pointer);
+    assert.deepEqual(pointers, [pointer], JSON.stringify(body.errors));
   }
   assert.equal(await count(), before);
 });
 
-test("a key cannot hand on a scope that it does not have, neither by making a key nor by rotating one", async () => {
-  const less = await makeManager(["keys:write", "wallet:read"]);
-  const wish = (scopes?: Scope[]) => manage("POST", "/v1/keys", { mode: "mgmt", name: "more", scopes }, less.key);
-  const refused = await wish(["wallet:write"]);
+test("a key cannot grant a scope it lacks, neither by creating a key nor by rotating one", async () => {
+  const less = await createManagementKey(["keys:write", "wallet:read"]);
+  const createWith = (scopes?: Scope[]) => manage("POST", "/v1/keys", { mode: "mgmt", name: "more", scopes }, less.key);
+  const refused = await createWith(["wallet:write"]);
   assert.deepEqual([refused.status, refused.body.required_scope], [403, "wallet:write"]);
-  assert.deepEqual((await wish()).body.scopes, ["wallet:read", "keys:write"]);
-  const { id } = await makeManager(["keys:write", "webhooks:write"]);
+  assert.deepEqual((await createWith()).body.scopes, ["wallet:read", "keys:write"]);
+  const { id } = await createManagementKey(["keys:write", "webhooks:write"]);
   const rotated = await manage("POST", `/v1/keys/${id}/rotate`, { grace_seconds: 0 }, less.key);
   assert.deepEqual([rotated.status, rotated.body.required_scope], [403, "webhooks:write"]);
   assert.equal((await manage("POST", "/v1/keys", { mode: "live", name: "search" }, less.key)).status, 200);
-  // The database says the same to a server that would not.
+  // The database enforces the same rule.
   const { rows } = await db.owner.query<{ covers: boolean }>(
     `select set_config('pb.wallet_id', $1, false), pb.can_grant_scopes($2, '{search,wallet:read}') as covers
      union all select '', pb.can_grant_scopes($2, '{wallet:write}')`,
@@ -188,8 +177,8 @@ test("a key cannot hand on a scope that it does not have, neither by making a ke
   );
 });
 
-test("only a key with keys:write manages keys", async () => {
-  const reader = await makeManager(["wallet:read", "wallet:write"]);
+test("managing keys requires keys:write", async () => {
+  const reader = await createManagementKey(["wallet:read", "wallet:write"]);
   for (const key of [reader.key, wallet.live, wallet.test]) {
     for (const [method, path, body] of [
       ["GET", "/v1/keys"],
@@ -205,8 +194,8 @@ test("only a key with keys:write manages keys", async () => {
   }
 });
 
-test("a budget is raised, lowered and removed, and every next search follows it", async () => {
-  const { id, key } = await make({ budget: { total: "0.01" } });
+test("a changed or removed budget applies to the next search", async () => {
+  const { id, key } = await create({ budget: { total: "0.01" } });
   const change = async (budget: object | null) => (await manage("PATCH", `/v1/keys/${id}`, { budget })).body.budget;
   assert.deepEqual([await searchOutcome(key), await searchOutcome(key)], ["paid", "key_budget_spent"]);
   const raised = await change({ total: "0.03", day: "0.02" });
@@ -215,19 +204,19 @@ test("a budget is raised, lowered and removed, and every next search follows it"
   const withoutDay = await change({ day: null });
   assert.deepEqual([withoutDay.total.limit, withoutDay.day], ["0.03", null]);
   assert.deepEqual([await searchOutcome(key), await searchOutcome(key)], ["paid", "key_budget_spent"]);
-  assert.equal((await change({ total: "0.005" })).total.spent, "0.03", "a limit may be below what is spent");
+  assert.equal((await change({ total: "0.005" })).total.spent, "0.03", "a limit can be below the amount spent");
   assert.equal(await searchOutcome(key), "key_budget_spent");
   assert.equal(await change(null), null);
   assert.equal(await searchOutcome(key), "paid");
-  const anew = await change({ month: "0.01" });
-  assert.deepEqual([anew.total, anew.month.spent], [null, "0.00"]);
+  const replaced = await change({ month: "0.01" });
+  assert.deepEqual([replaced.total, replaced.month.spent], [null, "0.00"]);
   assert.deepEqual([await searchOutcome(key), await searchOutcome(key)], ["paid", "key_budget_spent"]);
-  const { id: testKey } = await make({ mode: "test" });
+  const { id: testKey } = await create({ mode: "test" });
   assert.equal((await manage("PATCH", `/v1/keys/${testKey}`, { budget: { day: "1" } })).status, 400);
 });
 
-test("a change keeps what it does not name", async () => {
-  const { id } = await make({ name: "before", allowed_ips: ["127.0.0.0/8"], searches_per_second: 5 });
+test("a change keeps the fields that it does not contain", async () => {
+  const { id } = await create({ name: "before", allowed_ips: ["127.0.0.0/8"], searches_per_second: 5 });
   const { body } = await manage("PATCH", `/v1/keys/${id}`, { name: "after", expires_at: "2099-01-01T00:00:00+01:00" });
   assert.deepEqual(
     [body.name, body.allowed_ips, body.searches_per_second, body.expires_at],
@@ -240,17 +229,17 @@ test("a change keeps what it does not name", async () => {
   }
 });
 
-test("a rotated key lives on for its grace, on the same budget, and then is expired", async () => {
-  const { id, key } = await make({ name: "worker", budget: { total: "0.03" }, searches_per_second: 50 });
+test("a rotated key works for its grace period on the same budget and then expires", async () => {
+  const { id, key } = await create({ name: "worker", budget: { total: "0.03" }, searches_per_second: 50 });
   assert.equal(await searchOutcome(key), "paid");
   const { body: next } = await manage("POST", `/v1/keys/${id}/rotate`, { grace_seconds: 3_600 });
   assert.deepEqual([next.name, next.searches_per_second, next.rotated_from], ["worker", 50, id]);
   const revived = await manage("PATCH", `/v1/keys/${id}`, { expires_at: null });
-  assert.deepEqual([revived.status, revived.body.code], [409, "key_not_active"], "its end is decided");
+  assert.deepEqual([revived.status, revived.body.code], [409, "key_not_active"], "its expiry is final");
   assert.deepEqual([next.expires_at, next.budget.total.spent], [null, "0.01"]);
   assert.notEqual(next.key, key);
   assert.deepEqual([await searchOutcome(key), await searchOutcome(next.key)], ["paid", "paid"]);
-  assert.equal(await searchOutcome(next.key), "key_budget_spent", "both spend one budget");
+  assert.equal(await searchOutcome(next.key), "key_budget_spent", "both share one budget");
   const old = (await manage("GET", `/v1/keys/${id}`)).body;
   const graceMs = Date.parse(old.expires_at) - Date.now();
   assert.ok(graceMs > 3_590_000 && graceMs <= 3_600_000, old.expires_at);
@@ -260,12 +249,12 @@ test("a rotated key lives on for its grace, on the same budget, and then is expi
   assert.equal((await manage("GET", `/v1/keys/${id}`)).body.state, "expired");
 });
 
-test("rotated without a grace, the old key ends at once, even the one that asks", async () => {
-  const { id, key } = await make();
+test("a key rotated without a grace period expires immediately, even one that rotates itself", async () => {
+  const { id, key } = await create();
   assert.equal(await searchOutcome(key), "paid");
   const { body: next } = await manage("POST", `/v1/keys/${id}/rotate`, { grace_seconds: 0 });
   assert.deepEqual([await searchOutcome(key), await searchOutcome(next.key)], ["api_key_expired", "paid"]);
-  const manager = await makeManager(["keys:write"]);
+  const manager = await createManagementKey(["keys:write"]);
   const own = await manage("POST", `/v1/keys/${manager.id}/rotate`, { grace_seconds: 0 }, manager.key);
   assert.equal((await manage("POST", "/v1/keys", { mode: "test", name: "x" }, manager.key)).status, 401);
   assert.equal((await manage("GET", "/v1/keys", undefined, own.body.key)).status, 200);
@@ -274,8 +263,8 @@ test("rotated without a grace, the old key ends at once, even the one that asks"
   }
 });
 
-test("a revoked key spends nothing, stays revoked and says when; revoking may be repeated", async () => {
-  const { id, key } = await make();
+test("a revoked key cannot spend and stays revoked, and revoking can be repeated", async () => {
+  const { id, key } = await create();
   assert.equal(await searchOutcome(key), "paid");
   const { body } = await manage("DELETE", `/v1/keys/${id}`);
   assert.deepEqual([body.state, body.revoked_reason], ["revoked", "owner"]);
@@ -287,21 +276,21 @@ test("a revoked key spends nothing, stays revoked and says when; revoking may be
   }
 });
 
-test("a key is revoked for its own wallet alone", async () => {
-  const { id, key } = await make();
-  const stranger = await createTestWallet(db, "0.00");
+test("a key cannot be revoked by another wallet", async () => {
+  const { id, key } = await create();
+  const stranger = await createWallet("0.00");
   assert.equal(await revokeKey(db.owner, { walletId: stranger.walletId, keyId: id }), false);
   assert.equal((await manage("DELETE", `/v1/keys/${id}`, undefined, stranger.management)).status, 404);
   assert.equal(await searchOutcome(key), "paid");
   assert.equal(await revokeKey(db.owner, { walletId: wallet.walletId, keyId: id }), true);
 });
 
-test("a management key that was revoked makes no key, not even in the second for which it is remembered", async () => {
-  const manager = await makeManager(["keys:write"]);
-  const { id } = await make();
+test("a revoked management key cannot change keys while it is still cached", async () => {
+  const manager = await createManagementKey(["keys:write"]);
+  const { id } = await create();
   assert.equal((await manage("GET", "/v1/keys", undefined, manager.key)).status, 200);
   await revokeKey(db.owner, { walletId: wallet.walletId, keyId: manager.id });
-  assert.equal((await manage("GET", "/v1/keys", undefined, manager.key)).status, 200, "it is still remembered");
+  assert.equal((await manage("GET", "/v1/keys", undefined, manager.key)).status, 200, "it is still cached");
   for (const [method, path, body] of [
     ["POST", "/v1/keys", { mode: "live", name: "x" }],
     ["PATCH", `/v1/keys/${id}`, { name: "x" }],
@@ -313,31 +302,30 @@ test("a management key that was revoked makes no key, not even in the second for
   assert.deepEqual((await manage("GET", `/v1/keys/${id}`)).body.state, "active");
 });
 
-test("a server notes which keys were used, at the latest when it stops", async () => {
-  const { id, key } = await make();
-  const unused = await make();
-  const brief = await startTestServer(db, settings);
-  await brief.search(key, { query: "cats" });
-  await brief.close();
+test("a server records the last use of keys at the latest when it stops", async (t) => {
+  const { id, key } = await create();
+  const unused = await create();
+  const other = await startServer({}, t);
+  await other.search(key, { query: "cats" });
+  await other.close();
   const { body } = await manage("GET", `/v1/keys/${id}`);
   assert.ok(Math.abs(Date.parse(body.last_used_at) - Date.now()) < 10_000);
   assert.equal((await manage("GET", `/v1/keys/${unused.id}`)).body.last_used_at, null);
 });
 
-test("whatever is done to a key waits for the wallet's lock, as its holds do", async () => {
-  const other = await createTestWallet(db, "1.00");
+test("every change of a key waits for the wallet's lock", async () => {
+  const other = await createWallet("1.00");
   const ids: string[] = [];
   for (const name of ["change", "rotate", "revoke"]) {
     ids.push((await manage("POST", "/v1/keys", { mode: "live", name }, other.management)).body.id);
   }
   const [changed, rotated, revoked] = ids;
-  // Only a superuser sees what others wait for.
+  // Only a superuser sees the wait events of other roles.
   const watcher = new pg.Client({ connectionString: db.superuserUrl });
   await watcher.connect();
-  const lock = await db.owner.connect();
-  await lock.query("begin");
-  await lock.query("select from pb.wallets where id = $1 for no key update", [other.walletId]);
-  const acts = Promise.all([
+  // A foreign key waits for a stronger lock too, which would hide a missing one.
+  const lock = await lockWallet(db, other, "no key update");
+  const changes = Promise.all([
     manage("POST", "/v1/keys", { mode: "live", name: "x" }, other.management),
     manage("PATCH", `/v1/keys/${changed}`, { budget: { day: "0.00" } }, other.management),
     manage("POST", `/v1/keys/${rotated}/rotate`, { grace_seconds: 0 }, other.management),
@@ -356,9 +344,8 @@ test("whatever is done to a key waits for the wallet's lock, as its holds do", a
       1_900,
     );
   } finally {
-    await lock.query("rollback");
-    lock.release();
+    await lock.release();
     await watcher.end();
   }
-  for (const { status, text } of await acts) assert.equal(status, 200, text);
+  for (const { status, text } of await changes) assert.equal(status, 200, text);
 });

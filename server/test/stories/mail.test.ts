@@ -1,29 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { createEmailSender, sendAlertEmails } from "../../src/email/email.ts";
-import { type MailServer, startMailServer } from "../support/services/mail-server.ts";
-import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
+import { closeAfter } from "../support/close-after.ts";
+import { startMailServer } from "../support/services/mail-server.ts";
+import type { TestWallet } from "../support/services/server.ts";
+import { createWebhookFixture } from "../support/webhook-fixture.ts";
 
-let fixture: WebhookFixture;
-let mail: MailServer;
+const fixture = await createWebhookFixture();
+const mail = closeAfter(await startMailServer());
 let failures: unknown[] = [];
-
-before(async () => {
-  fixture = await createWebhookFixture();
-  mail = await startMailServer();
-});
 
 beforeEach(() => {
   failures = [];
   mail.emails.length = 0;
 });
 
-after(async () => {
-  await mail.close();
-  await fixture.close();
-});
-
-/** What the worker does every few seconds. Says how many letters were tried. */
+/** Sends all e-mails that are due, as the worker does. Returns the number of attempts. */
 async function send(): Promise<number> {
   await fixture.send({ hasEmail: true });
   const mailer = createEmailSender({ smtpUrl: mail.url, from: "Pennyblack <alerts@search.test>" });
@@ -31,13 +23,10 @@ async function send(): Promise<number> {
   return sendAlertEmails({ pool: fixture.db.owner, mailer, topUpUrl: "https://search.test/top-up", onFailure }, 10);
 }
 
-const setAlerts = async (
-  wallet: Parameters<WebhookFixture["manage"]>[0],
-  email: string | null,
-  low_balance: string | null,
-) => assert.equal((await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", { email, low_balance })).status, 200);
+const setAlerts = async (wallet: TestWallet, email: string | null, low_balance: string | null) =>
+  assert.equal((await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", { email, low_balance })).status, 200);
 
-test("a low balance is told by e-mail: the balance, what happens at zero, where to top up, and nothing secret", async () => {
+test("a low-balance e-mail has the balance, the consequence and the top-up link, and no secrets", async () => {
   const wallet = await fixture.createWallet("5.00");
   await setAlerts(wallet, "owner@example.com", "5.00");
   assert.equal(await send(), 0, "5.00 is not below 5.00");
@@ -60,13 +49,13 @@ test("a low balance is told by e-mail: the balance, what happens at zero, where 
   assert.ok(!email.raw.includes(wallet.walletId));
 });
 
-test("mail that a server refuses is sent later, as the same message", async () => {
+test("an e-mail that the mail server rejects is sent later as the same message", async () => {
   const wallet = await fixture.createWallet("1.00");
   mail.refuse(true);
   await setAlerts(wallet, "owner@example.com", "2.00");
   assert.equal(await send(), 1);
   assert.equal(failures.length, 1);
-  assert.equal(await send(), 0, "not at once");
+  assert.equal(await send(), 0, "not immediately");
   mail.refuse(false);
   await fixture.db.owner.query("update pb.events set email_due_at = now() where email_due_at is not null");
   assert.equal(await send(), 1);
@@ -74,7 +63,7 @@ test("mail that a server refuses is sent later, as the same message", async () =
   assert.match(mail.emails[0]?.raw ?? "", /^Message-ID: <[0-9a-f-]{36}@pennyblack>$/m);
 });
 
-test("mail that is refused for days is given up", async () => {
+test("an e-mail that is rejected six times is abandoned", async () => {
   const wallet = await fixture.createWallet("1.00");
   mail.refuse(true);
   await setAlerts(wallet, "owner@example.com", "2.00");
@@ -87,7 +76,7 @@ test("mail that is refused for days is given up", async () => {
   assert.equal(tried, 6);
 });
 
-test("without an address nobody is written to, and other events are not worth a letter", async () => {
+test("no e-mail is sent without an address, or for other events", async () => {
   const wallet = await fixture.createWallet("1.00");
   await setAlerts(wallet, null, "2.00");
   await send();
@@ -98,18 +87,18 @@ test("without an address nobody is written to, and other events are not worth a 
   assert.deepEqual(failures, []);
 });
 
-test("a disabled endpoint is told by e-mail, by its host and not by its path", async () => {
+test("the e-mail about a disabled endpoint contains its host and not its path", async () => {
   const wallet = await fixture.createWallet();
   await setAlerts(wallet, "owner@example.com", null);
   await fixture.emitEvent(wallet, "webhook.disabled", {
     endpoint_id: "01a1dca0-9422-7d2b-aced-0d68680215be",
-    url: "https://hooks.example.com/token-of-theirs",
+    url: "https://hooks.example.com/secret-path",
     reason: "failing",
   });
   await send();
   const raw = mail.emails[0]?.raw ?? "";
   assert.match(raw, /no longer sent to hooks\.example\.com because every delivery failed for five days/);
-  assert.ok(!raw.includes("token-of-theirs"));
+  assert.ok(!raw.includes("secret-path"));
 });
 
 test("a wallet's name cannot add headers or recipients", async () => {

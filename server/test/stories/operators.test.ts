@@ -1,42 +1,22 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { signUp } from "../../src/accounts/accounts.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { saveReport } from "../../src/wallet/wallet.ts";
+import { createFixture } from "../fixture.ts";
+import { until } from "../support/assertions/until.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type Reply, startTestServer, testPepper } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { operators, operatorToken, testPepper } from "../support/services/server.ts";
 
-// What an operator does on the internal listener, and the line that every act leaves.
+// Operator routes on the internal listener, and their audit log.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const token = "an-operator-token-of-forty-characters-ok";
-const server = await startTestServer(db, {
-  PENNYBLACK_SEARXNG_URL: upstream.url,
-  PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
-  PENNYBLACK_OPERATORS: `alice:${token}`,
-});
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
-
-async function operate(path: string, body?: unknown, bearer = token): Promise<{ status: number; body: Reply["body"] }> {
-  const response = await fetch(`${server.opsUrl}/operator/${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const answer: Reply["body"] = await response.json();
-  return { status: response.status, body: answer };
-}
+const { db, server, createWallet } = await createFixture(({ operatorUrl }) => ({
+  PENNYBLACK_OPERATOR_DATABASE_URL: operatorUrl,
+  PENNYBLACK_OPERATORS: operators,
+}));
 
 async function auditOf(walletId: string): Promise<string[]> {
-  const { body } = await operate(`audit?wallet=${walletId}`);
+  const { body } = await server.operate(`audit?wallet=${walletId}`);
   return body.lines.map((line: Record<string, string>) =>
     [line["operator"], line["act"], line["outcome"], line["reason"]].join(" "),
   );
@@ -44,23 +24,23 @@ async function auditOf(walletId: string): Promise<string[]> {
 
 const pages = ["upstreams", "wallets", "audit", "reconciliation", "entries?request_id=0"];
 
-test("nobody enters without a token, whatever the page", async () => {
-  for (const page of pages) assert.equal((await operate(page, undefined, "not-a-token")).status, 401, page);
-  const { walletId } = await createTestWallet(db, "0.05");
-  const refused = await operate(`wallets/${walletId}/credit`, { amount: "5.00" }, "not-a-token");
+test("every page rejects requests without a valid token", async () => {
+  for (const page of pages) assert.equal((await server.operate(page, undefined, "not-a-token")).status, 401, page);
+  const { walletId } = await createWallet("0.05");
+  const refused = await server.operate(`wallets/${walletId}/credit`, { amount: "5.00" }, "not-a-token");
   assert.deepEqual([refused.status, refused.body.code], [401, "authentication_required"]);
   assert.deepEqual(await auditOf(walletId), []);
 });
 
-test("a credit moves money once per reference, and leaves a line each time it is tried", async () => {
-  const { walletId, management } = await createTestWallet(db, "0.05");
+test("a credit is applied once per reference, and every attempt is in the audit log", async () => {
+  const { walletId, management } = await createWallet("0.05");
   const credit = { amount: "5.00", kind: "promotion", reference: "WELCOME-1", reason: "first customer" };
-  assert.deepEqual((await operate(`wallets/${walletId}/credit`, credit)).body, {
+  assert.deepEqual((await server.operate(`wallets/${walletId}/credit`, credit)).body, {
     outcome: "credited",
     balance: "5.05",
   });
-  assert.deepEqual((await operate(`wallets/${walletId}/credit`, credit)).body.outcome, "repeated");
-  const other = await operate(`wallets/${walletId}/credit`, { ...credit, amount: "6.00" });
+  assert.deepEqual((await server.operate(`wallets/${walletId}/credit`, credit)).body.outcome, "repeated");
+  const other = await server.operate(`wallets/${walletId}/credit`, { ...credit, amount: "6.00" });
   assert.equal(other.body.outcome, "conflicting");
   assert.equal((await server.readMoney(management)).balance, "5.05");
   assert.deepEqual(await auditOf(walletId), [
@@ -70,110 +50,107 @@ test("a credit moves money once per reference, and leaves a line each time it is
   ]);
 });
 
-test("a search is given back by its Request-Id alone, at most once", async () => {
-  const { live, management, walletId } = await createTestWallet(db, "0.05");
+test("a search is refunded by its Request-Id at most once", async () => {
+  const { live, management, walletId } = await createWallet("0.05");
   const reply = await server.search(live, { query: "cats" });
   const requestId = reply.headers.get("request-id") ?? "";
-  const found = await operate(`entries?request_id=${requestId}`);
+  const found = await server.operate(`entries?request_id=${requestId}`);
   assert.deepEqual(
     found.body.entries.map((entry: Record<string, string>) => [entry["wallet_id"], entry["kind"], entry["amount"]]),
     [[walletId, "capture", "-0.01"]],
   );
   const path = `searches/${requestId}/refund`;
-  assert.equal((await operate(path, { reason: "wrong answer" })).body.outcome, "refunded");
-  assert.equal((await operate(path, { reason: "wrong answer" })).body.outcome, "repeated");
+  assert.equal((await server.operate(path, { reason: "wrong answer" })).body.outcome, "refunded");
+  assert.equal((await server.operate(path, { reason: "wrong answer" })).body.outcome, "repeated");
   assert.equal((await server.readMoney(management)).balance, "0.05");
-  assert.equal((await operate(`searches/${walletId}/refund`, { reason: "no such search" })).status, 404);
+  assert.equal((await server.operate(`searches/${walletId}/refund`, { reason: "no such search" })).status, 404);
   assert.deepEqual(await auditOf(walletId), [
     "alice refund repeated wrong answer",
     "alice refund refunded wrong answer",
   ]);
 });
 
-test("a suspended wallet pays for nothing until it is resumed, and a revoked key for nothing at all", async () => {
-  const { live, liveKeyId, walletId } = await createTestWallet(db, "0.05");
-  await operate(`wallets/${walletId}/suspend`, { reason: "under review" });
-  // A key is remembered for a second at most; the hold asks again.
+test("a suspended wallet cannot search until it is resumed, and a revoked key cannot search", async () => {
+  const { live, liveKeyId, walletId } = await createWallet("0.05");
+  await server.operate(`wallets/${walletId}/suspend`, { reason: "under review" });
+  // The key may be cached for up to a second; the hold checks the wallet again.
   assert.deepEqual((await server.search(live, { query: "cats" })).body.code, "account_suspended");
-  await operate(`wallets/${walletId}/resume`, { reason: "all is well" });
-  await new Promise((resolve) => {
-    setTimeout(resolve, 1_100);
-  });
-  assert.equal((await server.search(live, { query: "cats" })).status, 200);
-  assert.equal((await operate(`keys/${liveKeyId}/revoke`, { reason: "leaked" })).body.outcome, "revoked");
+  await server.operate(`wallets/${walletId}/resume`, { reason: "review passed" });
+  await until("the key works again", async () => (await server.search(live, { query: "cats" })).status === 200);
+  assert.equal((await server.operate(`keys/${liveKeyId}/revoke`, { reason: "leaked" })).body.outcome, "revoked");
   assert.equal((await server.search(live, { query: "cats" })).body.code, "api_key_revoked");
   assert.deepEqual(await auditOf(walletId), [
     "alice revoke_key revoked leaked",
-    "alice resume done all is well",
+    "alice resume done review passed",
     "alice suspend done under review",
   ]);
 });
 
-test("an act needs a reason, and a fault in it names its place", async () => {
-  const { walletId } = await createTestWallet(db, "0.05");
+test("an action requires a reason, and invalid input returns 400 or 404 without an audit entry", async () => {
+  const { walletId } = await createWallet("0.05");
   for (const body of [{}, { reason: "" }, { reason: "x".repeat(501) }, { reason: "x", extra: 1 }]) {
-    const { status, body: problem } = await operate(`wallets/${walletId}/suspend`, body);
+    const { status, body: problem } = await server.operate(`wallets/${walletId}/suspend`, body);
     assert.deepEqual([status, problem.code], [400, "invalid_request"]);
     assert.equal(problem.errors.length, 1);
   }
   for (const path of [`wallets/${crypto.randomUUID()}/suspend`, "wallets/none/suspend", `keys/${walletId}/revoke`]) {
-    assert.equal((await operate(path, { reason: "x" })).status, 404, path);
+    assert.equal((await server.operate(path, { reason: "x" })).status, 404, path);
   }
   assert.deepEqual(await auditOf(walletId), []);
 });
 
-test("wallets are listed newest first, page by page, and found by a part of their name", async () => {
+test("wallets are listed in pages, newest first, and found by a part of their name", async () => {
   const made = [];
-  for (let count = 0; count < 3; count += 1) made.unshift((await createTestWallet(db, "0.05")).walletId);
-  const first = await operate("wallets?limit=2");
-  const second = await operate(`wallets?limit=2&cursor=${first.body.next_cursor}`);
+  for (let count = 0; count < 3; count += 1) made.unshift((await createWallet("0.05")).walletId);
+  const first = await server.operate("wallets?limit=2");
+  const second = await server.operate(`wallets?limit=2&cursor=${first.body.next_cursor}`);
   const ids = [...first.body.wallets, ...second.body.wallets].map((wallet: { id: string }) => wallet.id);
   assert.deepEqual(ids.slice(0, 3), made);
-  assert.equal((await operate("wallets?name=TES")).body.wallets.length > 0, true);
-  assert.deepEqual((await operate("wallets?name=nobody")).body.wallets, []);
-  assert.equal((await operate(`wallets/${made[0]}`)).body.balance, "0.05");
+  assert.equal((await server.operate("wallets?name=TES")).body.wallets.length > 0, true);
+  assert.deepEqual((await server.operate("wallets?name=unknown")).body.wallets, []);
+  assert.equal((await server.operate(`wallets/${made[0]}`)).body.balance, "0.05");
 });
 
-test("accounts are found by the address of a member", async () => {
-  const wanted = { accountName: "acme", email: "ada@acme.test", personName: "Ada" };
-  const { accountId } = await signUp(db.owner, wanted, { pepper: testPepper });
-  const { accounts } = (await operate("accounts?email=ADA@acme.test")).body;
+test("accounts are found by a member's e-mail address", async () => {
+  const request = { accountName: "acme", email: "ada@acme.test", personName: "Ada" };
+  const { accountId } = await signUp(db.owner, request, { pepper: testPepper });
+  const { accounts } = (await server.operate("accounts?email=ADA@acme.test")).body;
   assert.deepEqual(
     accounts.map((account: Record<string, unknown>) => [account["id"], account["name"], account["owners"]]),
     [[accountId, "acme", ["ada@acme.test"]]],
   );
   assert.equal(accounts[0].wallets[0].balance, "0.00");
-  assert.deepEqual((await operate("accounts?email=nobody@acme.test")).body.accounts, []);
+  assert.deepEqual((await server.operate("accounts?email=unknown@acme.test")).body.accounts, []);
 });
 
-test("the last reconciliation can be read between two of them", async () => {
-  assert.equal((await operate("reconciliation")).body.last, null);
+test("the last reconciliation can be read", async () => {
+  assert.equal((await server.operate("reconciliation")).body.last, null);
   const report = await reconcile(db.owner);
   await saveReport(db.owner, report);
-  const { last, before } = (await operate("reconciliation")).body;
+  const { last, before } = (await server.operate("reconciliation")).body;
   assert.deepEqual([last.differences, last.checks.length, before], [0, report.checks.length, []]);
 });
 
-test("margins are told by day and upstream", async () => {
+test("margins are listed by day and upstream", async () => {
   await db.owner.query(
     "insert into pb.upstream_days values (current_date, 'brave', 'ok', 10, 50000, 90000), (current_date, 'brave', 'timeout', 2, 0, 0)",
   );
-  const { days } = (await operate("margin")).body;
+  const { days } = (await server.operate("margin")).body;
   const [today] = days;
   assert.deepEqual([today.provider, today.calls, today.failures], ["brave", 12, { timeout: 2 }]);
   assert.deepEqual([today.cost, today.revenue, today.margin], ["0.05", "0.09", "0.04"]);
-  assert.equal((await operate("margin?from=yesterday")).status, 400);
-  assert.equal((await operate("margin?from=2020-01-01&to=2020-01-31")).body.days.length, 0);
+  assert.equal((await server.operate("margin?from=yesterday")).status, 400);
+  assert.equal((await server.operate("margin?from=2020-01-01&to=2020-01-31")).body.days.length, 0);
 });
 
-test("the audit log only grows, even for the owner of the tables", async () => {
+test("the audit log is append-only, even for the owner of the tables", async () => {
   for (const sql of ["update pb.audit_log set reason = 'x'", "delete from pb.audit_log", "truncate pb.audit_log"]) {
     await assert.rejects(db.owner.query(sql), /this table is append-only/, sql);
   }
 });
 
-test("the operator's role cannot move money past its functions", async () => {
-  const { walletId } = await createTestWallet(db, "0.05");
+test("the operator's role can move money only through its functions", async () => {
+  const { walletId } = await createWallet("0.05");
   for (const sql of [
     `select pb.top_up('{x}', '{${walletId}}', '{1000000}', '{${walletId}}', 'credit')`,
     `select pb.suspend_wallet('${walletId}', true)`,
@@ -184,19 +161,19 @@ test("the operator's role cannot move money past its functions", async () => {
   }
 });
 
-test("what an operator cannot mean is a 400, not a fault of ours", async () => {
-  const { walletId } = await createTestWallet(db, "0.05");
+test("invalid operator input returns 4xx, never 500", async () => {
+  const { walletId } = await createWallet("0.05");
   const suspend = `wallets/${walletId}/suspend`;
   for (const path of ["margin?from=2030-02-30", "margin?to=0000-01-01", "wallets?name=%00", "accounts?email=a%00@b"])
-    assert.equal((await operate(path)).status, 400, path);
-  assert.equal((await operate(suspend, { reason: "a\u0000b" })).status, 400);
-  const odd = { authorization: `Bearer ${token}`, "content-type": "application/json, text/plain" };
+    assert.equal((await server.operate(path)).status, 400, path);
+  assert.equal((await server.operate(suspend, { reason: "a\u0000b" })).status, 400);
+  const odd = { authorization: `Bearer ${operatorToken}`, "content-type": "application/json, text/plain" };
   const refused = await fetch(`${server.opsUrl}/operator/${suspend}`, { method: "POST", headers: odd, body: "{}" });
   assert.equal(refused.status, 415);
-  const strange = await sendRaw(
+  const unknownMethod = await sendRaw(
     server.opsUrl,
-    rawRequest("QUERY /operator/wallets", [`Authorization: Bearer ${token}`]),
+    rawRequest("QUERY /operator/wallets", [`Authorization: Bearer ${operatorToken}`]),
   );
-  assert.equal(strange.status, 404);
+  assert.equal(unknownMethod.status, 404);
   assert.deepEqual(await auditOf(walletId), []);
 });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import type { Role } from "../../src/accounts/accounts.ts";
 import { revokeKey } from "../../src/keys/keys.ts";
 import { type ProblemCode, problemCodes } from "../../src/problems/problems.ts";
+import { createFixture } from "../fixture.ts";
 import { assertProblem, assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
 import { until } from "../support/assertions/until.ts";
 import {
@@ -14,34 +15,20 @@ import {
   signInTo,
   someone,
 } from "../support/console-fixture.ts";
+import { lockWallet } from "../support/data/lock-wallet.ts";
 import { seedBudget } from "../support/data/seed-wallet.ts";
 import { openRaw, rawRequest } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import {
-  createTestKey,
-  createTestWallet,
-  type Reply,
-  startTestServer,
-  type TestServer,
-} from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
 
-// The Errors table of the contract: each code is brought about for real and must carry what its row promises.
+// Every problem code: each is caused by a real request and must have the status, members and headers of the table.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const settings = { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_TOP_UP_URL: "https://pay.search.test/top-up" };
-const server = await startTestServer(db, settings);
-const wallet = await createTestWallet(db, "1.00");
-const poor = await createTestWallet(db, "0.00");
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
+const { db, upstream, server, startServer, createWallet } = await createFixture({
+  PENNYBLACK_TOP_UP_URL: "https://pay.search.test/top-up",
 });
+const wallet = await createWallet("1.00");
+const poor = await createWallet("0.00");
 
-// As in the contract: status, retryable, members, headers.
+// Status, retryable, members, headers.
 const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   malformed_json: [400, false, ["errors"], []],
   invalid_request: [400, false, ["errors"], []],
@@ -88,7 +75,7 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   last_owner: [409, false, [], []],
 };
 
-/** What is brought about elsewhere than at a search. */
+/** Paths of problems that are not caused by a search. */
 const instances: Partial<Record<ProblemCode, string>> = {
   not_found: "/v1/search/",
   payment_processor_unavailable: "/v1/wallet/top-ups",
@@ -98,18 +85,17 @@ const instances: Partial<Record<ProblemCode, string>> = {
 const question = { query: "cats" };
 const walletId = wallet.walletId;
 
-/** Where a reply came from, if not from /v1/search. */
+/** The path of a reply, if it is not /v1/search. */
 const pathOf = new WeakMap<Reply, string>();
 
 async function manage(key: string, method: string, path: string, body: unknown): Promise<Reply> {
-  const headers = { "x-api-key": key, "content-type": "application/json" };
-  const reply = await server.request(path, { method, headers, body: JSON.stringify(body) });
+  const reply = await server.manage(key, method, path, body);
   pathOf.set(reply, path);
   return reply;
 }
 
-/** How each code is brought about. */
-const bring: Record<ProblemCode, () => Promise<Reply>> = {
+/** How each code is caused. */
+const cause: Record<ProblemCode, () => Promise<Reply>> = {
   malformed_json: () => server.search(wallet.live, "{"),
   invalid_request: () => server.search(wallet.live, { query: "cats", n: 0 }),
   query_too_long: () => server.search(wallet.live, { query: "x".repeat(2049) }),
@@ -117,33 +103,33 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
   authentication_required: () => server.request("/v1/search", { method: "POST" }),
   api_key_invalid: () => server.search("pb_live_nonsense", question),
   api_key_revoked: async () => {
-    const { id, key } = await createTestKey(db, { walletId, mode: "live", name: "revoked" });
+    const { id, key } = await createTestKey(db, { walletId });
     await revokeKey(db.owner, { walletId, keyId: id });
     return server.search(key, question);
   },
   api_key_expired: async () => {
     const expiresAt = new Date(Date.now() - 1_000);
-    const { key } = await createTestKey(db, { walletId, mode: "live", name: "old", expiresAt });
+    const { key } = await createTestKey(db, { walletId, expiresAt });
     return server.search(key, question);
   },
   insufficient_balance: () => server.search(poor.live, question),
   balance_reserved: async () => {
-    const small = await createTestWallet(db, "0.01");
+    const small = await createWallet("0.01");
     return whileSearching(small.live, () => server.search(small.live, question));
   },
   insufficient_scope: () => server.search(wallet.management, question),
   ip_not_allowed: async () => {
-    const { key } = await createTestKey(db, { walletId, mode: "live", name: "far", allowedIps: ["10.0.0.0/8"] });
+    const { key } = await createTestKey(db, { walletId, allowedIps: ["10.0.0.0/8"] });
     return server.search(key, question);
   },
   account_suspended: async () => {
-    const suspended = await createTestWallet(db, "1.00");
+    const suspended = await createWallet("1.00");
     await db.owner.query("select pb.suspend_wallet($1, true)", [suspended.walletId]);
     return server.search(suspended.live, question);
   },
   key_budget_spent: async () => {
     const budgetId = await seedBudget(db.owner, walletId, { day: 0n });
-    const { key } = await createTestKey(db, { walletId, mode: "live", name: "capped", budgetId });
+    const { key } = await createTestKey(db, { walletId, budgetId });
     return server.search(key, question);
   },
   run_budget_spent: () => server.search(wallet.live, question, { "search-run": "nothing; max=0.00" }),
@@ -154,7 +140,7 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
     return whileSearching(wallet.live, () => server.search(wallet.live, question, headers), headers);
   },
   key_limit_reached: async () => {
-    const full = await createTestWallet(db, "0.00");
+    const full = await createWallet("0.00");
     await db.owner.query(
       `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes)
        select gen_random_uuid(), $1::uuid, 'test', 'one of many', 'pb_test_', 1, sha256(($1::text || n)::bytea), '{search}'
@@ -164,7 +150,7 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
     return manage(full.management, "POST", "/v1/keys", { mode: "test", name: "one too many" });
   },
   key_not_active: async () => {
-    const { id } = await createTestKey(db, { walletId, mode: "live", name: "revoked" });
+    const { id } = await createTestKey(db, { walletId });
     await revokeKey(db.owner, { walletId, keyId: id });
     return manage(wallet.management, "POST", `/v1/keys/${id}/rotate`, { grace_seconds: 0 });
   },
@@ -176,16 +162,16 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
     return server.search(wallet.live, { query: "dogs" }, headers);
   },
   rate_limited: async () => {
-    const { key } = await createTestKey(db, { walletId, mode: "test", name: "slow", searchesPerSecond: 1 });
+    const { key } = await createTestKey(db, { walletId, mode: "test", searchesPerSecond: 1 });
     const replies = await Promise.all([server.search(key, question), server.search(key, question)]);
-    return replies.find((reply) => reply.status !== 200) ?? assert.fail("both were answered");
+    return replies.find((reply) => reply.status !== 200) ?? assert.fail("both succeeded");
   },
   concurrency_limited: async () => {
-    const { key } = await createTestKey(db, { walletId, mode: "live", name: "one", searchesInFlight: 1 });
+    const { key } = await createTestKey(db, { walletId, searchesInFlight: 1 });
     return whileSearching(key, () => server.search(key, question));
   },
   internal_error: async () => {
-    // An answer that cannot be read back is the one fault of ours that a test can cause from outside.
+    // A stored answer that cannot be decrypted is the only internal error that a test can cause from outside.
     const headers = { "idempotency-key": "corrupted" };
     await server.search(wallet.test, question, headers);
     await db.owner.query("update pb.idempotency set answer = '\\x00' where wallet_id = $1 and mode = 'test'", [
@@ -197,37 +183,30 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
   upstream_invalid_response: () => searchOf("truncated_json"),
   upstream_unreachable: () => searchOf("reset_before_headers"),
   payment_processor_unavailable: async () => {
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     const stripe = { PENNYBLACK_STRIPE_SECRET_KEY: "sk_test_12345678", PENNYBLACK_STRIPE_URL: "http://127.0.0.1:1" };
-    const paid = await startTestServer(db, { ...settings, ...stripe });
-    const reply = await topUp(paid);
-    await paid.close();
-    return reply;
+    return topUp(await startServer(stripe));
   },
   overloaded: () => overload(),
   shutting_down: async () => {
-    const stopping = await startTestServer(db, settings);
+    const stopping = await startServer();
     stopping.app.refuseRequests();
-    const reply = await stopping.search(wallet.live, question);
-    await stopping.close();
-    return reply;
+    return stopping.search(wallet.live, question);
   },
   ledger_unavailable: async () => {
     await db.owner.query("revoke execute on function pb.hold from pennyblack_ledger");
-    const asked = upstream.requests.length;
+    const calls = upstream.requests.length;
     const reply = await server.search(poor.live, question);
     await db.owner.query("grant execute on function pb.hold to pennyblack_ledger");
-    assert.equal(upstream.requests.length, asked, "the upstream was asked without a hold");
+    assert.equal(upstream.requests.length, calls, "the upstream was called without a hold");
     return reply;
   },
   upstream_not_configured: async () => {
-    const bare = await startTestServer(db);
-    const reply = await bare.search(wallet.live, question);
-    await bare.close();
-    return reply;
+    const bare = await startServer({ PENNYBLACK_SEARXNG_URL: "" });
+    return bare.search(wallet.live, question);
   },
   payments_not_configured: () => topUp(server),
-  // For real it takes 9 seconds; find-hits.test.ts has the same with a shorter deadline.
+  // A real timeout takes 9 seconds; find-hits.test.ts tests it with a shorter deadline.
   upstream_timeout: () => server.search(wallet.test, { query: "test:upstream_timeout" }),
   link_not_valid: () => inConsole(openBrowser(server), "POST", "sign-in/token", { token: "nonsense" }),
   session_required: () => inConsole(openBrowser(server), "GET", `wallets/${walletId}/keys`),
@@ -255,7 +234,7 @@ const bring: Record<ProblemCode, () => Promise<Reply>> = {
   },
 };
 
-/** Someone with that role in an account of its own. */
+/** Signs in a person with that role in a new account. */
 async function signInAs(role: Role): Promise<{ browser: Browser; walletId: string; personId: string; email: string }> {
   const email = someone(role);
   const { accountId, walletId: own } = await openTestAccount(db, role === "owner" ? email : someone("boss"));
@@ -272,8 +251,8 @@ async function inConsole(browser: Browser, method: string, path: string, body?: 
 }
 
 function topUp(at: TestServer): Promise<Reply> {
-  const headers = { "x-api-key": wallet.management, "content-type": "application/json", "idempotency-key": "top-up" };
-  return at.request("/v1/wallet/top-ups", { method: "POST", headers, body: JSON.stringify({ amount: "20.00" }) });
+  const headers = { "idempotency-key": "top-up" };
+  return at.manage(wallet.management, "POST", "/v1/wallet/top-ups", { amount: "20.00" }, headers);
 }
 
 async function searchOf(behaviour: Parameters<typeof upstream.behave>[0]): Promise<Reply> {
@@ -283,22 +262,22 @@ async function searchOf(behaviour: Parameters<typeof upstream.behave>[0]): Promi
   return reply;
 }
 
-/** Does something while a search of the key waits for its upstream. */
+/** Calls `act` while a search of the key waits for its upstream. */
 async function whileSearching(key: string, act: () => Promise<Reply>, headers = {}): Promise<Reply> {
   await upstream.behave("slow_headers", { everyMs: 400 });
   upstream.requests.length = 0;
   const first = server.search(key, question, headers);
-  await until("the upstream is asked", () => upstream.requests.length === 1);
+  await until("the upstream is called", () => upstream.requests.length === 1);
   const reply = await act();
   assert.equal((await first).status, 200);
   await upstream.behave("ok");
   return reply;
 }
 
-/** Tries again where a busy machine is too slow to fill the lane before its first hold is given up. */
+/** Repeated, because a busy machine may be too slow to fill the lane before its first hold times out. */
 async function overload(): Promise<Reply> {
   const many = { searchesPerSecond: 100_000, searchesInFlight: 100_000 };
-  const { key } = await createTestKey(db, { walletId, mode: "test", name: "many", ...many });
+  const { key } = await createTestKey(db, { walletId, mode: "test", ...many });
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const refused = (await searchBehindLock(key, 1_300)).find((reply) => reply.body.code === "overloaded");
     if (refused) return refused;
@@ -306,23 +285,17 @@ async function overload(): Promise<Reply> {
   assert.fail("the lane was never full");
 }
 
-/**
- * While the wallet is locked elsewhere its holds wait, up to 250 of them in a statement and 1,000 behind it, and the next is
- * refused.
- */
+/** While the wallet is locked its holds wait: 250 in a statement, 1,000 in the queue. Further ones are rejected. */
 async function searchBehindLock(key: string, times: number): Promise<Reply[]> {
-  const lock = await db.owner.connect();
-  await lock.query("begin");
-  await lock.query("select from pb.wallets where id = $1 for update", [walletId]);
-  // One connection may have sixteen unanswered.
+  const lock = await lockWallet(db, { walletId });
+  // A connection can have sixteen unanswered requests.
   const connections = await Promise.all(Array.from({ length: Math.ceil(times / 15) }, () => openRaw(server.url)));
   const lines = [`x-api-key: ${key}`, "Content-Type: application/json"];
   const requests = rawRequest("POST /v1/search", lines, JSON.stringify(question)).repeat(15);
   for (const connection of connections) connection.write(requests);
   const isFull = async () => /ledger_waiting\{lane="holds"\} 1000/.test(await server.readMetrics());
   await until("the lane is full", isFull, 2_500).catch(() => undefined);
-  await lock.query("rollback");
-  lock.release();
+  await lock.release();
   const replies: Reply[] = [];
   for (const connection of connections) {
     for (let n = 0; n < 15; n += 1) {
@@ -337,8 +310,8 @@ async function searchBehindLock(key: string, times: number): Promise<Reply[]> {
 const produced = new Map<ProblemCode, Reply>();
 
 for (const code of problemCodes) {
-  test(`${code} is answered as the table of errors says`, async () => {
-    const reply = await bring[code]();
+  test(`${code} has the documented status, members and headers`, async () => {
+    const reply = await cause[code]();
     produced.set(code, reply);
     const [status, retryable, members, headers] = table[code];
     const body = assertProblem(reply, code, instances[code] ?? pathOf.get(reply));
@@ -348,12 +321,12 @@ for (const code of problemCodes) {
     for (const header of headers) assert.ok(reply.headers.has(header), `no header ${header}`);
     if (reply.headers.has("retry-after"))
       assert.match(reply.headers.get("retry-after") ?? "", /^([1-9]|[1-9]\d|1[01]\d|120)$/);
-    // Retry-After tells a caller to come back: never where that cannot help.
+    // Retry-After only where a retry can help.
     if (!retryable) assert.equal(reply.headers.get("retry-after"), null);
   });
 }
 
-test("each input fault names its place with a JSON Pointer, a code and a detail", () => {
+test("each input error has a JSON Pointer, a code and a detail", () => {
   for (const code of ["malformed_json", "invalid_request", "query_too_long", "conflicting_credentials"] as const) {
     const errors: Record<string, string>[] = (produced.get(code) ?? assert.fail()).body.errors;
     assert.ok(errors.length > 0);
@@ -364,42 +337,42 @@ test("each input fault names its place with a JSON Pointer, a code and a detail"
   }
 });
 
-test("insufficient_balance leads to where money is added", () => {
+test("insufficient_balance links to the top-up page", () => {
   const { body, headers } = produced.get("insufficient_balance") ?? assert.fail();
   assert.deepEqual([body.balance, body.price, body.currency], ["0.00", "0.01", "usd"]);
   assert.equal(body.top_up.url, "https://pay.search.test/top-up");
   assert.equal(headers.get("link"), '<https://pay.search.test/top-up>; rel="payment"');
 });
 
-test("balance_reserved says that the money is there but set aside", () => {
+test("balance_reserved reports the balance and the price", () => {
   const { body } = produced.get("balance_reserved") ?? assert.fail();
   assert.deepEqual([body.balance, body.price], ["0.01", "0.01"]);
 });
 
-test("the two 429s state the limit and what is left", () => {
+test("both 429 problems return the rate limit headers", () => {
   const { headers } = produced.get("rate_limited") ?? assert.fail();
   assertRateLimitHeaders(headers, 1);
   assert.match(headers.get("ratelimit") ?? "", /r=0/);
   assertRateLimitHeaders(produced.get("concurrency_limited")?.headers ?? new Headers(), 1000);
 });
 
-test("internal_error says nothing internal", () => {
+test("internal_error reveals no internals", () => {
   const { text } = produced.get("internal_error") ?? assert.fail();
   assert.doesNotMatch(text, /stack|decipher|auth tag|Invalid|\.ts|node_modules|Error:/);
 });
 
-test("a test key gets any code it asks for, with the same shape", async () => {
+test("a test query returns any problem code with the same members and headers", async () => {
   for (const code of problemCodes) {
     const reply = await server.search(wallet.test, { query: `test:${code}` });
     const body = assertProblem(reply, code);
     const [, , members, headers] = table[code];
-    // The two that name an upstream's status have none when no upstream was asked.
+    // Test mode calls no upstream, so these two have no upstream status.
     for (const member of members) if (member !== "upstream_status") assert.ok(member in body, `${code}: ${member}`);
     for (const header of headers)
       if (code !== "upstream_error") assert.ok(reply.headers.has(header), `${code}: ${header}`);
   }
 });
 
-test("whatever was brought about, nothing is held any more", async () => {
+test("no problem leaves a hold behind", async () => {
   assert.equal((await server.readMoney(wallet.management)).held, "0.00");
 });

@@ -3,29 +3,21 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, startTestServer, testEnvironment } from "../support/services/server.ts";
+import { testEnvironment } from "../support/services/server.ts";
 import { failServerProcess, startServerProcess } from "../support/services/server-process.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
-// Every ranking has a published reason: which rules, why each result stands where it does, and the rules themselves.
+// Ranking: the published rules, the reason for each result's rank, and reloading.
 
 const ownLenses = new URL("../../lenses", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-lenses-"));
 cpSync(ownLenses, folder, { recursive: true });
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LENSES: folder });
-const wallet = await createTestWallet(db, "1.00");
+const { db, upstream, server, createWallet } = await createFixture({ PENNYBLACK_LENSES: folder });
+const wallet = await createWallet("1.00");
 
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-  rmSync(folder, { recursive: true });
-});
+after(() => rmSync(folder, { recursive: true }));
 
 const pages = [
   { url: "https://shop.example/passports", title: "Passports fast", content: "We fill in the form for you." },
@@ -41,7 +33,7 @@ async function searchFor(category?: string, headers: Record<string, string> = {}
   return server.search(wallet.live, { query: "renew passport", ...(category && { category }) }, headers);
 }
 
-test("an authority stands before a shop that the upstream preferred, and the answer names the rules", async () => {
+test("an authority ranks above a shop that the upstream preferred, and Rank-Lens names the rules", async () => {
   const reply = await searchFor("gov");
   assert.equal(reply.body.results[0].source, "gov.uk");
   assert.match(reply.headers.get("rank-lens") ?? "", /^gov@\d{4}-\d\d-\d\d\.\d+$/);
@@ -49,7 +41,7 @@ test("an authority stands before a shop that the upstream preferred, and the ans
   assert.equal(reply.headers.get("rank-explain"), null, "reasons only on request");
 });
 
-test("on request, each result has its reason", async () => {
+test("Rank-Explain returns a reason for each result on request", async () => {
   const reply = await searchFor("gov", { "rank-explain": "1" });
   const members = (reply.headers.get("rank-explain") ?? "").split(", ");
   assert.equal(members.length, reply.body.n);
@@ -57,14 +49,14 @@ test("on request, each result has its reason", async () => {
   assert.equal((await searchFor("gov", { "rank-explain": "yes" })).headers.get("rank-explain"), null);
 });
 
-test("the reasons of a long page fit into a header of 4 kB", async () => {
+test("the reasons for twenty results fit into a 4 kB header", async () => {
   await upstream.behave("ok", { hits: 100 });
   const reply = await server.search(wallet.live, { query: "cats", n: 20 }, { "rank-explain": "1" });
   assert.equal(reply.body.n, 20);
   assert.ok((reply.headers.get("rank-explain") ?? "").length <= 4_096);
 });
 
-test("anyone can read the rules", async () => {
+test("the rules are public", async () => {
   const { status, body } = await server.request("/v1/lenses");
   assert.equal(status, 200);
   assert.deepEqual(body.lenses.map(({ name }: { name: string }) => name).toSorted(), [
@@ -80,11 +72,11 @@ test("anyone can read the rules", async () => {
     assert.match(lens.headers.get("content-type") ?? "", /^text\/plain/);
     assert.ok(rules > 0);
   }
-  assert.equal((await server.request("/v1/lenses/nobody")).status, 404);
+  assert.equal((await server.request("/v1/lenses/unknown")).status, 404);
   assert.equal((await server.request("/v1/lenses/..%2f..%2fpackage.json")).status, 404);
 });
 
-test("an edit is used when it is read, and a broken one changes nothing and is told", async () => {
+test("a reload applies edits, and keeps the previous version and reports it when an edit is invalid", async () => {
   const file = join(folder, "gov.lens");
   const text = readFileSync(file, "utf8");
   const edited = text.replace(/! version: .*/, "! version: 2031-01-01.7");
@@ -107,7 +99,7 @@ test("an edit is used when it is read, and a broken one changes nothing and is t
   assert.match(await server.readMetrics(), /^pennyblack_lens_faults 0/m);
 });
 
-test("SIGHUP reads the lenses anew; a server whose lenses are broken does not start, and says where", async () => {
+test("SIGHUP reloads the lenses, and a server with an invalid lens does not start and reports the line", async () => {
   const file = join(folder, "gov.lens");
   const text = readFileSync(file, "utf8");
   const process = await startServerProcess(db, { PENNYBLACK_LENSES: folder });

@@ -3,43 +3,32 @@ import { after, before, type TestContext, test } from "node:test";
 import { buildIndex } from "../../src/dev/searx/build-index.ts";
 import { findObstacle } from "../../src/dev/searx/searx-packages.ts";
 import { type Searx, startSearx } from "../../src/dev/searx/start-searx.ts";
+import { createFixture } from "../fixture.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
-import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
-import {
-  createTestWallet,
-  type Reply,
-  startTestServer,
-  type TestServer,
-  type TestWallet,
-} from "../support/services/server.ts";
+import { closeAfter } from "../support/close-after.ts";
+import type { Reply, TestServer, TestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { type SearxEngine, startSearxEngine } from "../support/upstreams/searx-engine.ts";
 
-// A real upstream, from end to end: Debian's searx over the documentation that Debian packages. The other stories have
-// upstreams that do as they are told; this one does what its authors made it do.
+// A real upstream: Debian's searx with an index of the documentation that Debian packages.
 
 const obstacle = findObstacle();
-// In CI it is never skipped: there the packages are installed, and it fails if they are not.
+// Not skipped in CI, where the packages must be installed.
 const skip = obstacle !== undefined && process.env["CI"] !== "true" ? obstacle : false;
 
 let index: string;
-let db: TestDatabase;
 let searx: Searx;
 let server: TestServer;
+const { startServer, createWallet } = await createFixture();
 
 before(async () => {
   if (skip) return;
   index = await buildIndex();
-  db = await createTestDatabase();
   searx = await startSearx({ index });
-  server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: searx.url });
+  server = await startServer({ PENNYBLACK_SEARXNG_URL: searx.url });
 });
 
-after(async () => {
-  await server?.close();
-  await searx?.stop();
-  await db?.drop();
-});
+after(() => searx?.stop());
 
 const unchanged = { balance: "0.05", held: "0.00" };
 const charged = { balance: "0.04", held: "0.00" };
@@ -51,27 +40,25 @@ async function found(wallet: TestWallet, body: Record<string, unknown>): Promise
   return reply.body.results;
 }
 
-/** A server over a searx whose one engine we can break. Other upstreams beside it are a matter of settings. */
-async function startOverEngine(t: TestContext, settings: Record<string, string> = {}) {
-  const engine = await startSearxEngine();
-  t.after(() => engine.close());
-  const over = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: engine.searxUrl, ...settings });
-  t.after(() => over.close());
-  const wallet = await createTestWallet(db, "0.05");
-  const ask = (): Promise<Reply> => over.search(wallet.live, { query: "cats" });
-  return { engine, ask, money: () => over.readMoney(wallet.management) };
+/** A server whose searx has one engine that the test can make fail. */
+async function startWithEngine(t: TestContext, settings: Record<string, string> = {}) {
+  const engine = closeAfter(await startSearxEngine(), t);
+  const over = await startServer({ PENNYBLACK_SEARXNG_URL: engine.searxUrl, ...settings }, t);
+  const wallet = await createWallet("0.05");
+  const search = (): Promise<Reply> => over.search(wallet.live, { query: "cats" });
+  return { engine, search, money: () => over.readMoney(wallet.management) };
 }
 
-async function assertAdmitsFailure(engine: SearxEngine, why: string): Promise<void> {
-  assert.deepEqual(await engine.askSearx("cats"), {
+async function assertReportsFailure(engine: SearxEngine, why: string): Promise<void> {
+  assert.deepEqual(await engine.querySearx("cats"), {
     status: 200,
     results: [],
     unresponsive_engines: [["web", why]],
   });
 }
 
-test("a paid search finds the page that its authors published, and costs one cent", { skip }, async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("a paid search finds the expected page and costs one cent", { skip }, async () => {
+  const wallet = await createWallet("0.05");
   const reply = await server.search(wallet.live, { query: "advisory locks" });
   assert.equal(reply.status, 200, reply.text);
   const page = reply.body.results.find(
@@ -84,16 +71,16 @@ test("a paid search finds the page that its authors published, and costs one cen
   assert.deepEqual(await server.readMoney(wallet.management), charged);
 });
 
-test("twenty results come from two pages, are twenty different ones, and cost the same cent", { skip }, async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("twenty results come from two pages, are distinct, and cost one cent", { skip }, async () => {
+  const wallet = await createWallet("0.05");
   const urls = (await found(wallet, { query: "transaction isolation", n: 20 })).map((result) => result["url"]);
   assert.equal(urls.length, 20);
   assert.equal(new Set(urls).size, 20);
   assert.deepEqual(await server.readMoney(wallet.management), charged);
 });
 
-test("no punctuation fails a search, or makes searx obey it instead of searching", { skip }, async () => {
-  const wallet = await createTestWallet(db, "1.00");
+test("punctuation neither fails a search nor is interpreted as searx syntax", { skip }, async () => {
+  const wallet = await createWallet("1.00");
   for (const [query, page] of [
     ["c++ applications", "https://www.postgresql.org/docs/15/ecpg-cpp.html"],
     ["node.js", "https://docs.python.org/3.11/library/sys.html"],
@@ -112,20 +99,18 @@ test("no punctuation fails a search, or makes searx obey it instead of searching
   }
 });
 
-test("the longest query is carried, though gunicorn refuses the line that a GET would need", { skip }, async () => {
-  const wallet = await createTestWallet(db, "0.05");
+test("the longest query is sent, although gunicorn rejects a GET line of that length", { skip }, async () => {
+  const wallet = await createWallet("0.05");
   const query = `${"日本語の".repeat(500)} explicit locking`;
   assert.ok(encodeURIComponent(query).length > 4_094);
   assert.ok((await found(wallet, { query })).length > 0);
 });
 
-test("a category chooses among the engines of searx", { skip }, async (t) => {
-  // Ours is under "general" only, the documents are under every category. searx takes one it does not know for "general".
-  const engine = await startSearxEngine(index);
-  t.after(() => engine.close());
-  const over = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: engine.searxUrl });
-  t.after(() => over.close());
-  const wallet = await createTestWallet(db, "0.05");
+test("a category selects engines of searx", { skip }, async (t) => {
+  // Our engine is in "general" only, the documents are in every category. searx treats an unknown one as "general".
+  const engine = closeAfter(await startSearxEngine(index), t);
+  const over = await startServer({ PENNYBLACK_SEARXNG_URL: engine.searxUrl }, t);
+  const wallet = await createWallet("0.05");
   for (const [category, isGeneral] of [
     ["programming", false],
     ["research", false],
@@ -140,67 +125,65 @@ test("a category chooses among the engines of searx", { skip }, async (t) => {
   }
 });
 
-test("an engine that fails makes an empty 200, which is our 502 and free; once it works, so does the search", {
+test("an engine failure that searx returns as an empty 200 becomes 502 without a charge", {
   skip,
 }, async (t) => {
-  const { engine, ask, money } = await startOverEngine(t);
+  const { engine, search, money } = await startWithEngine(t);
   engine.status = 500;
-  await assertAdmitsFailure(engine, "HTTP error");
-  const reply = await ask();
+  await assertReportsFailure(engine, "HTTP error");
+  const reply = await search();
   assert.equal(reply.status, 502);
   assertProblem(reply, "upstream_invalid_response");
   assert.deepEqual(await money(), unchanged);
 
   engine.status = 200;
-  const { status, body } = await ask();
+  const { status, body } = await search();
   assert.deepEqual([status, body.results[0]?.url], [200, "https://example.org/cats"]);
   assert.deepEqual(await money(), charged);
 });
 
-test("a throttled engine is suspended, and searx then says that there is nothing: one upstream alone is believed", {
+test("an empty answer of the only upstream is accepted, even if searx has suspended its engine", {
   skip,
 }, async (t) => {
-  const { engine, ask, money } = await startOverEngine(t);
+  const { engine, search, money } = await startWithEngine(t);
   engine.status = 429;
-  assertProblem(await ask(), "upstream_invalid_response");
+  assertProblem(await search(), "upstream_invalid_response");
   assert.deepEqual(await money(), unchanged);
 
-  // For an hour searx does not ask, and does not admit it. Nobody could tell this from a search without results.
+  // For an hour searx does not call the engine and does not report that. It looks like a search without results.
   engine.status = 200;
-  engine.asked = 0;
-  assert.deepEqual(await engine.askSearx("cats"), { status: 200, results: [], unresponsive_engines: [] });
-  const { status, body } = await ask();
-  assert.deepEqual([status, body.n, engine.asked], [200, 0, 0]);
+  engine.requests = 0;
+  assert.deepEqual(await engine.querySearx("cats"), { status: 200, results: [], unresponsive_engines: [] });
+  const { status, body } = await search();
+  assert.deepEqual([status, body.n, engine.requests], [200, 0, 0]);
   assert.deepEqual(await money(), charged);
 });
 
-test("a second upstream contradicts the lie, or confirms that there is nothing", { skip }, async (t) => {
-  const second = await startFixtureUpstream("brave", "ok");
-  t.after(() => second.close());
-  const { engine, ask, money } = await startOverEngine(t, {
+test("a second upstream replaces an empty answer or confirms it", { skip }, async (t) => {
+  const second = closeAfter(await startFixtureUpstream("brave", "ok"), t);
+  const { engine, search, money } = await startWithEngine(t, {
     PENNYBLACK_BRAVE_URL: second.url,
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_UPSTREAMS: "searxng,brave",
   });
   engine.status = 429;
-  assert.deepEqual((await engine.askSearx("cats")).results, []);
-  assert.deepEqual((await engine.askSearx("cats")).unresponsive_engines, [], "searx lies by now");
+  assert.deepEqual((await engine.querySearx("cats")).results, []);
+  assert.deepEqual((await engine.querySearx("cats")).unresponsive_engines, [], "searx no longer reports the failure");
 
-  const contradicted = await ask();
+  const contradicted = await search();
   assert.deepEqual([contradicted.status, contradicted.headers.get("search-upstreams")], [200, "2"]);
   assert.ok(contradicted.body.n > 0);
   second.serve("brave", "empty");
-  const confirmed = await ask();
+  const confirmed = await search();
   assert.deepEqual([confirmed.status, confirmed.body.n, confirmed.headers.get("search-upstreams")], [200, 0, "2"]);
   assert.deepEqual(await money(), { balance: "0.03", held: "0.00" });
 });
 
-test("searx stopped is a 502 that costs nothing; searx back is a 200", { skip }, async (t) => {
+test("a stopped searx returns 502 without a charge, and 200 after its restart", { skip }, async (t) => {
   const first = await startSearx({ index });
   t.after(() => first.stop());
-  const over = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: first.url });
-  t.after(() => over.close());
-  const wallet = await createTestWallet(db, "0.05");
+  const over = await startServer({ PENNYBLACK_SEARXNG_URL: first.url }, t);
+  const wallet = await createWallet("0.05");
   await first.stop();
   const reply = await over.search(wallet.live, { query: "explicit locking" });
   assert.equal(reply.status, 502);

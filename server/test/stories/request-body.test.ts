@@ -1,31 +1,22 @@
 import assert from "node:assert/strict";
-import { after, afterEach, test } from "node:test";
+import { afterEach, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { createFixture } from "../fixture.ts";
 import { openRaw, rawRequest, sendRaw } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import type { Reply } from "../support/services/server.ts";
 
-// The Request table of the contract, row by row, as a caller with a funded wallet meets it.
+// The request: body, headers and media type.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
-const wallet = await createTestWallet(db, "1.00");
+const { upstream, server, createWallet } = await createFixture();
+const wallet = await createWallet("1.00");
 
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
-
-/** What a search ran with or was refused for; a refusal has asked no upstream and charged nothing. */
-async function refused(body: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+/** A search that is rejected without an upstream call or a charge. */
+async function rejected(body: unknown, headers: Record<string, string> = {}): Promise<Reply> {
   const before = await server.readMoney(wallet.management);
-  const asked = upstream.requests.length;
+  const calls = upstream.requests.length;
   const reply = await server.search(wallet.live, body, headers);
   assert.notEqual(reply.status, 200, `accepted ${JSON.stringify(body)}`);
-  assert.equal(upstream.requests.length, asked, "the upstream was asked");
+  assert.equal(upstream.requests.length, calls, "the upstream was called");
   assert.deepEqual(await server.readMoney(wallet.management), before);
   return reply;
 }
@@ -48,7 +39,7 @@ function faults(reply: Reply): [string, string][] {
 
 afterEach(() => upstream.behave("ok"));
 
-test("success is 200 with exactly query, n and results of four strings", async () => {
+test("success returns 200 with exactly query, n and results of four strings", async () => {
   const { status, body } = await accepted({ query: "postgresql advisory locks" });
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body), ["query", "n", "results"]);
@@ -60,8 +51,8 @@ test("success is 200 with exactly query, n and results of four strings", async (
   }
 });
 
-test("n in the answer is how many came back, never more than asked, 10 if nothing was asked", async () => {
-  for (const [asked, hits, shown] of [
+test("n is the number of results, at most the requested n, 10 by default", async () => {
+  for (const [n, hits, expected] of [
     [undefined, 30, 10],
     [1, 30, 1],
     [20, 30, 20],
@@ -69,13 +60,13 @@ test("n in the answer is how many came back, never more than asked, 10 if nothin
     [5, 3, 3],
   ]) {
     await upstream.behave("ok", { hits: hits ?? 0 });
-    const { body } = await accepted({ query: "cats", ...(asked !== undefined && { n: asked }) });
-    assert.equal(body.n, shown);
-    assert.equal(body.results.length, shown);
+    const { body } = await accepted({ query: "cats", ...(n !== undefined && { n }) });
+    assert.equal(body.n, expected);
+    assert.equal(body.results.length, expected);
   }
 });
 
-test("no hits is 200 with n 0, and billed", async () => {
+test("a search without hits returns 200 with n 0 and is charged", async () => {
   await upstream.behave("empty");
   const { body, headers } = await accepted({ query: "nothing at all" });
   assert.deepEqual(body, { query: "nothing at all", n: 0, results: [] });
@@ -88,11 +79,11 @@ test("the price does not depend on n", async () => {
   }
 });
 
-test('n as "5", null, 10.5, 0, 21, -1, true, [] and {} is 400; never coerced, never clamped', async () => {
+test('n as "5", null, 10.5, 0, 21, -1, true, [] or {} returns 400', async () => {
   for (const n of ["5", null, 10.5, 0, 21, -1, true, [], {}, "10", 1e21]) {
-    assert.deepEqual(faults(await refused({ query: "cats", n })), [["#/n", "out_of_range"]], JSON.stringify(n));
+    assert.deepEqual(faults(await rejected({ query: "cats", n })), [["#/n", "out_of_range"]], JSON.stringify(n));
   }
-  assert.deepEqual(faults(await refused('{"query":"cats","n":1e400}')), [["#/n", "out_of_range"]]);
+  assert.deepEqual(faults(await rejected('{"query":"cats","n":1e400}')), [["#/n", "out_of_range"]]);
 });
 
 test("n as 10.0 or 1e1 is the integer 10", async () => {
@@ -100,9 +91,9 @@ test("n as 10.0 or 1e1 is the integer 10", async () => {
   assert.equal((await accepted('{"query":"cats","n":1e1}')).body.n, 10);
 });
 
-test("an unknown category is 400 naming the four values; they are exact and case-sensitive", async () => {
+test("an unknown category returns 400 with the four values, which are case-sensitive", async () => {
   for (const category of ["Programming", "programming ", "news", "", null, 1, ["gov"]]) {
-    const reply = await refused({ query: "cats", category });
+    const reply = await rejected({ query: "cats", category });
     assert.deepEqual(faults(reply), [["#/category", "unknown_category"]], JSON.stringify(category));
     for (const known of ["programming", "research", "gov", "business"])
       assert.match(reply.body.detail, new RegExp(known));
@@ -113,13 +104,13 @@ test("each of the four categories is accepted", async () => {
   for (const category of ["programming", "research", "gov", "business"]) await accepted({ query: "cats", category });
 });
 
-test("an unknown body field is 400 naming the field, and all faults are named at once", async () => {
+test("an unknown field returns 400 with its pointer, and all errors are returned together", async () => {
   for (const field of ["limit", "num_results", "max_results", "Query", "q", "constructor", "toString", ""]) {
-    const reply = await refused({ query: "cats", [field]: 5 });
+    const reply = await rejected({ query: "cats", [field]: 5 });
     assert.deepEqual(faults(reply), [[`#/${field}`, "unknown_field"]], field);
   }
-  assert.deepEqual(faults(await refused({ query: "cats", "a/b~c": 1 })), [["#/a~1b~0c", "unknown_field"]]);
-  const several = faults(await refused({ n: 0, category: "x", limit: 3 }));
+  assert.deepEqual(faults(await rejected({ query: "cats", "a/b~c": 1 })), [["#/a~1b~0c", "unknown_field"]]);
+  const several = faults(await rejected({ n: 0, category: "x", limit: 3 }));
   assert.deepEqual(several, [
     ["#/category", "unknown_category"],
     ["#/limit", "unknown_field"],
@@ -128,10 +119,10 @@ test("an unknown body field is 400 naming the field, and all faults are named at
   ]);
 });
 
-test("a body that names __proto__ is refused like any unknown field and changes nothing", async () => {
+test("__proto__ in a body is rejected like any unknown field", async () => {
   const body = '{"query":"cats","__proto__":{"n":1,"isAdmin":true}}';
-  assert.deepEqual(faults(await refused(body)), [["#/__proto__", "unknown_field"]]);
-  assert.deepEqual(faults(await refused('{"__proto__":{"query":"cats"}}')), [
+  assert.deepEqual(faults(await rejected(body)), [["#/__proto__", "unknown_field"]]);
+  assert.deepEqual(faults(await rejected('{"__proto__":{"query":"cats"}}')), [
     ["#/__proto__", "unknown_field"],
     ["#/query", "required"],
   ]);
@@ -139,29 +130,29 @@ test("a body that names __proto__ is refused like any unknown field and changes 
   assert.equal("isAdmin" in {}, false);
 });
 
-test("query is required, a string, and not empty after trimming", async () => {
-  assert.deepEqual(faults(await refused({})), [["#/query", "required"]]);
+test("query is required, must be a string, and must not be empty after trimming", async () => {
+  assert.deepEqual(faults(await rejected({})), [["#/query", "required"]]);
   for (const query of [null, 5, true, ["cats"], { text: "cats" }]) {
-    assert.deepEqual(faults(await refused({ query })), [["#/query", "wrong_type"]]);
+    assert.deepEqual(faults(await rejected({ query })), [["#/query", "wrong_type"]]);
   }
   for (const query of ["", " ", "\t\r\n", "\u2003\u3000\u00A0"]) {
-    assert.deepEqual(faults(await refused({ query })), [["#/query", "empty"]]);
+    assert.deepEqual(faults(await rejected({ query })), [["#/query", "empty"]]);
   }
 });
 
-test("a body that is not one object is 400", async () => {
+test("a body that is not an object returns 400", async () => {
   for (const body of ["[]", "null", "5", '"cats"', "true", '[{"query":"cats"}]']) {
-    assert.deepEqual(faults(await refused(body)), [["#", "wrong_type"]], body);
+    assert.deepEqual(faults(await rejected(body)), [["#", "wrong_type"]], body);
   }
 });
 
-test("a query of 2,048 code points is run whole and one of 2,049 is query_too_long with the limit", async () => {
+test("a query of 2,048 code points is accepted, and one of 2,049 returns query_too_long", async () => {
   for (const character of ["a", "é", "😀"]) {
     const longest = character.repeat(2048);
     const { body } = await accepted(JSON.stringify({ query: `  ${longest}\n` }));
     assert.equal(body.query, longest);
     assert.equal(upstream.requests[0]?.query.get("q"), longest);
-    const reply = await refused({ query: `${longest}b` });
+    const reply = await rejected({ query: `${longest}b` });
     assert.equal(reply.status, 400);
     assert.equal(reply.body.code, "query_too_long");
     assert.equal(reply.body.max_characters, 2048);
@@ -169,7 +160,7 @@ test("a query of 2,048 code points is run whole and one of 2,049 is query_too_lo
   }
 });
 
-test("the query is run and answered with outer white space trimmed and tabs and line breaks turned to spaces", async () => {
+test("outer white space of the query is trimmed, and tabs and line breaks become spaces", async () => {
   for (const [sent, run] of [
     ["  cats \t", "cats"],
     ["cats\tand\ndogs", "cats and dogs"],
@@ -185,19 +176,19 @@ test("the query is run and answered with outer white space trimmed and tabs and 
   }
 });
 
-test("control characters, lone surrogates and noncharacters are 400", async () => {
+test("control characters, lone surrogates and noncharacters return 400", async () => {
   const controls = ["\u0000", "\u0001", "\u0008", "\u000E", "\u001B", "\u001F", "\u007F", "\u0080", "\u0085", "\u009F"];
   const surrogates = ["\uD800", "\uDBFF", "\uDC00", "\uDFFF", "\uDE00\uD83D"];
   const noncharacters = ["\uFDD0", "\uFDEF", "\uFFFE", "\uFFFF", "\u{1FFFE}", "\u{10FFFF}"];
   for (const bad of [...controls, "\u000B", "\u000C", ...surrogates, ...noncharacters]) {
-    const reply = await refused({ query: `cats${bad}dogs` });
+    const reply = await rejected({ query: `cats${bad}dogs` });
     assert.deepEqual(faults(reply), [["#/query", "invalid_characters"]], JSON.stringify(bad));
   }
-  // JSON.parse takes an escaped lone surrogate without complaint.
-  assert.deepEqual(faults(await refused('{"query":"cats \\ud83d"}')), [["#/query", "invalid_characters"]]);
+  // JSON.parse accepts an escaped lone surrogate.
+  assert.deepEqual(faults(await rejected('{"query":"cats \\ud83d"}')), [["#/query", "invalid_characters"]]);
 });
 
-test("malformed JSON and invalid UTF-8 are 400 malformed_json", async () => {
+test("malformed JSON and invalid UTF-8 return 400 malformed_json", async () => {
   const bodies = [
     "",
     "{",
@@ -209,7 +200,7 @@ test("malformed JSON and invalid UTF-8 are 400 malformed_json", async () => {
     "\u0000",
   ];
   for (const body of bodies) {
-    const reply = await refused(body);
+    const reply = await rejected(body);
     assert.equal(reply.status, 400, body);
     assert.equal(reply.body.code, "malformed_json", body);
     assert.deepEqual(reply.body.errors[0].pointer, "#");
@@ -227,7 +218,7 @@ test("malformed JSON and invalid UTF-8 are 400 malformed_json", async () => {
   }
 });
 
-test("a body of 16,384 bytes is read and one of 16,385 is 413 with max_bytes, by its length or by its chunks", async () => {
+test("a body of 16,384 bytes is accepted, and one of 16,385 returns 413, with and without Content-Length", async () => {
   const padded = (bytes: number) => `{"query":"cats"${" ".repeat(bytes - 16)}}`;
   const lines = [`x-api-key: ${wallet.test}`, "Content-Type: application/json"];
   const chunked = [...lines, "Transfer-Encoding: chunked"];
@@ -244,7 +235,7 @@ test("a body of 16,384 bytes is read and one of 16,385 is 413 with max_bytes, by
     rawRequest("POST /v1/search", lines, padded(16_385)),
     rawRequest("POST /v1/search", chunked, inChunks(padded(16_385))),
     rawRequest("POST /v1/search", chunked, inChunks(padded(200_000))),
-    // Refused by what it announces; the body is never sent.
+    // Rejected because of Content-Length; the body is never sent.
     rawRequest("POST /v1/search", [...lines, "Content-Length: 16385"]),
     rawRequest("POST /v1/search", [...lines, "Content-Length: 99999999999"]),
   ]) {
@@ -256,7 +247,7 @@ test("a body of 16,384 bytes is read and one of 16,385 is 413 with max_bytes, by
   }
 });
 
-test("a connection carries on after a refused body that fits, so that a kept connection is not lost", async () => {
+test("a connection stays open after a rejected body within the size limit", async () => {
   const connection = await openRaw(server.url);
   const bad = rawRequest("POST /v1/search", ["Content-Type: application/json"], '{"query":"cats"}');
   connection.write(bad);
@@ -266,7 +257,7 @@ test("a connection carries on after a refused body that fits, so that a kept con
   connection.socket.destroy();
 });
 
-test("a missing or other content type, another charset and a compressed body are 415 with Accept", async () => {
+test("a missing or other content type, another charset and a compressed body return 415 with Accept", async () => {
   const body = '{"query":"cats"}';
   for (const type of [
     undefined,
@@ -290,7 +281,7 @@ test("a missing or other content type, another charset and a compressed body are
     assert.equal(headers.get("accept"), "application/json");
   }
   for (const encoding of ["gzip", "br", "deflate", "gzip, identity"]) {
-    const reply = await refused(body, { "content-encoding": encoding });
+    const reply = await rejected(body, { "content-encoding": encoding });
     assert.equal(reply.status, 415, encoding);
   }
   const zipped = gzipSync(body);
@@ -303,7 +294,7 @@ test("a missing or other content type, another charset and a compressed body are
   assert.equal((await sendRaw(server.url, Buffer.concat([Buffer.from(head), zipped]))).status, 415);
 });
 
-test("application/json in UTF-8 is accepted however it is written", async () => {
+test("all spellings of application/json in UTF-8 are accepted", async () => {
   for (const type of [
     "application/json",
     "Application/JSON",
@@ -315,7 +306,7 @@ test("application/json in UTF-8 is accepted however it is written", async () => 
   }
 });
 
-test("a search takes its query from the body alone", async () => {
+test("query parameters are ignored", async () => {
   const reply = await server.request("/v1/search?query=cats", {
     method: "POST",
     headers: { "x-api-key": wallet.live, "content-type": "application/json" },
@@ -324,7 +315,7 @@ test("a search takes its query from the body alone", async () => {
   assert.deepEqual(faults(reply), [["#/query", "required"]]);
 });
 
-test("Idempotency-Key and Search-Run that break their rules are 400 and charge nothing", async () => {
+test("an invalid Idempotency-Key or Search-Run returns 400 without a charge", async () => {
   for (const headers of [
     { "idempotency-key": "" },
     { "idempotency-key": '""' },
@@ -347,12 +338,12 @@ test("Idempotency-Key and Search-Run that break their rules are 400 and charge n
     { "search-run": "run; max=0.50; ttl=2592001" },
     { "search-run": `${"x".repeat(129)}; max=0.50` },
   ] as Record<string, string>[]) {
-    const reply = await refused({ query: "cats" }, headers);
+    const reply = await rejected({ query: "cats" }, headers);
     assert.deepEqual(faults(reply), [["#", "invalid_header"]], JSON.stringify(headers));
   }
 });
 
-test("the upstream sees the query and nothing else of the caller's request", async () => {
+test("the upstream receives only the query of the caller's request", async () => {
   await accepted(
     { query: "cats" },
     {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { randomInt, randomUUIDv7 } from "node:crypto";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import pg from "pg";
 import { createPool } from "../../src/db/pool.ts";
 import { recountUsage, rollUpUsage } from "../../src/usage/roll-up.ts";
+import { createDatabase } from "../fixture.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
-import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
-let db: TestDatabase;
+const db = await createDatabase();
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 // Midnight, two days ago.
@@ -18,21 +18,18 @@ const wallets = [randomUUIDv7(), randomUUIDv7()];
 const keys = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()];
 
 before(async () => {
-  db = await createTestDatabase();
-  // Hours and days are UTC's wherever the database thinks it is: here, a quarter of an hour off everybody's.
+  // Hours and days are in UTC, whatever the time zone of the database. This one has an offset of 5:45.
   const client = new pg.Client({ connectionString: db.ownerUrl });
   await client.connect();
   await client.query(`alter database ${db.name} set timezone = 'Asia/Kathmandu'`);
   await client.end();
-  // Ids may be a day older than their holds.
+  // Ids can be a day older than their holds.
   await db.owner.query("select pb.make_partitions(pb.utc_day(now()) - 3, pb.utc_day(now()))");
 });
 
-after(() => db.drop());
-
 interface Search {
   heldAt: number;
-  /** How far the server's clock, which made the id, was off. */
+  /** Error of the server's clock when it made the id. */
   skewMs: number;
   wallet: number;
   key: number;
@@ -62,8 +59,8 @@ async function insert(searches: readonly (Omit<Search, "state"> & { state: strin
   );
 }
 
-/** Nothing searched, nothing counted, everything before `start` known. */
-async function beginAnew(): Promise<void> {
+/** Deletes all searches and counts, and moves the watermark to `start`. */
+async function reset(): Promise<void> {
   await db.owner.query("truncate pb.searches, pb.usage_hours, pb.usage_days");
   await db.owner.query("update pb.usage_watermark set counted_before = to_timestamp($1)", [start / 1_000 - 1]);
 }
@@ -74,8 +71,8 @@ async function settleBefore(moment: number): Promise<void> {
 
 type By = "hour" | "day";
 
-/** As anybody would count, without SQL. */
-function plainCount(searches: readonly Search[], by: By, before = Number.POSITIVE_INFINITY): string[] {
+/** Counts without SQL. */
+function expectedCount(searches: readonly Search[], by: By, before = Number.POSITIVE_INFINITY): string[] {
   const counts = new Map<string, { searches: number; charged: number }>();
   for (const search of searches) {
     if (search.heldAt >= before) continue;
@@ -103,17 +100,16 @@ async function counted(by: By): Promise<string[]> {
        key_id, mode, category, outcome, searches, charged_micros) as line
      from pb.usage_${by}s where was_held and searches > 0`,
   );
-  // Two spaces where there is no category, as above.
   return rows.map(({ line }) => line).toSorted();
 }
 
 async function assertCounted(searches: readonly Search[], before?: number): Promise<void> {
-  for (const by of ["hour", "day"] as const) assert.deepEqual(await counted(by), plainCount(searches, by, before));
+  for (const by of ["hour", "day"] as const) assert.deepEqual(await counted(by), expectedCount(searches, by, before));
 }
 
 const anyMoment = fc.oneof(
   fc.integer({ min: 0, max: 2 * dayMs - 1 }),
-  // At the edges of hours and days, and a millisecond off them.
+  // At the boundaries of hours and days, and a millisecond around them.
   fc.tuple(fc.integer({ min: 1, max: 47 }), fc.constantFrom(-1, 0, 1)).map(([hour, off]) => hour * hourMs + off),
   fc.constantFrom(dayMs - 1, dayMs, dayMs + 1),
 );
@@ -131,14 +127,14 @@ const anySearch: fc.Arbitrary<Search> = fc.record({
 
 const signal = new AbortController().signal;
 
-test("usage is a plain count of the searches, wherever the roll-up paused", async () => {
+test("usage equals the count of the searches, whatever the steps of the roll-up", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anySearch, { minLength: 1, maxLength: 60 }),
       fc.array(anyMoment, { maxLength: 6 }),
       fc.constantFrom("7 minutes", "1 hour", "5 hours", "3 days"),
       async (searches, cuts, longest) => {
-        await beginAnew();
+        await reset();
         await insert(searches);
         for (const cut of [...cuts.toSorted((a, b) => a - b), 2 * dayMs]) {
           await settleBefore(start + cut);
@@ -150,19 +146,19 @@ test("usage is a plain count of the searches, wherever the roll-up paused", asyn
           }
           await assertCounted(searches, start + cut);
         }
-        assert.equal(await rollUpUsage(db.owner, signal), 0, "there is nothing left to count");
-        assert.equal(await recountUsage(db.owner, signal), 0, "and a recount agrees");
+        assert.equal(await rollUpUsage(db.owner, signal), 0, "nothing left to count");
+        assert.equal(await recountUsage(db.owner, signal), 0, "the recount agrees");
       },
     ),
     { numRuns: 25 },
   );
 });
 
-test("what appears behind the watermark, or changes there, is put right by the recount, and only once", async () => {
+test("the recount corrects searches that appear or change behind the watermark, once", async () => {
   const anyTwo = fc.array(anySearch, { minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(anyTwo, anyTwo, anyTwo, async (onTime, late, pending) => {
-      await beginAnew();
+      await reset();
       await insert(onTime);
       await insert(pending.map((search) => ({ ...search, state: "pending" })));
       await settleBefore(start + 2 * dayMs);
@@ -192,14 +188,14 @@ function manySearches(count: number): Search[] {
   return fc.sample(anySearch, count);
 }
 
-test("roll-ups and recounts at once double nothing and lose nothing", async () => {
+test("concurrent roll-ups and recounts count every search once", async () => {
   const searches = manySearches(3_000);
-  await beginAnew();
+  await reset();
   await insert(searches);
   await settleBefore(start + 2 * dayMs);
   const roll = async (): Promise<number> => {
     let sum = 0;
-    // One that finds the watermark locked has nothing to do and leaves.
+    // A roll-up that finds the watermark locked returns immediately.
     while (!(await isCounted())) sum += await rollUpUsage(db.owner, signal);
     return sum;
   };
@@ -212,9 +208,9 @@ test("roll-ups and recounts at once double nothing and lose nothing", async () =
   await assertCounted(searches);
 });
 
-test("a roll-up whose connection is cut in the middle of a statement doubles nothing and loses nothing", async () => {
+test("a roll-up whose connection is closed during a statement counts every search once", async () => {
   const searches = manySearches(5_000);
-  await beginAnew();
+  await reset();
   await insert(searches);
   await settleBefore(start + 2 * dayMs);
   const pool = createPool({ url: db.ownerUrl, name: "doomed", connections: 1, onIdleError: () => undefined });
@@ -231,7 +227,7 @@ test("a roll-up whose connection is cut in the middle of a statement doubles not
     }
   };
   const cutting = cutAll();
-  // One that finds the watermark still locked by a connection that is being cut has nothing to do, and ends well.
+  // A roll-up that finds the watermark locked by a connection that is being closed returns without an error.
   while (!(await isCounted())) await rollUpUsage(pool, signal).catch(() => undefined);
   done.abort();
   await cutting;

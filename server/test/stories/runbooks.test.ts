@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { runMigrations } from "graphile-worker";
+import { createDatabase } from "../fixture.ts";
 import { metricFaults } from "../support/assertions/metric-faults.ts";
-import { createTestDatabase } from "../support/services/database.ts";
 
-// docs.test.ts runs the code blocks. At night an operator also copies what stands in the sentences: commands, SQL and queries
-// that must exist although nobody ran them here.
+// docs.test.ts runs the code blocks. These tests check the commands, SQL and metrics in the text of the pages.
 
 const root = resolve(import.meta.dirname, "../../..");
 const pages = ["docs/*.md", "docs/runbooks/*.md"]
@@ -17,13 +16,12 @@ const pages = ["docs/*.md", "docs/runbooks/*.md"]
   .toSorted()
   .map((page) => ({ page, text: readFileSync(join(root, page), "utf8") }));
 
-const db = await createTestDatabase();
-after(() => db.drop());
+const db = await createDatabase();
 
-/** Each match of the pattern, with the page it is on. A line that ends within it counts as a space. */
+/** Each match of the pattern with its page. Line breaks count as spaces. */
 function* find(pattern: RegExp): Generator<{ page: string; found: string }> {
   for (const { page, text } of pages) {
-    // An escaped line end continues a command.
+    // A command continues after an escaped line end.
     const joined = text.replaceAll("\\\n", " ").replaceAll(/\n(?!\n)/g, " \n");
     for (const [whole, first] of joined.matchAll(pattern))
       yield { page, found: (first ?? whole).replaceAll(/\s+/g, " ") };
@@ -34,7 +32,7 @@ function textOf(name: string): string {
   return pages.find(({ page }) => page === name)?.text ?? "";
 }
 
-test("every script that a page names exists", () => {
+test("every npm script on a page exists", () => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: object };
   const named = [...find(/\bnpm run\s+(?:-\S+\s+)*([a-z][\w:-]*)/g)];
   assert.ok(named.length > 40);
@@ -44,7 +42,7 @@ test("every script that a page names exists", () => {
   );
 });
 
-test("every admin command that a page names exists, with the options it is given", () => {
+test("every admin command on a page exists and has the given options", () => {
   const admin = join(root, "server/src/admin/main.ts");
   const help = execFileSync(process.execPath, [admin, "--help"], { encoding: "utf8" });
   const usages = help.split(/\n {2}(?=[a-z])/).slice(1);
@@ -57,14 +55,14 @@ test("every admin command that a page names exists, with the options it is given
   assert.deepEqual(wrong, []);
 });
 
-/** "wallet create" of its usage. */
+/** The name in a usage text, such as "wallet create". */
 function nameIn(usage: string): string {
   return /^[a-z-]+(?: [a-z][a-z-]*)?/.exec(usage)?.[0] ?? usage;
 }
 
-test("every file of deploy/ and server/ that a page names is there", () => {
+test("every file of deploy/, server/ and tools/ on a page exists", () => {
   const named = [...find(/(?<![\w./-])((?:deploy|server|tools)\/[\w./-]*\w)/g)]
-    // Made by deploy/make-env.sh.
+    // Created by deploy/make-env.sh.
     .filter(({ found }) => !found.endsWith(".env"));
   assert.ok(named.length > 20);
   assert.deepEqual(
@@ -73,10 +71,10 @@ test("every file of deploy/ and server/ that a page names is there", () => {
   );
 });
 
-test("PostgreSQL understands every question that a page would ask it, as the owner or as who the page says", async () => {
+test("every SQL query on a page is valid and allowed for the owner, unless the page requires a superuser", async () => {
   await runMigrations({ connectionString: db.ownerUrl });
   const named = [...find(/`(select [^`]+)`/g)]
-    // Of these the page shows the shape only.
+    // The pages show only the form of these.
     .filter(({ found }) => found !== "select ..." && found !== "select pg_terminate_backend(pid)");
   assert.ok(named.length > 15);
   for (const { page, found } of named) {
@@ -89,6 +87,6 @@ test("PostgreSQL understands every question that a page would ask it, as the own
   }
 });
 
-test("every metric that a page asks for exists, with labels and words that it has", () => {
+test("every metric on a page exists with its labels and values", () => {
   for (const { page, text } of pages) assert.deepEqual(metricFaults(text), [], page);
 });

@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { expireHolds, holdBatch, refundBatch, releaseBatch } from "../../src/wallet/statements.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { createFixture } from "../fixture.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestKey, type Reply } from "../support/services/server.ts";
 
-// What an owner is told about single searches, about runs, and in one glance.
+// The list of searches, single searches, runs and the summary.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
-const wallet = await createTestWallet(db, "1.00");
-const other = await createTestWallet(db, "1.00");
-const second = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "second" });
+const { db, upstream, server, createWallet } = await createFixture();
+const wallet = await createWallet("1.00");
+const other = await createWallet("1.00");
+const second = await createTestKey(db, { walletId: wallet.walletId });
 
 interface Search {
   request_id: string;
@@ -22,9 +20,7 @@ interface Search {
   key_name: string;
 }
 
-function get(path: string, key = wallet.management): Promise<Reply> {
-  return server.request(path, { headers: { "x-api-key": key } });
-}
+const get = (path: string, key = wallet.management): Promise<Reply> => server.manage(key, "GET", path);
 
 async function list(parameters = ""): Promise<Search[]> {
   const { status, body } = await get(`/v1/searches?${parameters}`);
@@ -40,7 +36,7 @@ async function send(name: string, key: string, body: object, headers: Record<str
 }
 
 before(async () => {
-  await send("stranger's", other.live, { query: "cats" });
+  await send("other wallet", other.live, { query: "cats" });
   await send("first", wallet.live, { query: "cats", category: "gov" }, { "search-run": "tidy; max=0.50" });
   await send("test", wallet.test, { query: "cats" });
   await send("failed test", wallet.test, { query: "test:upstream_503" });
@@ -56,13 +52,7 @@ before(async () => {
   await send("last", wallet.live, { query: "cats" }, { "search-run": "tidy; max=0.50" });
 });
 
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
-
-test("every search that has ended is listed, newest first, with what became of it", async () => {
+test("finished searches are listed newest first with their outcome", async () => {
   const searches = await list();
   assert.deepEqual(outcomes(searches), ["ok", "expired", "ok", "upstream_error", "upstream_error", "ok", "ok"]);
   const names = ["last", "expired", "by the second", "failed", "failed test", "test", "first"];
@@ -90,7 +80,7 @@ test("every search that has ended is listed, newest first, with what became of i
   );
 });
 
-test("the list is narrowed by outcome, key and mode, alone and together", async () => {
+test("the list can be filtered by outcome, key and mode", async () => {
   const expected: Record<string, string[]> = {
     "outcome=ok": ["last", "by the second", "test", "first"],
     "outcome=failed": ["expired", "failed", "failed test"],
@@ -127,7 +117,7 @@ test("the list is narrowed by outcome, key and mode, alone and together", async 
   }
 });
 
-test("pages of any size have every search once", async () => {
+test("pages of any size contain every search once", async () => {
   const whole = await list();
   for (const parameters of ["", "outcome=failed&", "mode=live&"]) {
     const wanted = await list(parameters);
@@ -146,7 +136,7 @@ test("pages of any size have every search once", async () => {
   }
 });
 
-test("the list says since when it knows, which is the first day there is", async () => {
+test("`since` is the first day for which searches exist", async () => {
   const { rows } = await db.owner.query<{ day: string }>(
     "select right(min(relname), 8) as day from pg_class where relname like 'searches\\_2_______'",
   );
@@ -154,8 +144,8 @@ test("the list says since when it knows, which is the first day there is", async
   assert.equal(body.since.slice(0, 10).replaceAll("-", ""), rows[0]?.day);
 });
 
-test("a few among very many are found without walking past the many", async () => {
-  const many = await createTestWallet(db, "1.00");
+test("a few searches among 50,000 are found with few page reads", async () => {
+  const many = await createWallet("1.00");
   await db.owner.query(
     `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at)
      select (left(pb.uuid_floor(at)::text, 14) || '7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, $2, 'live', 10000, 'captured', at, at, at
@@ -176,10 +166,10 @@ test("a few among very many are found without walking past the many", async () =
       return (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
     };
     for (const mode of ["live", "test"]) {
-      // The first call reads what the catalog says of every partition.
+      // The first call reads the catalog entries of every partition.
       await countPages(mode);
       const pages = await countPages(mode);
-      assert.ok(pages < 200, `${mode}: ${pages} pages, where the day has a thousand`);
+      assert.ok(pages < 200, `${mode}: ${pages} pages of about a thousand`);
     }
   } finally {
     await client.query("rollback");
@@ -187,7 +177,7 @@ test("a few among very many are found without walking past the many", async () =
   }
 });
 
-test("a search in flight is found by its Request-Id, and a request that never became one is not", async () => {
+test("a search in flight is found by its Request-Id, and a rejected request is not", async () => {
   const { rows } = await db.owner.query<{ id: string }>(
     "select id from pb.keys where wallet_id = $1 and mode = 'test'",
     [wallet.walletId],
@@ -207,12 +197,12 @@ test("a search in flight is found by its Request-Id, and a request that never be
   assert.equal((await get(`/v1/searches/${searchId}`)).body.outcome, "expired");
 
   const refused = await server.search(wallet.live, {});
-  for (const id of [refused.headers.get("request-id"), sent["stranger's"], randomUUIDv7(), "nothing"]) {
+  for (const id of [refused.headers.get("request-id"), sent["other wallet"], randomUUIDv7(), "nothing"]) {
     assert.equal((await get(`/v1/searches/${id}`)).status, 404, String(id));
   }
 });
 
-test("what was given back stands beside what was charged", async () => {
+test("a refunded search has a refund entry beside its charge", async () => {
   const requestId = sent["first"] ?? "";
   await refundBatch(db.owner, [{ searchId: requestId, walletId: wallet.walletId, reason: "a test" }]);
   const { entries, charged } = (await get(`/v1/searches/${requestId}`)).body;
@@ -226,12 +216,12 @@ test("what was given back stands beside what was charged", async () => {
   );
 });
 
-test("runs are listed with what they spent, and page by page", async () => {
+test("runs are listed in pages with the amount spent", async () => {
   for (const run of ["b", "c"])
     await server.search(wallet.live, { query: "cats" }, { "search-run": `${run}; max=0.02` });
   const { runs } = (await get("/v1/runs")).body;
-  const told = runs.map((run: Record<string, unknown>) => [run["run"], run["spent"], run["limit"], run["searches"]]);
-  assert.deepEqual(told, [
+  const listed = runs.map((run: Record<string, unknown>) => [run["run"], run["spent"], run["limit"], run["searches"]]);
+  assert.deepEqual(listed, [
     ["c", "0.01", "0.02", 1],
     ["b", "0.01", "0.02", 1],
     ["tidy", "0.02", "0.50", 2],
@@ -245,8 +235,8 @@ test("runs are listed with what they spent, and page by page", async () => {
   assert.deepEqual((await get("/v1/runs", other.management)).body.runs, []);
 });
 
-test("the summary counts what is counted and what is not yet, once each", async () => {
-  // Everybody's and everything so far: not counted, then counted, then some of each.
+test("the summary counts each search once, before and after the roll-up", async () => {
+  // All searches not yet rolled up, then all rolled up, then some of each.
   const before = (await get("/v1/wallet/summary")).body;
   await db.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   await rollUpUsage(db.owner, AbortSignal.timeout(10_000));
@@ -272,7 +262,7 @@ test("the summary counts what is counted and what is not yet, once each", async 
   assert.equal(later.today.usual_searches_by_now, null);
 });
 
-test("the summary of test mode knows test searches only", async () => {
+test("the summary of test mode contains only test searches", async () => {
   const { body } = await get("/v1/wallet/summary?mode=test");
   assert.deepEqual(
     [body.last_24h.searches, body.last_24h.ok, body.burn_per_day, body.runway_days],
@@ -281,7 +271,46 @@ test("the summary of test mode knows test searches only", async () => {
   assert.equal((await get("/v1/wallet/summary?mode=all")).status, 400);
 });
 
-test("these are for management keys of the wallet", async () => {
+async function rowOf({ headers }: Reply) {
+  const { rows } = await db.owner.query("select state, category, outcome from pb.searches where id = $1", [
+    headers.get("request-id"),
+  ]);
+  return rows[0];
+}
+
+test("the row of a search has its category and the reason of its failure", async () => {
+  const plain = await server.search(wallet.live, { query: "cats" });
+  assert.deepEqual(await rowOf(plain), { state: "captured", category: null, outcome: null });
+  const hinted = await server.search(wallet.live, { query: "cats", category: "gov" });
+  assert.deepEqual(await rowOf(hinted), { state: "captured", category: "gov", outcome: null });
+  for (const [behaviour, outcome] of [
+    ["status_503", "upstream_error"],
+    ["reset_before_headers", "upstream_unreachable"],
+    ["truncated_json", "upstream_invalid_response"],
+  ] as const) {
+    await upstream.behave(behaviour);
+    const failed = await server.search(wallet.live, { query: "cats", category: "research" });
+    assert.deepEqual(await rowOf(failed), { state: "released", category: "research", outcome });
+  }
+});
+
+test("a search whose caller disconnected is recorded as caller_left", async () => {
+  await upstream.behave("slow_headers");
+  await assert.rejects(
+    fetch(`${server.url}/v1/search`, {
+      method: "POST",
+      headers: { "x-api-key": wallet.live, "content-type": "application/json" },
+      body: JSON.stringify({ query: "cats", category: "business" }),
+      signal: AbortSignal.timeout(300),
+    }),
+  );
+  await until("the hold is released", async () => {
+    const { rows } = await db.owner.query("select state, outcome from pb.searches where category = 'business'");
+    return rows[0]?.state === "released" && rows[0]?.outcome === "caller_left";
+  });
+});
+
+test("searches, runs and the summary require a management key", async () => {
   for (const path of ["/v1/searches", `/v1/searches/${sent["first"]}`, "/v1/runs", "/v1/wallet/summary"]) {
     assert.equal((await get(path, wallet.live)).body.code, "insufficient_scope", path);
   }

@@ -1,39 +1,29 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import type { Reply } from "../support/services/server.ts";
 import { startServerProcess } from "../support/services/server-process.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
-// Queries and keys are the callers' secrets. They stand in no log line, no metric, no error and no table.
+// Queries and keys appear in no log line, metric, error or table.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const settings = { PENNYBLACK_SEARXNG_URL: upstream.url };
-const server = await startTestServer(db, settings);
-const wallet = await createTestWallet(db, "1.00");
+const { db, upstream, server, createWallet } = await createFixture();
+const wallet = await createWallet("1.00");
 const marker = "zanzibar7quagga";
 const query = `where is ${marker}`;
 const idempotencyKey = "idempotency-zebra-391";
 
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
-
-function assertSilent(where: string, text: string): void {
+function assertNoSecrets(where: string, text: string): void {
   const secrets = [marker, idempotencyKey, wallet.live, wallet.test, wallet.management];
-  // What is shown of a key in lists is 12 characters; the secret part begins behind.
+  // Lists show the first 12 characters of a key; the rest is secret.
   const tails = [wallet.live, wallet.test, wallet.management].map((key) => key.slice(12));
   for (const secret of [...secrets, ...tails]) {
-    assert.ok(!text.toLowerCase().includes(secret.toLowerCase()), `${where} holds ${secret}: ${text.slice(0, 400)}`);
+    assert.ok(!text.toLowerCase().includes(secret.toLowerCase()), `${where} contains ${secret}: ${text.slice(0, 400)}`);
   }
 }
 
-/** Every way in which a search with the marker can go wrong, and some in which it goes right. */
+/** Searches with the marker that succeed or fail in every way. */
 async function searchInEveryWay(): Promise<Reply[]> {
   const replies: Reply[] = [];
   const search = async (key: string, body: unknown, headers = {}) =>
@@ -80,43 +70,43 @@ async function searchInEveryWay(): Promise<Reply[]> {
   return replies;
 }
 
-test("no log line, metric or error body repeats a query, a key or an Idempotency-Key", async () => {
+test("no log line, metric or error contains a query, a key or an Idempotency-Key", async () => {
   const replies = await searchInEveryWay();
   assert.ok(new Set(replies.map((reply) => reply.status)).size >= 8);
   for (const reply of replies) {
-    if (reply.status !== 200) assertSilent(`a ${reply.status}`, reply.text);
-    assertSilent("a header", JSON.stringify([...reply.headers]));
+    if (reply.status !== 200) assertNoSecrets(`a ${reply.status}`, reply.text);
+    assertNoSecrets("a header", JSON.stringify([...reply.headers]));
   }
-  // Answers that a client would never let through, and a request that is not HTTP.
+  // Requests that no client would send, and malformed HTTP.
   for (const request of [
     rawRequest("POST /v1/search", [`x-api-key: ${wallet.live}`, `Bad ${marker}: x`], JSON.stringify({ query })),
     rawRequest("POST /v1/search", [`x-api-key: ${wallet.live}`, `X-Long: ${marker.repeat(2000)}`]),
     rawRequest("GET /%zz", [`x-api-key: ${wallet.live}`]),
     `${query}\r\n\r\n`,
   ]) {
-    assertSilent("a broken request's answer", (await sendRaw(server.url, request)).text);
+    assertNoSecrets("the answer to a malformed request", (await sendRaw(server.url, request)).text);
   }
   await until("every answer is logged", () => server.logged().split('"outcome"').length > replies.length);
-  assertSilent("the log", server.logged());
-  assertSilent("the metrics", await server.readMetrics());
+  assertNoSecrets("the log", server.logged());
+  assertNoSecrets("the metrics", await server.readMetrics());
 });
 
-test("a fault of ours is logged with its place and without what it was about", async () => {
+test("an internal error is logged with its source file and without the query", async () => {
   await server.search(wallet.test, { query }, { "idempotency-key": idempotencyKey });
   await db.owner.query("update pb.idempotency set answer = '\\x0011223344' where mode = 'test'");
   const { status } = await server.search(wallet.test, { query }, { "idempotency-key": idempotencyKey });
   assert.equal(status, 500);
-  await until("it is logged", () => server.logged().includes("internal error"));
+  await until("the answer is logged", () => server.logged().includes("internal error"));
   assert.match(server.logged(), /idempotency\.ts/);
-  assertSilent("the log", server.logged());
+  assertNoSecrets("the log", server.logged());
 });
 
-test("an upstream's 500 is not logged as a fault of ours", async () => {
+test("an upstream's 500 is not logged as an internal error", async () => {
   const before = server.logged().length;
   await upstream.behave("status_500");
   const { headers } = await server.search(wallet.live, { query });
   await upstream.behave("ok");
-  await until("it is logged", () =>
+  await until("the answer is logged", () =>
     server
       .logged()
       .slice(before)
@@ -133,7 +123,7 @@ test("an upstream's 500 is not logged as a fault of ours", async () => {
   );
 });
 
-test("no table holds a query, a result or a key in the clear", async () => {
+test("no table contains a query, a result or a key in plain text", async () => {
   await server.search(wallet.live, { query }, { "idempotency-key": `${idempotencyKey}-2` });
   const { rows: tables } = await db.owner.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -145,8 +135,8 @@ test("no table holds a query, a result or a key in the clear", async () => {
     const { rows } = await db.owner.query<{ line: string }>(`select t::text as line from ${name} t`);
     for (const { line } of rows) {
       read += 1;
-      assertSilent(name, line);
-      // Bytes are shown in hex.
+      assertNoSecrets(name, line);
+      // Bytes are printed in hex.
       const inHex = Buffer.from(marker).toString("hex");
       assert.ok(!line.includes(inHex) && !line.includes(Buffer.from("example.org").toString("hex")), name);
     }
@@ -154,14 +144,14 @@ test("no table holds a query, a result or a key in the clear", async () => {
   assert.ok(read > 20);
 });
 
-test("a crash leaves no query behind, and the process ends", async () => {
-  // The kind of error that Node prints with the text it could not read.
+test("a crash ends the process without printing the query", async () => {
+  // Node prints this kind of error with the text that it could not parse.
   const crash = `process.on("SIGUSR2", () => { setTimeout(() => new URL(process.env.PENNYBLACK_TEST_QUERY), 0); });`;
   const options = ["--import", `data:text/javascript,${encodeURIComponent(crash)}`];
-  const doomed = await startServerProcess(db, { ...settings, PENNYBLACK_TEST_QUERY: query }, options);
-  doomed.process.kill("SIGUSR2");
-  assert.equal(await doomed.ended, 1);
-  assert.match(doomed.output(), /crashed/);
-  assert.match(doomed.output(), /ERR_INVALID_URL/);
-  assertSilent("what a crash printed", doomed.output());
+  const crashing = await startServerProcess(db, { PENNYBLACK_TEST_QUERY: query }, options);
+  crashing.process.kill("SIGUSR2");
+  assert.equal(await crashing.ended, 1);
+  assert.match(crashing.output(), /crashed/);
+  assert.match(crashing.output(), /ERR_INVALID_URL/);
+  assertNoSecrets("the output of the crash", crashing.output());
 });

@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { roles, withRole } from "../../src/db/roles.ts";
+import { createDatabase, createFixture } from "../fixture.ts";
+import { closeAfter } from "../support/close-after.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
-import { createTestDatabase } from "../support/services/database.ts";
 import { startTestServer, testEnvironment } from "../support/services/server.ts";
 import { failServerProcess } from "../support/services/server-process.ts";
 
-// What a server refuses to start with, and which of its two doors shows what.
+// Start-up checks, the two listeners, and draining.
 
-const db = await createTestDatabase();
+const { db, server, startServer } = await createFixture();
 
-after(() => db.drop());
-
-test("every fault of the configuration is told at once, and no value is printed", async () => {
+test("all configuration errors are reported together, without values", async () => {
   const marker = "hunter2-secret-value";
   const { exitCode, output } = await failServerProcess({
     DATABASE_URL: `mysql://user:${marker}@db/x`,
@@ -50,31 +49,28 @@ test("every fault of the configuration is told at once, and no value is printed"
 
 const anyPort = { PORT: "0", PENNYBLACK_OPS_PORT: "0" };
 
-/** Why a server with these settings would not serve from its database. */
-async function whyNot(settings: Record<string, string>): Promise<string> {
-  const server = await startTestServer(db, settings);
-  const reason = await server.app.checkDatabase();
-  await server.close();
-  return reason ?? "it would serve";
+/** Why a server with these settings rejects its database. */
+async function rejection(settings: Record<string, string>, t: TestContext): Promise<string> {
+  return (await (await startServer(settings, t)).app.checkDatabase()) ?? "accepted";
 }
 
-test("a server refuses to start as superuser, as owner, or as either on its second connection", async () => {
+test("a server refuses to start as superuser or owner on any of its connections", async (t) => {
   const superuser = withRole(db.ledgerUrl, "ledger").replace(roles.ledger, "postgres");
   for (const variable of ["DATABASE_URL", "PENNYBLACK_TENANT_DATABASE_URL"]) {
-    assert.match(await whyNot({ [variable]: superuser }), /postgres is a superuser/);
-    assert.match(await whyNot({ [variable]: db.ownerUrl }), /pennyblack_owner owns the ledger's schema/);
+    assert.match(await rejection({ [variable]: superuser }, t), /postgres is a superuser/);
+    assert.match(await rejection({ [variable]: db.ownerUrl }, t), /pennyblack_owner owns the ledger's schema/);
   }
   const { exitCode, output } = await failServerProcess({ ...testEnvironment(db), ...anyPort, DATABASE_URL: superuser });
   assert.equal(exitCode, 1);
   assert.match(output, /postgres is a superuser/);
 });
 
-test("a server does not start on a database that lacks a migration, has outgrown it, or cannot be reached", async () => {
-  const other = await createTestDatabase();
-  const server = await startTestServer(other);
+test("a server does not start with an outdated, too new or unreachable database", async (t) => {
+  const other = await createDatabase(t);
+  const server = closeAfter(await startTestServer(other), t);
   assert.equal(await server.app.checkDatabase(), undefined);
   await other.owner.query("update pb.schema_version set version = version + 5");
-  assert.equal(await server.app.checkDatabase(), undefined, "the newer schema still serves this release");
+  assert.equal(await server.app.checkDatabase(), undefined, "the newer schema supports this release");
   await other.owner.query(
     "create or replace function pb.serves_since() returns integer language sql immutable return 1000",
   );
@@ -88,17 +84,14 @@ test("a server does not start on a database that lacks a migration, has outgrown
   const { exitCode, output } = await failServerProcess({ ...testEnvironment(other), ...anyPort });
   assert.equal(exitCode, 1);
   assert.match(output, /schema version 0.*npm run migrate/);
-  await server.close();
-  await other.drop();
 
-  const gone = withRole(db.ledgerUrl.replace(db.name, "no_such_database"), "ledger", "a-password-marker");
-  const reason = await whyNot({ DATABASE_URL: gone });
+  const missing = withRole(db.ledgerUrl.replace(db.name, "no_such_database"), "ledger", "a-password-marker");
+  const reason = await rejection({ DATABASE_URL: missing }, t);
   assert.match(reason, /cannot be used \(3D000\)/);
   assert.ok(!reason.includes("a-password-marker"));
 });
 
 test("health and metrics are on the internal listener only, and the API is not on it", async () => {
-  const server = await startTestServer(db);
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     assert.equal((await fetch(server.opsUrl + path)).status, 200, path);
     assert.equal((await server.request(path)).status, 404, path);
@@ -108,16 +101,13 @@ test("health and metrics are on the internal listener only, and the API is not o
     assert.equal((await fetch(server.opsUrl + path)).status, 404, path);
   }
   assert.match(await server.readMetrics(), /^# TYPE pennyblack_ledger_waiting gauge$/m);
-  await server.close();
 });
 
-test("a draining server is alive, not ready, and closes each connection after its answer", async () => {
-  const server = await startTestServer(db);
+test("a draining server is alive, not ready, and closes each connection after its response", async () => {
   server.app.startDraining();
   assert.equal((await fetch(`${server.opsUrl}/livez`)).status, 200);
   const readyz = await fetch(`${server.opsUrl}/readyz`);
   assert.deepEqual([readyz.status, await readyz.json()], [503, { status: "not ready", reason: "stopping" }]);
   const reply = await server.request("/openapi.json");
   assert.deepEqual([reply.status, reply.headers.get("connection")], [200, "close"]);
-  await server.close();
 });

@@ -1,53 +1,26 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
+import { test } from "node:test";
+import { startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
-import {
-  createTestWallet,
-  type Reply,
-  startTestServer,
-  type TestServer,
-  type TestWallet,
-} from "../support/services/server.ts";
-import {
-  attributesOf,
-  type ReceivedSpan,
-  spansBelow,
-  startTraceReceiver,
-  type TraceReceiver,
-} from "../support/services/trace-receiver.ts";
+import { closeAfter } from "../support/close-after.ts";
+import type { Reply } from "../support/services/server.ts";
+import { attributesOf, type ReceivedSpan, spansBelow, startTraceReceiver } from "../support/services/trace-receiver.ts";
 
-const canary = "a query nobody may read";
+const canary = "a secret query";
 
-let db: TestDatabase;
-let upstream: DelayedUpstream;
-let receiver: TraceReceiver;
-let server: TestServer;
-let wallet: TestWallet;
-
-before(async () => {
-  db = await createTestDatabase();
-  upstream = await startDelayedUpstream();
-  receiver = await startTraceReceiver();
-  // The exporter sends every five seconds, or when told so here.
-  server = await startTestServer(db, {
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    PENNYBLACK_SEARXNG_URL: upstream.url,
-  });
-  wallet = await createTestWallet(db, "1.00");
+const upstream = closeAfter(await startDelayedUpstream());
+const receiver = closeAfter(await startTraceReceiver());
+// The exporter sends every five seconds.
+const { server, startServer, createWallet } = await createFixture({
+  OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+  PENNYBLACK_SEARXNG_URL: upstream.url,
 });
-
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await receiver.close();
-  await db.drop();
-});
+const wallet = await createWallet("1.00");
 
 const requestIdOf = (reply: Reply): string => reply.headers.get("request-id") ?? "";
 
-/** The trace of a search, once its whole has come: the root last, because it ends last. */
+/** The trace of a search. The root span arrives last, because it ends last. */
 async function traceOf(requestId: string): Promise<{ root: ReceivedSpan; below: ReceivedSpan[] }> {
   const root = await receiver.untilReceived(
     "the search is traced",
@@ -59,7 +32,7 @@ async function traceOf(requestId: string): Promise<{ root: ReceivedSpan; below: 
 const outline = (spans: ReceivedSpan[], all: ReceivedSpan[]) =>
   spans.map(({ name, parentSpanId }) => [name, all.find(({ spanId }) => spanId === parentSpanId)?.name]);
 
-test("a paid search is a span for each step, below one for the whole, and the log names its trace", async () => {
+test("a paid search has a root span and a span for each step, and the log has its trace id", async () => {
   const reply = await server.search(wallet.live, { query: canary });
   assert.equal(reply.status, 200);
   const { root, below } = await traceOf(requestIdOf(reply));
@@ -89,7 +62,7 @@ test("a paid search is a span for each step, below one for the whole, and the lo
   assert.equal(JSON.parse(line ?? "{}").trace_id, root.traceId);
 });
 
-test("a statement to the ledger is a trace of its own, linked to each search in it", async () => {
+test("a ledger statement is a separate trace, linked to each of its searches", async () => {
   const replies = await Promise.all(
     Array.from({ length: 20 }, (_, index) => server.search(wallet.live, { query: `${canary} ${index}` })),
   );
@@ -106,12 +79,12 @@ test("a statement to the ledger is a trace of its own, linked to each search in 
   }
 });
 
-test("a search that fails upstream says why on each span that failed, and is released", async () => {
+test("a search that fails upstream has the reason on each failed span and a release span", async () => {
   upstream.keepWaiting("fails");
-  const asked = server.search(wallet.live, { query: "fails" });
-  await until("the upstream is asked", () => upstream.isWaiting("fails"));
+  const running = server.search(wallet.live, { query: "fails" });
+  await until("the upstream is called", () => upstream.isWaiting("fails"));
   upstream.answer("fails", 503);
-  const reply = await asked;
+  const reply = await running;
   assert.equal(reply.body.code, "upstream_error");
   const { root, below } = await traceOf(requestIdOf(reply));
   assert.equal(attributesOf(root)["pennyblack.outcome"], "upstream_error");
@@ -130,7 +103,7 @@ test("a search that fails upstream says why on each span that failed, and is rel
   assert.ok(byName.has("release"));
 });
 
-test("a caller's own trace is linked to, and goes no further", async () => {
+test("a caller's trace is linked and not forwarded to the upstream", async () => {
   const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
   const reply = await server.search(wallet.live, { query: canary }, { traceparent: `00-${traceId}-${spanId}-01` });
   const { root } = await traceOf(requestIdOf(reply));
@@ -148,8 +121,8 @@ test("a caller's own trace is linked to, and goes no further", async () => {
   }
 });
 
-test("a trace has no query, key, wallet or address in it", async () => {
-  await receiver.untilReceived("something is traced", () => true);
+test("traces contain no query, key, wallet or upstream URL", async () => {
+  await receiver.untilReceived("any span", () => true);
   const text = receiver.text();
   for (const secret of [
     canary,
@@ -163,27 +136,21 @@ test("a trace has no query, key, wallet or address in it", async () => {
   }
 });
 
-test("OTEL_TRACES_SAMPLER decides which searches are traced, not their callers", async () => {
-  const other = await startTraceReceiver();
-  const quiet = await startTestServer(db, {
-    OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
-    OTEL_TRACES_SAMPLER: "traceidratio",
-    OTEL_TRACES_SAMPLER_ARG: "0",
-  });
-  try {
-    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const { status } = await quiet.search(wallet.test, { query: canary }, { traceparent });
-    assert.equal(status, 200);
-    assert.ok(!quiet.logged().includes("trace_id"));
-  } finally {
-    await quiet.close();
-  }
+test("OTEL_TRACES_SAMPLER applies whatever the caller's traceparent", async (t) => {
+  const other = closeAfter(await startTraceReceiver(), t);
+  const sampler = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" };
+  const unsampled = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: other.url, ...sampler }, t);
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const { status } = await unsampled.search(wallet.test, { query: canary }, { traceparent });
+  assert.equal(status, 200);
+  assert.ok(!unsampled.logged().includes("trace_id"));
+  // Closing a server flushes its exporter.
+  await unsampled.close();
   assert.deepEqual(other.spans, []);
-  await other.close();
 });
 
-test("a collector that is away costs a search nothing, and does not keep a server from leaving", async () => {
-  const alone = await startTestServer(db, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
+test("an unavailable collector affects neither searches nor shutdown", async (t) => {
+  const alone = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" }, t);
   assert.equal((await alone.search(wallet.test, { query: canary })).status, 200);
   await alone.close();
 });

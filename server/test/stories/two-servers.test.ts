@@ -1,93 +1,121 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type TestWallet } from "../support/services/server.ts";
+import { createFixture } from "../fixture.ts";
+import { until } from "../support/assertions/until.ts";
+import type { Reply } from "../support/services/server.ts";
 import { startServerProcess } from "../support/services/server-process.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
-// Budgets and revocations hold across servers: two processes that share nothing but the database.
+// Balances, budgets and revocations with two server processes that share only the database.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
+const { db, upstream, server, createWallet, assertBooksBalance } = await createFixture();
 const settings = { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "warn" };
 const servers = await Promise.all([startServerProcess(db, settings), startServerProcess(db, settings)]);
 
-after(async () => {
-  for (const { process } of servers) process.kill("SIGTERM");
-  await Promise.all(servers.map(({ ended }) => ended));
-  await upstream.close();
-  await db.drop();
-});
-
 const urlOf = (number: number): string => servers[number % servers.length]?.url ?? "";
 
-interface Answer {
-  status: number;
-  body: Record<string, unknown>;
-}
+type Answer = Pick<Reply, "status" | "body">;
 
-async function ask(url: string, key: string, headers: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(`${url}/v1/search`, {
-    method: "POST",
-    headers: { "x-api-key": key, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ query: "cats" }),
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
-
-async function manage(url: string, key: string, method: string, path: string, body?: object): Promise<Answer> {
+async function manage(url: string, key: string, method: string, path: string, body?: object, more = {}) {
   const response = await fetch(url + path, {
     method,
-    headers: { "x-api-key": key, ...(body && { "content-type": "application/json" }) },
+    headers: { "x-api-key": key, ...(body && { "content-type": "application/json" }), ...more },
     ...(body && { body: JSON.stringify(body) }),
   });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  const answer: Answer = { status: response.status, body: await response.json() };
+  return answer;
 }
 
-async function readBalance(wallet: TestWallet): Promise<unknown> {
-  const { body } = await manage(urlOf(0), wallet.management, "GET", "/v1/wallet");
-  return [body["balance"], body["held"]];
+const search = (url: string, key: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  manage(url, key, "POST", "/v1/search", { query: "cats" }, headers);
+
+/** Concurrent searches that alternate between the servers. */
+function searchConcurrently(key: string, times: number, headers?: Record<string, string>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: times }, (_, index) => search(urlOf(index), key, headers)));
 }
 
-async function assertBooksBalance(): Promise<void> {
-  const report = await reconcile(db.owner);
-  assert.ok(report.isClean, formatReport(report));
-}
-
-/** 200 at once, every other on the other server: fifty are paid, the rest say what limit they met. */
+/** 200 concurrent searches: fifty are paid, the others return the limit that they exceeded. */
 async function assertFiftyOf200(key: string, code: string, headers: Record<string, string>): Promise<Answer[]> {
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => ask(urlOf(index), key, headers)));
+  const answers = await searchConcurrently(key, 200, headers);
   const refused = answers.filter(({ status }) => status !== 200);
   assert.equal(answers.length - refused.length, 50);
   for (const { status, body } of refused) {
-    assert.deepEqual([status, body["code"], body["limit"], body["spent"]], [403, code, "0.50", "0.50"]);
+    assert.deepEqual([status, body.code, body.limit, body.spent], [403, code, "0.50", "0.50"]);
   }
   return refused;
 }
 
-test("a run budget of 0.50 under 200 searches at once on two servers: fifty are paid, 150 are 403", async () => {
-  const wallet = await createTestWallet(db, "5.00");
-  const refused = await assertFiftyOf200(wallet.live, "run_budget_spent", { "search-run": "task; max=0.50; ttl=3600" });
-  for (const { body } of refused) {
-    const leftMs = Date.parse(String(body["resets_at"])) - Date.now();
-    assert.ok(leftMs > 3_500_000 && leftMs <= 3_600_000, String(body["resets_at"]));
-  }
-  assert.deepEqual(await readBalance(wallet), ["4.50", "0.00"]);
+function tally(answers: Answer[]): Record<string, number> {
+  const groups = Object.groupBy(answers, ({ status, body }) => `${status} ${body.code ?? "paid"}`);
+  return Object.fromEntries(Object.entries(groups).map(([outcome, list = []]) => [outcome, list.length]));
+}
+
+test("500 concurrent searches on two servers with a balance of 0.05: five are charged, 495 return 402", async () => {
+  const wallet = await createWallet("0.05");
+  upstream.requests.length = 0;
+  const {
+    "402 insufficient_balance": insufficient = 0,
+    "402 balance_reserved": reserved = 0,
+    ...others
+  } = tally(await searchConcurrently(wallet.live, 500));
+  assert.deepEqual(others, { "200 paid": 5 });
+  assert.equal(insufficient + reserved, 495);
+  assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.00", held: "0.00" });
+  assert.equal(upstream.requests.length, 5, "the upstream is called only for paid searches");
   await assertBooksBalance();
 });
 
-test("the same for what a key may spend in a day", async () => {
-  const wallet = await createTestWallet(db, "5.00");
-  const wish = { mode: "live", name: "agent", budget: { day: "0.50" } };
-  const { body: made } = await manage(urlOf(0), wallet.management, "POST", "/v1/keys", wish);
-  const refused = await assertFiftyOf200(String(made["key"]), "key_budget_spent", {});
+test("searches that fail upstream leave the balance for later ones", async () => {
+  const wallet = await createWallet("0.05");
+  await upstream.behave("status_503");
+  const failed = tally(await searchConcurrently(wallet.live, 100));
+  assert.ok((failed["503 upstream_error"] ?? 0) >= 5);
+  assert.equal(failed["200 paid"], undefined);
+  assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.05", held: "0.00" });
+  await upstream.behave("ok");
+  assert.equal(tally(await searchConcurrently(wallet.live, 100))["200 paid"], 5);
+  await assertBooksBalance();
+});
+
+test("the holds of a killed server keep their money reserved until they expire, and are not charged", async () => {
+  const wallet = await createWallet("0.05");
+  await upstream.behave("slow_headers", { everyMs: 5_000 });
+  const killed = await startServerProcess(db, settings);
+  const running = Promise.allSettled(Array.from({ length: 5 }, () => search(killed.url, wallet.live)));
+  await until("all five are held", async () => (await server.readMoney(wallet.management)).held === "0.05");
+  killed.process.kill("SIGKILL");
+  await killed.ended;
+  await running;
+  await upstream.behave("ok");
+  assert.equal((await server.search(wallet.live, { query: "cats" })).body.code, "balance_reserved");
+  await db.owner.query("update pb.searches set expires_at = clock_timestamp() where wallet_id = $1", [wallet.walletId]);
+  await db.owner.query("select pb.sweep(100)");
+  assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.05", held: "0.00" });
+  assert.equal((await server.search(wallet.live, { query: "cats" })).status, 200);
+  await assertBooksBalance();
+});
+
+test("200 concurrent searches with a run budget of 0.50: fifty are charged, 150 return 403", async () => {
+  const wallet = await createWallet("5.00");
+  const refused = await assertFiftyOf200(wallet.live, "run_budget_spent", { "search-run": "task; max=0.50; ttl=3600" });
+  for (const { body } of refused) {
+    const leftMs = Date.parse(body.resets_at) - Date.now();
+    assert.ok(leftMs > 3_500_000 && leftMs <= 3_600_000, body.resets_at);
+  }
+  assert.deepEqual(await server.readMoney(wallet.management), { balance: "4.50", held: "0.00" });
+  await assertBooksBalance();
+});
+
+test("200 concurrent searches with a daily key budget of 0.50: fifty are charged, 150 return 403", async () => {
+  const wallet = await createWallet("5.00");
+  const options = { mode: "live", name: "agent", budget: { day: "0.50" } };
+  const { body: made } = await manage(urlOf(0), wallet.management, "POST", "/v1/keys", options);
+  const refused = await assertFiftyOf200(made.key, "key_budget_spent", {});
   const midnight = new Date(new Date().setUTCHours(24, 0, 0, 0)).toISOString();
-  for (const { body } of refused) assert.equal(body["resets_at"], midnight);
-  assert.deepEqual(await readBalance(wallet), ["4.50", "0.00"]);
-  const { body: seen } = await manage(urlOf(1), String(made["key"]), "GET", "/v1/key");
-  assert.deepEqual(seen["budget"], {
+  for (const { body } of refused) assert.equal(body.resets_at, midnight);
+  assert.deepEqual(await server.readMoney(wallet.management), { balance: "4.50", held: "0.00" });
+  const { body: seen } = await manage(urlOf(1), made.key, "GET", "/v1/key");
+  assert.deepEqual(seen.budget, {
     total: null,
     day: { limit: "0.50", spent: "0.50", resets_at: midnight },
     month: null,
@@ -95,28 +123,27 @@ test("the same for what a key may spend in a day", async () => {
   await assertBooksBalance();
 });
 
-test("in 100 revocations while two servers serve, no search that began after one is charged", async (context) => {
-  const wallet = await createTestWallet(db, "100.00");
+test("no search that starts after a revocation is charged, in 100 revocations under load", async (t) => {
+  const wallet = await createWallet("100.00");
   let paid = 0;
   let refusedAfter = 0;
   for (let trial = 0; trial < 100; trial += 1) {
-    const wish = { mode: "live", name: `trial ${trial}` };
-    const { body: made } = await manage(urlOf(trial + 1), wallet.management, "POST", "/v1/keys", wish);
-    const key = String(made["key"]);
+    const options = { mode: "live", name: `trial ${trial}` };
+    const { body: made } = await manage(urlOf(trial + 1), wallet.management, "POST", "/v1/keys", options);
     let isRevoked = false;
     const searches: { beganAfter: boolean; status: number; code: unknown }[] = [];
-    const searchOn = async (server: number): Promise<void> => {
+    const searchOn = async (number: number): Promise<void> => {
       for (let afterwards = 0; afterwards < 2; ) {
         const beganAfter = isRevoked;
-        const { status, body } = await ask(urlOf(server), key);
-        searches.push({ beganAfter, status, code: body["code"] });
+        const { status, body } = await search(urlOf(number), made.key);
+        searches.push({ beganAfter, status, code: body.code });
         if (beganAfter) afterwards += 1;
       }
     };
     const searching = Promise.all([0, 1, 0, 1].map(searchOn));
-    // Both servers know the key by now and remember it.
+    // By now both servers have cached the key.
     while (searches.length < 4 + (trial % 5)) await setImmediate();
-    const revoked = await manage(urlOf(trial), wallet.management, "DELETE", `/v1/keys/${String(made["id"])}`);
+    const revoked = await manage(urlOf(trial), wallet.management, "DELETE", `/v1/keys/${made.id}`);
     isRevoked = true;
     assert.equal(revoked.status, 200);
     await searching;
@@ -136,5 +163,10 @@ test("in 100 revocations while two servers serve, no search that began after one
   );
   assert.deepEqual(rows, [{ captured: paid, late: 0 }]);
   await assertBooksBalance();
-  context.diagnostic(`${paid} paid before, ${refusedAfter} refused after 100 revocations`);
+  t.diagnostic(`${paid} paid before and ${refusedAfter} rejected after 100 revocations`);
+});
+
+test("both servers stop with exit code 0", async () => {
+  for (const { process } of servers) process.kill("SIGTERM");
+  assert.deepEqual(await Promise.all(servers.map(({ ended }) => ended)), [0, 0]);
 });

@@ -1,59 +1,56 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { upstreamVariables } from "../../src/config/config.ts";
 import { adapters } from "../../src/providers/providers.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
+import { createFixture } from "../fixture.ts";
+import { closeAfter } from "../support/close-after.ts";
+import { operators } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
-// Several upstreams behind one search: who answers, what the caller hears of it, and what the operator sees.
+// Several upstreams: which one answers, the response to the caller, and the operator's view.
 
-const db = await createTestDatabase();
-const first = await startHostileUpstream();
-const second = await startFixtureUpstream("brave", "ok");
-const operatorToken = "an-operator-token-of-forty-characters-ok";
-const server = await startTestServer(db, {
-  PENNYBLACK_SEARXNG_URL: first.url,
+const second = closeAfter(await startFixtureUpstream("brave", "ok"));
+const {
+  upstream: first,
+  server,
+  startServer,
+  createWallet,
+} = await createFixture({
   PENNYBLACK_BRAVE_URL: second.url,
-  PENNYBLACK_BRAVE_KEY: "brave-key-that-nobody-may-see",
+  PENNYBLACK_BRAVE_KEY: "secret-brave-key",
   PENNYBLACK_UPSTREAMS: "searxng,brave",
-  PENNYBLACK_OPERATORS: `alice:${operatorToken}`,
+  PENNYBLACK_OPERATORS: operators,
 });
-const wallet = await createTestWallet(db, "100.00");
+const wallet = await createWallet("100.00");
 
-after(async () => {
-  await server.close();
-  await first.close();
-  await second.close();
-  await db.drop();
-});
+/** A server with only these upstreams. */
+function startServerWith(settings: Record<string, string>, t: TestContext) {
+  const names = ["SEARXNG_URL", "BRAVE_URL", "BRAVE_KEY", "UPSTREAMS"];
+  const none = Object.fromEntries(names.map((name) => [`PENNYBLACK_${name}`, ""]));
+  return startServer({ ...none, ...settings }, t);
+}
 
-/** Runs a search and gives the answer beside what it cost, in cents. */
+/** Runs a search and returns the reply with its price in cents. */
 async function search(body: unknown, headers: Record<string, string> = {}) {
   const before = Number((await server.readMoney(wallet.management)).balance);
   const reply = await server.search(wallet.live, body, headers);
   const { balance, held } = await server.readMoney(wallet.management);
   assert.equal(held, "0.00");
-  assert.doesNotMatch(reply.text + JSON.stringify([...reply.headers]), /searxng|brave/i, "no provider is named");
+  assert.doesNotMatch(
+    reply.text + JSON.stringify([...reply.headers]),
+    /searxng|brave/i,
+    "no provider name is revealed",
+  );
   return { ...reply, cents: Math.round((before - Number(balance)) * 100) };
 }
 
-async function readUpstreams(token = operatorToken) {
-  const response = await fetch(`${server.opsUrl}/operator/upstreams`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  const body: Reply["body"] = await response.json();
-  return { status: response.status, body };
-}
-
-test("an upstream that answers is the only one asked", async () => {
+test("no second upstream is called when the first answers", async () => {
   const reply = await search({ query: "cats" });
   assert.deepEqual([reply.status, reply.cents, reply.headers.get("search-upstreams")], [200, 1, "1"]);
   assert.match(reply.body.results[0].url, /^https:\/\/example\.org\/page-/);
 });
 
-test("when it fails the next one answers, and the caller pays once and sees no trace of the failure", async () => {
+test("when the first fails the next one answers, and the caller is charged once and sees no failure", async () => {
   for (const behaviour of [
     "status_503",
     "status_401",
@@ -69,17 +66,17 @@ test("when it fails the next one answers, and the caller pays once and sees no t
   }
 });
 
-test("when all fail, the status is that of the first asked, and nothing is charged", async () => {
+test("when all fail, the status of the first one called is returned without a charge", async () => {
   second.serve("brave", "throttled");
   await first.behave("status_503");
   const reply = await search({ query: "cats" });
-  // The first is known to fail, so the second is asked before it.
+  // The circuit of the first is open, so the second is called first.
   assert.deepEqual([reply.status, reply.cents, reply.headers.get("search-upstreams")], [429, 0, "2"]);
   assert.equal(reply.body.upstream_status, 429);
   second.serve("brave", "ok");
 });
 
-test("an upstream that answers again is asked again, though its circuit is open, when no other can", async () => {
+test("an upstream with an open circuit is called when no other can answer", async () => {
   second.serve("brave", "throttled");
   await first.behave("ok");
   const reply = await search({ query: "cats" });
@@ -87,10 +84,10 @@ test("an upstream that answers again is asked again, though its circuit is open,
   assert.match(reply.body.results[0].url, /^https:\/\/example\.org\/page-/);
   second.serve("brave", "ok");
   await server.search(wallet.live, { query: "cats" });
-  assert.equal((await readUpstreams()).body.upstreams[0].circuit.state, "closed");
+  assert.equal((await server.operate("upstreams")).body.upstreams[0].circuit.state, "closed");
 });
 
-test("nothing found is believed when the next upstream found nothing either", async () => {
+test("an empty answer is confirmed by the next upstream", async () => {
   await first.behave("empty");
   const contradicted = await search({ query: "cats" });
   assert.ok(contradicted.body.n > 0);
@@ -104,11 +101,8 @@ test("nothing found is believed when the next upstream found nothing either", as
   await first.behave("ok");
 });
 
-test("a query that the first cannot carry goes to one that can, and one that nobody carries costs nothing", async () => {
-  const onlyBrave = await startTestServer(db, {
-    PENNYBLACK_BRAVE_URL: second.url,
-    PENNYBLACK_BRAVE_KEY: "key",
-  });
+test("a query that the first upstream cannot take goes to the next; if none can, it returns 400", async (t) => {
+  const onlyBrave = await startServerWith(settingsFor("brave", second.url), t);
   const long = "word ".repeat(60).trim();
   assert.equal((await server.search(wallet.live, { query: long })).status, 200);
   const reply = await onlyBrave.search(wallet.live, { query: long });
@@ -117,17 +111,16 @@ test("a query that the first cannot carry goes to one that can, and one that nob
   const longer = await onlyBrave.search(wallet.live, { query: "x".repeat(401) });
   assert.deepEqual([longer.body.code, longer.body.max_characters], ["query_too_long", 400]);
   assert.equal(longer.body.max_words, undefined);
-  await onlyBrave.close();
 });
 
-test("Prefer: wait sets the caller's deadline: past it 504, nothing charged, and the answer says that it was heeded", async () => {
-  const alone = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: first.url });
+test("Prefer: wait sets the deadline, returns 504 without a charge when it passes, and is confirmed in the response", async (t) => {
+  const alone = await startServerWith({ PENNYBLACK_SEARXNG_URL: first.url }, t);
   await first.behave("slow_headers");
   const began = performance.now();
   const late = await alone.search(wallet.live, { query: "cats" }, { prefer: "respond-async, wait=1" });
   assert.deepEqual([late.status, late.body.code], [504, "upstream_timeout"]);
   assert.equal(late.headers.get("preference-applied"), "wait=1");
-  assert.ok(performance.now() - began < 5_000, "long before our own deadline");
+  assert.ok(performance.now() - began < 5_000, "well before the default deadline");
   await first.behave("ok");
   for (const [prefer, applied] of [
     ["wait=2", "wait=2"],
@@ -142,11 +135,10 @@ test("Prefer: wait sets the caller's deadline: past it 504, nothing charged, and
     assert.deepEqual([reply.status, reply.headers.get("preference-applied")], [200, applied], prefer);
   }
   assert.deepEqual(await alone.readMoney(wallet.management), await server.readMoney(wallet.management));
-  await alone.close();
 });
 
-test("an operator sees every upstream, and nobody else does", async () => {
-  const { status, body } = await readUpstreams();
+test("the list of upstreams requires an operator token", async () => {
+  const { status, body } = await server.operate("upstreams");
   assert.equal(status, 200);
   const [searx, brave] = body.upstreams;
   assert.deepEqual([searx.name, brave.name], ["searxng", "brave"]);
@@ -157,13 +149,13 @@ test("an operator sees every upstream, and nobody else does", async () => {
     Number(brave.money.margin).toFixed(6),
     (Number(brave.money.revenue) - Number(brave.money.cost)).toFixed(6),
   );
-  assert.doesNotMatch(JSON.stringify(body), /brave-key-that-nobody-may-see/);
+  assert.doesNotMatch(JSON.stringify(body), /secret-brave-key/);
 
-  assert.equal((await readUpstreams("an-operator-token-of-forty-characters-no")).status, 401);
-  assert.equal((await readUpstreams("")).status, 401);
+  assert.equal((await server.operate("upstreams", undefined, "an-operator-token-of-forty-characters-no")).status, 401);
+  assert.equal((await server.operate("upstreams", undefined, "")).status, 401);
   assert.equal((await fetch(`${server.opsUrl}/operator/upstreams`)).status, 401);
   assert.equal((await server.request("/operator/upstreams")).status, 404, "not on the public listener");
-  assert.doesNotMatch(server.logged(), new RegExp(`${operatorToken}|brave-key-that-nobody-may-see`));
+  assert.doesNotMatch(server.logged(), /an-operator-token|secret-brave-key/);
 });
 
 for (const adapter of adapters) {
@@ -171,17 +163,16 @@ for (const adapter of adapters) {
     ["bad-credential", "credential"],
     ["empty-account", "account_empty"],
   ] as const) {
-    test(`${adapter.name}, ${fixture}: the next upstream answers or it is a 502, and the operator is called`, async () => {
-      const failing = await startFixtureUpstream(adapter.name, fixture);
+    test(`${adapter.name}, ${fixture}: the next upstream answers, or it returns 502, and an alert is counted`, async (t) => {
+      const failing = closeAfter(await startFixtureUpstream(adapter.name, fixture), t);
       const other = adapter.name === "brave" ? "tavily" : "brave";
-      const rescue = await startFixtureUpstream(other, "ok");
+      const rescue = closeAfter(await startFixtureUpstream(other, "ok"), t);
       const settings = settingsFor(adapter.name, failing.url);
-      const alone = await startTestServer(db, settings);
-      const helped = await startTestServer(db, {
-        ...settings,
-        ...settingsFor(other, rescue.url),
-        PENNYBLACK_UPSTREAMS: `${adapter.name},${other}`,
-      });
+      const alone = await startServerWith(settings, t);
+      const withFallback = await startServerWith(
+        { ...settings, ...settingsFor(other, rescue.url), PENNYBLACK_UPSTREAMS: `${adapter.name},${other}` },
+        t,
+      );
 
       const failed = await alone.search(wallet.live, { query: "cats" });
       assert.deepEqual([failed.status, failed.body.code, failed.body.charged], [502, "upstream_error", false]);
@@ -189,12 +180,10 @@ for (const adapter of adapters) {
         await alone.readMetrics(),
         new RegExp(`pennyblack_upstream_alerts_total\\{upstream="${adapter.name}",reason="${reason}"\\} 1`),
       );
-      const rescued = await helped.search(wallet.live, { query: "cats" });
+      const rescued = await withFallback.search(wallet.live, { query: "cats" });
       assert.deepEqual([rescued.status, rescued.headers.get("search-upstreams")], [200, "2"]);
-      assert.equal((await helped.search(wallet.live, { query: "cats" })).headers.get("search-upstreams"), "1");
-      assert.match(await helped.readMetrics(), /pennyblack_upstream_circuit_open\{upstream="\w+"\} 1/);
-
-      for (const part of [alone, helped, failing, rescue]) await part.close();
+      assert.equal((await withFallback.search(wallet.live, { query: "cats" })).headers.get("search-upstreams"), "1");
+      assert.match(await withFallback.readMetrics(), /pennyblack_upstream_circuit_open\{upstream="\w+"\} 1/);
     });
   }
 }

@@ -1,23 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestKey, createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { createTestKey, type Reply } from "../support/services/server.ts";
 
-// What an owner is told about searches afterwards: how many, by whom, what for, how they ended and what they cost.
+// Usage: searches by mode, key, category and outcome, with their cost.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const server = await startTestServer(db, { PENNYBLACK_SEARXNG_URL: upstream.url });
-const wallet = await createTestWallet(db, "0.06");
-const other = await createTestWallet(db, "1.00");
-let slowKey: { id: string; key: string };
+const { db, upstream, server, createWallet } = await createFixture();
+const wallet = await createWallet("0.06");
+const other = await createWallet("1.00");
+const slowKey = await createTestKey(db, { walletId: wallet.walletId, searchesPerSecond: 1 });
 
-async function usage(parameters: Record<string, string>, key = wallet.management): Promise<Reply> {
-  return server.request(`/v1/usage?${new URLSearchParams(parameters).toString()}`, { headers: { "x-api-key": key } });
-}
+const usage = (parameters: Record<string, string>, key = wallet.management): Promise<Reply> =>
+  server.manage(key, "GET", `/v1/usage?${new URLSearchParams(parameters).toString()}`);
 
 interface Line {
   start: string;
@@ -35,25 +31,24 @@ async function lines(parameters: Record<string, string>, key?: string): Promise<
   return body.usage;
 }
 
-/** Without the moment, which is when the test ran. */
-function tell({ mode, category, outcome, searches, charged }: Line): string {
+/** Without the time, which depends on the test run. */
+function format({ mode, category, outcome, searches, charged }: Line): string {
   return [mode, category, outcome, searches, charged].filter((part) => part !== undefined).join(" ");
 }
 
 before(async () => {
-  slowKey = await createTestKey(db, { walletId: wallet.walletId, mode: "live", name: "slow", searchesPerSecond: 1 });
   await server.search(other.live, { query: "cats", category: "gov" });
   await server.search(wallet.live, { query: "cats" });
   await server.search(wallet.live, { query: "cats", category: "gov" });
   await server.search(wallet.live, { query: "cats", category: "gov" });
   for (let time = 0; time < 3; time += 1) {
-    await server.search(wallet.live, { query: "cats" }, { "idempotency-key": "once" });
+    await server.search(wallet.live, { query: "cats" }, { "idempotency-key": "retry" });
   }
   await server.search(wallet.test, { query: "cats" });
   await server.search(wallet.test, { query: "test:upstream_503" });
   await server.search(wallet.live, "{");
-  const hasty = await Promise.all([1, 2, 3].map(() => server.search(slowKey.key, { query: "cats" })));
-  assert.deepEqual(hasty.map(({ status }) => String(status)).toSorted(), ["200", "429", "429"]);
+  const concurrent = await Promise.all([1, 2, 3].map(() => server.search(slowKey.key, { query: "cats" })));
+  assert.deepEqual(concurrent.map(({ status }) => String(status)).toSorted(), ["200", "429", "429"]);
   await upstream.behave("status_503");
   await server.search(wallet.live, { query: "cats", category: "gov" });
   await upstream.behave("ok");
@@ -61,29 +56,23 @@ before(async () => {
   for (let time = 0; time < 2; time += 1) {
     assert.equal((await server.search(wallet.live, { query: "cats" })).status, 402);
   }
-  // The owner plays time: what is settled is known to be, and the worker comes by.
+  // As if all holds had expired and the worker had run.
   await db.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   await rollUpUsage(db.owner, AbortSignal.timeout(10_000));
-  await until("the server has written what it refused", async () =>
+  await until("the server has written its refusals", async () =>
     (await lines({ group: "outcome" })).some(({ outcome }) => outcome === "insufficient_balance"),
   );
 });
 
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
-
-test("searches are counted by mode, and what they cost is what the wallet paid", async () => {
-  assert.deepEqual((await lines({})).map(tell), ["live 14 0.06", "test 2 0.00"]);
+test("searches are counted by mode, and their cost equals the amount charged", async () => {
+  assert.deepEqual((await lines({})).map(format), ["live 14 0.06", "test 2 0.00"]);
   assert.equal((await server.readMoney(wallet.management)).balance, "0.00");
   const [hour] = await lines({ by: "hour" });
   assert.match(hour?.start ?? "", /^\d{4}-\d\d-\d\dT\d\d:00:00Z$/);
 });
 
-test("and by how they ended, what for, and with which key; refusals cost nothing", async () => {
-  assert.deepEqual((await lines({ group: "outcome,category" })).map(tell), [
+test("searches are counted by outcome, category and key, and refusals cost nothing", async () => {
+  assert.deepEqual((await lines({ group: "outcome,category" })).map(format), [
     "live  insufficient_balance 2 0.00",
     "live  malformed_json 1 0.00",
     "live  ok 4 0.04",
@@ -96,11 +85,11 @@ test("and by how they ended, what for, and with which key; refusals cost nothing
   ]);
   const byKey = await lines({ group: "key" });
   assert.equal(byKey.length, 3);
-  assert.deepEqual(byKey.filter(({ key_id }) => key_id === slowKey.id).map(tell), ["live 3 0.01"]);
+  assert.deepEqual(byKey.filter(({ key_id }) => key_id === slowKey.id).map(format), ["live 3 0.01"]);
   assert.ok(byKey.every((line) => !("category" in line) && !("outcome" in line)));
 });
 
-test("the answer says how far it is counted and what it covers", async () => {
+test("the response has its period and the time of the last roll-up", async () => {
   const { body } = await usage({ by: "hour", from: "2026-01-31T10:59:59.9+02:00", to: "2026-01-31T11:00:00.1+02:00" });
   assert.deepEqual([body.from, body.to], ["2026-01-31T08:00:00.000Z", "2026-01-31T10:00:00.000Z"]);
   assert.deepEqual([body.by, body.currency, body.usage, body.next_cursor], ["hour", "usd", [], null]);
@@ -108,7 +97,7 @@ test("the answer says how far it is counted and what it covers", async () => {
   assert.ok(ageMs > 0 && ageMs < 60_000);
 });
 
-test("pages join to the whole", async () => {
+test("pages of any size contain every row once", async () => {
   const whole = await lines({ group: "key,category,outcome", by: "hour" });
   assert.ok(whole.length >= 9);
   for (const limit of ["1", "4"]) {
@@ -124,18 +113,18 @@ test("pages join to the whole", async () => {
   }
 });
 
-test("nobody sees another's usage, and search keys see none", async () => {
-  assert.deepEqual((await lines({ group: "outcome" }, other.management)).map(tell), ["live ok 1 0.01"]);
+test("usage contains only the caller's wallet and requires a management key", async () => {
+  assert.deepEqual((await lines({ group: "outcome" }, other.management)).map(format), ["live ok 1 0.01"]);
   const page = await usage({ group: "key,outcome", limit: "1" });
   const foreign = await lines({ group: "key,outcome", cursor: page.body.next_cursor }, other.management);
   assert.ok(
     foreign.every(({ key_id }) => key_id === other.liveKeyId),
-    "another's cursor is a place, not a way in",
+    "another wallet's cursor gives no access",
   );
   assert.equal((await usage({}, wallet.live)).body.code, "insufficient_scope");
 });
 
-test("what cannot be meant is refused with its place", async () => {
+test("invalid parameters return 400 with their pointer", async () => {
   const tooLong = Buffer.from(JSON.stringify(["2026-01-01T00:00:00Z", "live", "x\u0000"])).toString("base64url");
   for (const [parameters, name] of [
     [{ by: "week" }, "by"],
@@ -160,7 +149,7 @@ test("what cannot be meant is refused with its place", async () => {
   }
 });
 
-test("the operator sees what upstreams cost and brought", async () => {
+test("the calls and revenue of upstreams are recorded", async () => {
   const { rows } = await db.owner.query(
     "select provider, outcome, calls::int, revenue_micros::int as revenue from pb.upstream_days order by outcome",
   );

@@ -1,95 +1,75 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { createOpsServer } from "../../src/http/ops-server.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { expireHolds, holdBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { saveReport } from "../../src/wallet/wallet.ts";
+import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
-import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
+import { operators, operatorToken, type Reply } from "../support/services/server.ts";
 
-// What an operator sees of a service that runs, with a browser: signed in by a cookie, on the internal listener alone.
+// The operator's pages on the internal listener, with a session cookie.
 
-const db = await createTestDatabase();
-const upstream = await startHostileUpstream();
-const token = "an-operator-token-of-forty-characters-ok";
-const settings = {
-  PENNYBLACK_SEARXNG_URL: upstream.url,
-  PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
-  PENNYBLACK_OPERATORS: `alice:${token}`,
-};
-const server = await startTestServer(db, settings);
-const wallet = await createTestWallet(db, "1.00");
+const token = operatorToken;
+const { db, upstream, server, startServer, createWallet } = await createFixture(({ operatorUrl }) => ({
+  PENNYBLACK_OPERATOR_DATABASE_URL: operatorUrl,
+  PENNYBLACK_OPERATORS: operators,
+}));
+const wallet = await createWallet("1.00");
 
-after(async () => {
-  await server.close();
-  await upstream.close();
-  await db.drop();
-});
+const request = (path: string, init?: RequestInit, base = server.opsUrl): Promise<Reply> =>
+  server.request(path, init, base);
 
-async function ask(path: string, init: RequestInit = {}, base = server.opsUrl) {
-  const response = await fetch(base + path, init);
-  const text = await response.text();
-  const body: Reply["body"] = text.startsWith("{") ? JSON.parse(text) : undefined;
-  return { status: response.status, headers: response.headers, text, body };
-}
-
-const operate = async (path: string): Promise<Reply["body"]> =>
-  (await ask(`/operator/${path}`, { headers: { authorization: `Bearer ${token}` } })).body;
+const operate = async (path: string): Promise<Reply["body"]> => (await server.operate(path)).body;
 
 function signIn(base?: string) {
   const headers = { "content-type": "application/json" };
-  return ask("/operator/session", { method: "POST", headers, body: JSON.stringify({ token }) }, base);
+  return request("/operator/session", { method: "POST", headers, body: JSON.stringify({ token }) }, base);
 }
 
 const cookieOf = ({ headers }: { headers: Headers }): string => (headers.get("set-cookie") ?? "").split(";")[0] ?? "";
 
-test("a browser changes a token for a cookie, works with it, and gives it back", async () => {
-  assert.deepEqual((await ask("/operator/session")).body, { operator: null });
+test("a browser signs in with a token, uses the session cookie, and signs out", async () => {
+  assert.deepEqual((await request("/operator/session")).body, { operator: null });
   const signedIn = await signIn();
   assert.deepEqual([signedIn.status, signedIn.headers.get("cache-control")], [204, "no-store"]);
   const cookie = cookieOf(signedIn);
-  assert.deepEqual((await ask("/operator/session", { headers: { cookie } })).body, { operator: "alice" });
-  assert.equal((await ask("/operator/wallets", { headers: { cookie } })).status, 200);
+  assert.deepEqual((await request("/operator/session", { headers: { cookie } })).body, { operator: "alice" });
+  assert.equal((await request("/operator/wallets", { headers: { cookie } })).status, 200);
 
-  const suspend = (headers: Record<string, string>) =>
-    ask(`/operator/wallets/${wallet.walletId}/resume`, {
+  const resume = (headers: Record<string, string>) =>
+    request(`/operator/wallets/${wallet.walletId}/resume`, {
       method: "POST",
       headers: { cookie, "content-type": "application/json", ...headers },
       body: JSON.stringify({ reason: "a test" }),
     });
-  assert.equal((await suspend({})).status, 401, "without the header");
-  assert.equal((await suspend({ "x-pennyblack-csrf": "1", origin: "http://evil.test" })).status, 401);
-  assert.equal((await suspend({ "x-pennyblack-csrf": "1" })).status, 200);
+  assert.equal((await resume({})).status, 401, "without the header");
+  assert.equal((await resume({ "x-pennyblack-csrf": "1", origin: "http://evil.test" })).status, 401);
+  assert.equal((await resume({ "x-pennyblack-csrf": "1" })).status, 200);
   assert.equal((await operate("audit")).lines[0].operator, "alice");
 
-  const signedOut = await ask("/operator/session", { method: "DELETE", headers: { cookie } });
+  const signedOut = await request("/operator/session", { method: "DELETE", headers: { cookie } });
   assert.equal(signedOut.status, 204);
   assert.match(signedOut.headers.get("set-cookie") ?? "", /^pennyblack_operator=; Max-Age=0;/);
 });
 
-test("a wrong token opens no session", async () => {
+test("a wrong token does not create a session", async () => {
   for (const body of ['{"token":"wrong"}', "{}", "token", `{"token":"${token}","more":1}`]) {
     const headers = { "content-type": "application/json" };
-    const refused = await ask("/operator/session", { method: "POST", headers, body });
+    const refused = await request("/operator/session", { method: "POST", headers, body });
     assert.ok([400, 401].includes(refused.status), body);
     assert.equal(refused.headers.get("set-cookie"), null);
   }
   assert.ok(!server.logged().includes(token));
 });
 
-test("a session is good on every server with the secret and the token, and on no other", async () => {
+test("a session is valid only on servers with the same secret and token", async (t) => {
   const cookie = cookieOf(await signIn());
   const whoIs = async (changes: Record<string, string>): Promise<unknown> => {
-    const other = await startTestServer(db, { ...settings, ...changes });
-    try {
-      return (await ask("/operator/session", { headers: { cookie } }, other.opsUrl)).body.operator;
-    } finally {
-      await other.close();
-    }
+    const other = await startServer(changes, t);
+    return (await request("/operator/session", { headers: { cookie } }, other.opsUrl)).body.operator;
   };
   assert.equal(await whoIs({}), "alice");
   assert.equal(await whoIs({ PENNYBLACK_SECRET: randomBytes(32).toString("base64") }), null);
@@ -97,25 +77,21 @@ test("a session is good on every server with the secret and the token, and on no
   assert.equal(await whoIs({ PENNYBLACK_OPERATORS: `bob:${token}` }), null);
 });
 
-test("the public listener has none of this", async () => {
+test("the public listener has no operator routes", async () => {
   const cookie = cookieOf(await signIn());
   for (const path of ["session", "system", "attention", "upstreams"]) {
-    assert.equal((await ask(`/operator/${path}`, { headers: { cookie } }, server.url)).status, 404, path);
+    assert.equal((await request(`/operator/${path}`, { headers: { cookie } }, server.url)).status, 404, path);
   }
   assert.equal((await signIn(server.url)).status, 404);
 });
 
-test("without operators there are no sessions, and nobody is let in", async () => {
-  const other = await startTestServer(db, { ...settings, PENNYBLACK_OPERATORS: "" });
-  try {
-    assert.equal((await signIn(other.opsUrl)).status, 404);
-    assert.equal((await ask("/operator/system", {}, other.opsUrl)).status, 401);
-  } finally {
-    await other.close();
-  }
+test("without operators there are no sessions, and every request is rejected", async (t) => {
+  const other = await startServer({ PENNYBLACK_OPERATORS: "" }, t);
+  assert.equal((await signIn(other.opsUrl)).status, 404);
+  assert.equal((await request("/operator/system", {}, other.opsUrl)).status, 401);
 });
 
-test("pages are shown to everyone on the internal listener, and keep out of other sites", async () => {
+test("pages on the internal listener are public and cannot be framed", async () => {
   const ops = createOpsServer({
     log: createLog("silent"),
     whyNotReady: async () => undefined,
@@ -133,12 +109,12 @@ test("pages are shown to everyone on the internal listener, and keep out of othe
   }
 });
 
-test("a runbook's path leads to the docs of the public listener", async () => {
+test("the path of a runbook redirects to the docs of the public listener", async () => {
   const { status, headers } = await fetch(`${server.opsUrl}/docs/runbooks/books-differ`, { redirect: "manual" });
   assert.deepEqual([status, headers.get("location")], [302, "http://search.test/docs/runbooks/books-differ"]);
 });
 
-test("the system tells of this server and of the database that all share", async () => {
+test("the system page reports this server and the shared database", async () => {
   await server.search(wallet.live, { query: "cats" });
   await expireHolds(db.owner, 10);
   const system = await operate("system");
@@ -161,20 +137,20 @@ test("the system tells of this server and of the database that all share", async
       signal: leaving.signal,
     })
     .catch(() => undefined);
-  await until("it is in flight", async () => {
+  await until("the search is in flight", async () => {
     const { in_flight: inFlight, oldest_pending_s: oldest } = await operate("system");
     return inFlight === 1 && oldest !== null;
   });
   leaving.abort();
   await waiting;
   await upstream.behave("ok");
-  await until("it has ended", async () => (await operate("system")).in_flight === 0);
+  await until("the search has ended", async () => (await operate("system")).in_flight === 0);
 });
 
-test("upstreams are told with their hours and what the day cost and brought", async () => {
+test("upstreams are listed with hourly counts and the day's cost and revenue", async () => {
   await upstream.behave("ok");
   await server.search(wallet.live, { query: "cats" });
-  await until("the server has written what it counted", async () => {
+  await until("the server has written its counts", async () => {
     const [found] = (await operate("upstreams")).upstreams;
     return (found.hours.at(-1)?.calls ?? 0) > 0 && found.today.revenue !== "0.00";
   });
@@ -185,7 +161,7 @@ test("upstreams are told with their hours and what the day cost and brought", as
   assert.equal(found.today.margin, found.today.revenue, "SearXNG costs nothing");
 });
 
-test("what is wrong comes in sentences, and nothing when all is well", async () => {
+test("the attention list describes each issue and is empty when there is none", async () => {
   await expireHolds(db.owner, 10);
   await saveReport(db.owner, await reconcile(db.owner));
   assert.deepEqual((await operate("attention")).items, []);
@@ -196,12 +172,15 @@ test("what is wrong comes in sentences, and nothing when all is well", async () 
   for (let count = 0; count < 3; count += 1) await server.search(wallet.live, { query: "cats" });
   assert.deepEqual(await titles(), ["searxng is failing"]);
   await upstream.behave("ok");
-  await until("it answers again", async () => (await server.search(wallet.live, { query: "cats" })).status === 200);
+  await until(
+    "the upstream has recovered",
+    async () => (await server.search(wallet.live, { query: "cats" })).status === 200,
+  );
 
   const searchId = randomUUIDv7();
   await holdBatch(db.ledger, [{ searchId, walletId: wallet.walletId, keyId: wallet.liveKeyId }]);
   await db.owner.query("update pb.searches set held_at = held_at - interval '10 minutes' where id = $1", [searchId]);
-  // The trigger would date it now.
+  // The trigger would set the current time.
   await db.owner.query("alter table pb.sweep_watermark disable trigger record_sweep");
   await db.owner.query("update pb.sweep_watermark set swept_at = now() - interval '10 minutes'");
   await db.owner.query("alter table pb.sweep_watermark enable trigger record_sweep");
@@ -214,21 +193,10 @@ test("what is wrong comes in sentences, and nothing when all is well", async () 
   );
 });
 
-test("a database that does not answer is said to be silent, and takes nothing else along", async () => {
-  const dead = new URL(db.operatorUrl);
-  dead.port = "1";
-  const other = await startTestServer(db, { ...settings, PENNYBLACK_OPERATOR_DATABASE_URL: dead.href });
-  try {
-    const { status, body } = await ask(
-      "/operator/attention",
-      { headers: { authorization: `Bearer ${token}` } },
-      other.opsUrl,
-    );
-    assert.deepEqual(
-      [status, body.items.map(({ title }: { title: string }) => title)],
-      [200, ["Database unavailable"]],
-    );
-  } finally {
-    await other.close();
-  }
+test("an unreachable database is reported in the attention list", async (t) => {
+  const unreachable = new URL(db.operatorUrl);
+  unreachable.port = "1";
+  const other = await startServer({ PENNYBLACK_OPERATOR_DATABASE_URL: unreachable.href }, t);
+  const { status, body } = await other.operate("attention");
+  assert.deepEqual([status, body.items.map(({ title }: { title: string }) => title)], [200, ["Database unavailable"]]);
 });

@@ -4,36 +4,30 @@ import { randomUUIDv7 } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { revokeKey } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch, topUpBatch } from "../../src/wallet/statements.ts";
 import { eventTypes } from "../../src/webhooks/event-types.ts";
 import { signMessage } from "../../src/webhooks/sign.ts";
+import { closeAfter } from "../support/close-after.ts";
 import { seedBudget } from "../support/data/seed-wallet.ts";
 import { createTestKey, type TestWallet } from "../support/services/server.ts";
-import { type Received, type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
-import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
+import { type Received, startReceiver } from "../support/services/webhook-receiver.ts";
+import { createWebhookFixture } from "../support/webhook-fixture.ts";
 
-// What docs/webhooks.md shows is what is sent, and the code it gives to receivers runs.
+// The examples and the code in docs/webhooks.md match the deliveries.
 
 const page = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8");
-let fixture: WebhookFixture;
-let receiver: Receiver;
+const fixture = await createWebhookFixture();
+const receiver = closeAfter(await startReceiver());
 const secrets = new Map<string, string>();
 
 before(async () => {
-  fixture = await createWebhookFixture();
-  receiver = await startReceiver();
-  await bringAboutEveryEvent();
+  await causeEveryEvent();
   await fixture.send();
 });
 
-after(async () => {
-  await receiver.close();
-  await fixture.close();
-});
-
-async function createToldWallet(): Promise<TestWallet> {
+async function createSubscribedWallet(): Promise<TestWallet> {
   const wallet = await fixture.createWallet();
   const { secret } = await fixture.subscribe(wallet, `${receiver.url}/${wallet.walletId}`);
   secrets.set(`/${wallet.walletId}`, secret);
@@ -49,22 +43,22 @@ async function search({ walletId }: TestWallet, keyId: string): Promise<void> {
   await captureBatch(fixture.db.ledger, items);
 }
 
-async function bringAboutEveryEvent(): Promise<void> {
+async function causeEveryEvent(): Promise<void> {
   const { owner } = fixture.db;
-  const invoiced = await createToldWallet();
+  const invoiced = await createSubscribedWallet();
   await topUp(invoiced, 20_000_000n, "invoice-2026-117");
   await fixture.emitEvent(invoiced, "top_up.failed", { currency: "usd", amount: "20.00", reason: "card_declined" });
 
-  const low = await createToldWallet();
+  const low = await createSubscribedWallet();
   await topUp(low, 5_000_000n);
   await fixture.manage(low, "PUT", "/v1/wallet/alerts", { email: null, low_balance: "5.00" });
   await search(low, low.liveKeyId);
 
-  const last = await createToldWallet();
+  const last = await createSubscribedWallet();
   await topUp(last, 10_000n);
   await search(last, last.liveKeyId);
 
-  const keyed = await createToldWallet();
+  const keyed = await createSubscribedWallet();
   await topUp(keyed, 1_000_000n);
   const budgetId = await seedBudget(owner, keyed.walletId, { day: 500_000n });
   const { walletId } = keyed;
@@ -72,8 +66,7 @@ async function bringAboutEveryEvent(): Promise<void> {
   await search(keyed, keyId);
   await owner.query("update pb.key_budgets set day_spent_micros = 490000 where id = $1", [budgetId]);
   await search(keyed, keyId);
-  // As a rotation does; the column may be there already.
-  await owner.query("alter table pb.keys add column if not exists rotated_from uuid");
+  // As a rotation does.
   await owner.query(
     `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, rotated_from)
      select gen_random_uuid(), wallet_id, mode, name, start, pepper_version, sha256(digest), scopes, id
@@ -83,15 +76,15 @@ async function bringAboutEveryEvent(): Promise<void> {
   await revokeKey(owner, { walletId, keyId });
 }
 
-/** The one example below the heading of an event. */
+/** The example of an event. */
 function exampleOf(type: string): unknown {
   const [, section = ""] = page.split(`### \`${type}\`\n`);
   const [, json] = /^```json\n(.*?)^```$/ms.exec(section.split("\n### ")[0] ?? "") ?? [];
   return JSON.parse(json ?? assert.fail(`${type} has no example`));
 }
 
-/** Ids, times and keys are never the same twice; everything else must be. */
-function withoutChance(event: unknown): string {
+/** Replaces ids, times and keys, which differ between runs. */
+function normalize(event: unknown): string {
   const text = JSON.stringify(event, (_name, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -104,18 +97,18 @@ function withoutChance(event: unknown): string {
 }
 
 for (const type of eventTypes) {
-  test(`${type} is sent as the page shows it`, () => {
-    const sent = receiver.received.filter(({ event }) => event.type === type).map(({ event }) => withoutChance(event));
-    const shown = withoutChance(exampleOf(type));
+  test(`the example of ${type} matches the delivery`, () => {
+    const sent = receiver.received.filter(({ event }) => event.type === type).map(({ event }) => normalize(event));
+    const shown = normalize(exampleOf(type));
     const fix =
       sent.length === 0
-        ? `${type} was not sent: cause it in bringAboutEveryEvent of server/test/stories/webhook-docs.test.ts, and emit it in server/sql`
-        : "edit docs/webhooks.md to match what is sent";
-    assert.ok(sent.includes(shown), `${fix}\nshown: ${shown}\nsent:  ${sent.join("\n       ")}`);
+        ? `${type} was not sent: cause it in causeEveryEvent of server/test/stories/webhook-docs.test.ts, and emit it in server/sql`
+        : "edit docs/webhooks.md to match the delivery";
+    assert.ok(sent.includes(shown), `${fix}\ndocumented: ${shown}\nsent:       ${sent.join("\n            ")}`);
   });
 }
 
-test("the page shows every event and no other", () => {
+test("the page documents exactly the existing events", () => {
   const shown = [...page.matchAll(/^### `([\w.]+)`$/gm)].map(([, type]) => type);
   assert.deepEqual(shown, [...eventTypes]);
 });
@@ -124,8 +117,8 @@ function codeIn(language: string): string {
   return new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "ms").exec(page)?.[1] ?? assert.fail(`no ${language}`);
 }
 
-/** Real calls, and what an attacker would make of one. Each with whether it is to be believed. */
-function callsToJudge(): [secret: string, call: Pick<Received, "headers" | "body">, isOurs: boolean][] {
+/** Genuine and forged calls, each with whether it is valid. */
+function genuineAndForgedCalls(): [secret: string, call: Pick<Received, "headers" | "body">, isValid: boolean][] {
   const call = receiver.received[0] ?? assert.fail();
   const secret = secrets.get(call.path) ?? assert.fail();
   const changed = (name: string, value: string) => ({ ...call, headers: { ...call.headers, [name]: value } });
@@ -137,7 +130,7 @@ function callsToJudge(): [secret: string, call: Pick<Received, "headers" | "body
     [secret, { ...call, body: call.body.replace("20.00", "99.00") }, false],
     [secret, changed("webhook-id", randomUUIDv7()), false],
     [secret, changed("webhook-timestamp", String(Number(call.headers["webhook-timestamp"]) - 600)), false],
-    // Signed by us, but kept for ten minutes by someone else.
+    // A genuine call that is replayed ten minutes later.
     [secret, { ...call, headers: signMessage([secret], { id: "1", at: tenMinutesAgo, body: call.body }) }, false],
     [secret, changed("webhook-signature", ""), false],
     [secret, changed("webhook-signature", signature.replace("v1,", "v2,")), false],
@@ -145,15 +138,15 @@ function callsToJudge(): [secret: string, call: Pick<Received, "headers" | "body
   ];
 }
 
-test("the TypeScript of the page believes our calls and no others", async () => {
+test("the TypeScript code of the page accepts genuine calls and rejects forged ones", async () => {
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-verify-"));
   try {
     writeFileSync(join(folder, "verify.ts"), codeIn("ts"));
     const { verify } = (await import(join(folder, "verify.ts"))) as {
       verify: (secret: string, headers: Record<string, string>, body: string) => void;
     };
-    for (const [secret, { headers, body }, isOurs] of callsToJudge()) {
-      if (isOurs) verify(secret, headers, body);
+    for (const [secret, { headers, body }, isValid] of genuineAndForgedCalls()) {
+      if (isValid) verify(secret, headers, body);
       else assert.throws(() => verify(secret, headers, body), /invalid webhook signature/);
     }
   } finally {
@@ -163,13 +156,15 @@ test("the TypeScript of the page believes our calls and no others", async () => 
 
 const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status === 0;
 
-test("the Python of the page believes our calls and no others", { skip: !hasPython && "needs Python 3.9" }, () => {
-  for (const [secret, { headers, body }, isOurs] of callsToJudge()) {
+test("the Python code of the page accepts genuine calls and rejects forged ones", {
+  skip: !hasPython && "needs Python 3.9",
+}, () => {
+  for (const [secret, { headers, body }, isValid] of genuineAndForgedCalls()) {
     const run =
       "import json, sys\nsecret, headers, body = json.load(sys.stdin)\nverify(secret, headers, body.encode())";
     const input = JSON.stringify([secret, headers, body]);
     const { status, stderr } = spawnSync("python3", ["-c", `${codeIn("python")}\n${run}`], { input, encoding: "utf8" });
-    if (isOurs) assert.equal(status, 0, stderr);
+    if (isValid) assert.equal(status, 0, stderr);
     else assert.match(stderr, /ValueError: invalid webhook signature/);
   }
 });

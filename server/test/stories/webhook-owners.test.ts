@@ -1,44 +1,33 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { ProblemCode } from "../../src/problems/problems.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
+import { closeAfter } from "../support/close-after.ts";
 import { createTestKey, type Reply, type TestWallet } from "../support/services/server.ts";
-import { type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
-import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
+import { startReceiver } from "../support/services/webhook-receiver.ts";
+import { createWebhookFixture } from "../support/webhook-fixture.ts";
 
-// What an owner can do to webhooks and alerts, and that nobody else can.
+// Management of webhooks and alerts, for the wallet's own keys only.
 
-let fixture: WebhookFixture;
-let receiver: Receiver;
-let wallet: TestWallet;
-let stranger: TestWallet;
-
-before(async () => {
-  fixture = await createWebhookFixture();
-  receiver = await startReceiver();
-  wallet = await fixture.createWallet("1.00");
-  stranger = await fixture.createWallet("1.00");
-});
-
-after(async () => {
-  await receiver.close();
-  await fixture.close();
-});
+const fixture = await createWebhookFixture();
+const receiver = closeAfter(await startReceiver());
+const wallet = await fixture.createWallet("1.00");
+const stranger = await fixture.createWallet("1.00");
 
 const create = (body: unknown) => fixture.manage(wallet, "POST", "/v1/webhooks", body);
 
-/** Of whichever address it is. */
-const assertRefused = (reply: Reply, code: ProblemCode): Record<string, unknown> =>
+/** A problem of any path. */
+const assertRejected = (reply: Reply, code: ProblemCode): Record<string, unknown> =>
   assertProblem(reply, code, reply.body.instance);
 
-test("an endpoint is made, listed, changed and deleted", async () => {
+test("an endpoint is created, listed, changed and deleted", async () => {
   const owner = await fixture.createWallet();
   const made = await fixture.manage(owner, "POST", "/v1/webhooks", { url: receiver.url, description: "Ours" });
   const { secret, ...endpoint } = made.body;
   assert.match(secret, /^whsec_/);
-  assert.equal(endpoint.events.length, 8, "told of all, unless it says of what");
+  assert.equal(endpoint.events.length, 8, "subscribed to all events by default");
   assert.deepEqual((await fixture.manage(owner, "GET", "/v1/webhooks")).body, { endpoints: [endpoint] });
   const path = `/v1/webhooks/${endpoint.id}`;
   assert.deepEqual((await fixture.manage(owner, "GET", path)).body, endpoint);
@@ -50,11 +39,11 @@ test("an endpoint is made, listed, changed and deleted", async () => {
   assert.deepEqual(disabled.body, { ...changed.body, enabled: false, disabled_reason: "owner" });
 
   assert.deepEqual((await fixture.manage(owner, "DELETE", path)).body, { id: endpoint.id, deleted: true });
-  assertRefused(await fixture.manage(owner, "GET", path), "not_found");
-  assertRefused(await fixture.manage(owner, "DELETE", path), "not_found");
+  assertRejected(await fixture.manage(owner, "GET", path), "not_found");
+  assertRejected(await fixture.manage(owner, "DELETE", path), "not_found");
 });
 
-test("a body that breaks a rule is refused with its place", async () => {
+test("an invalid body returns 400 with the field's pointer", async () => {
   const url = "https://hooks.example.com/";
   const faults: [body: unknown, pointer: string][] = [
     [{}, "#"],
@@ -67,46 +56,37 @@ test("a body that breaks a rule is refused with its place", async () => {
     [{ url, secret: "mine" }, "#/secret"],
   ];
   for (const [body, pointer] of faults) {
-    const problem = assertRefused(await create(body), "invalid_request");
+    const problem = assertRejected(await create(body), "invalid_request");
     const [first] = problem["errors"] as { pointer: string }[];
     assert.equal(first?.pointer, pointer, JSON.stringify(body));
   }
 });
 
-test("without the setting for development, only https on the public internet is taken", async () => {
-  const strict = await createWebhookFixture({ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "false" });
-  try {
-    const owner = await strict.createWallet();
-    for (const url of [
-      "http://hooks.example.com/",
-      "https://127.0.0.1/",
-      "https://[::1]/",
-      "https://169.254.169.254/",
-    ]) {
-      assertRefused(await strict.manage(owner, "POST", "/v1/webhooks", { url }), "invalid_request");
-    }
-    const taken = await strict.manage(owner, "POST", "/v1/webhooks", { url: "https://hooks.example.com/" });
-    assert.equal(taken.status, 200);
-    const { id } = taken.body;
-    const changed = await strict.manage(owner, "PATCH", `/v1/webhooks/${id}`, { url: "https://10.0.0.1/" });
-    assertRefused(changed, "invalid_request");
-    assert.ok(!strict.server.logged().includes("ALLOW_PRIVATE"));
-  } finally {
-    await strict.close();
-  }
+test("without the development setting, only public https URLs are accepted", async (t) => {
+  const strict = await fixture.startServer({ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "false" }, t);
+  const owner = await fixture.createWallet();
+  const manage = (...request: [method: string, path: string, body: unknown]) =>
+    strict.manage(owner.management, ...request);
+  for (const url of ["http://hooks.example.com/", "https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/"])
+    assertRejected(await manage("POST", "/v1/webhooks", { url }), "invalid_request");
+  const accepted = await manage("POST", "/v1/webhooks", { url: "https://hooks.example.com/" });
+  assert.equal(accepted.status, 200);
+  const changed = await manage("PATCH", `/v1/webhooks/${accepted.body.id}`, { url: "https://10.0.0.1/" });
+  assertRejected(changed, "invalid_request");
+  assert.ok(!strict.logged().includes("ALLOW_PRIVATE"));
   assert.match(fixture.server.logged(), /PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE is on/);
 });
 
-test("a wallet has at most ten endpoints, also when they are made at once", async () => {
+test("a wallet has at most ten endpoints, even if they are created concurrently", async () => {
   const owner = await fixture.createWallet();
   const replies = await Promise.all(
     Array.from({ length: 14 }, () => fixture.manage(owner, "POST", "/v1/webhooks", { url: receiver.url })),
   );
   assert.equal(replies.filter(({ status }) => status === 200).length, 10);
-  for (const reply of replies.filter(({ status }) => status !== 200)) assertRefused(reply, "invalid_request");
+  for (const reply of replies.filter(({ status }) => status !== 200)) assertRejected(reply, "invalid_request");
 });
 
-test("deliveries come in pages, newest first, each once", async () => {
+test("deliveries are listed in pages, newest first, each once", async () => {
   const owner = await fixture.createWallet();
   const { id } = await fixture.subscribe(owner, receiver.url);
   for (let count = 0; count < 5; count += 1) await fixture.emitEvent(owner, "key.created");
@@ -121,11 +101,11 @@ test("deliveries come in pages, newest first, each once", async () => {
   assert.equal(seen.length, 5);
   assert.deepEqual(seen, [...new Set(seen)].toSorted().toReversed());
   for (const query of ["?limit=0", "?limit=101", "?cursor=x", "?state=failed"]) {
-    assertRefused(await fixture.manage(owner, "GET", `/v1/webhooks/${id}/deliveries${query}`), "invalid_request");
+    assertRejected(await fixture.manage(owner, "GET", `/v1/webhooks/${id}/deliveries${query}`), "invalid_request");
   }
 });
 
-test("on every address another tenant's endpoints and deliveries are not found, and nothing becomes of them", async () => {
+test("every route returns 404 for another tenant's endpoints and deliveries and changes nothing", async () => {
   const { id } = await fixture.subscribe(wallet, receiver.url);
   await fixture.emitEvent(wallet, "key.created");
   await fixture.send();
@@ -141,9 +121,9 @@ test("on every address another tenant's endpoints and deliveries are not found, 
     const foreign = path.replace("{id}", path.includes("/deliveries/{id}") ? delivery.id : id);
     for (const method of Object.keys(operations).map((name) => name.toUpperCase())) {
       const body = method === "PATCH" ? { enabled: false } : undefined;
-      assertRefused(await fixture.manage(stranger, method, foreign, body), "not_found");
-      assertRefused(await fixture.manage(stranger, method, path.replace("{id}", randomUUIDv7()), body), "not_found");
-      assertRefused(await fixture.manage(stranger, method, path.replace("{id}", "1"), body), "not_found");
+      assertRejected(await fixture.manage(stranger, method, foreign, body), "not_found");
+      assertRejected(await fixture.manage(stranger, method, path.replace("{id}", randomUUIDv7()), body), "not_found");
+      assertRejected(await fixture.manage(stranger, method, path.replace("{id}", "1"), body), "not_found");
       tried.push(`${method} ${path}`);
     }
   }
@@ -157,14 +137,9 @@ test("on every address another tenant's endpoints and deliveries are not found, 
   assert.deepEqual((await fixture.db.owner.query(deliveries)).rows, countBefore);
 });
 
-test("webhooks need webhooks:write, alerts wallet:read and wallet:write", async () => {
+test("webhooks require webhooks:write, alerts wallet:read and wallet:write", async () => {
   const keyWith = async (scope: "wallet:read" | "wallet:write" | "webhooks:write"): Promise<TestWallet> => {
-    const { key } = await createTestKey(fixture.db, {
-      walletId: wallet.walletId,
-      mode: "mgmt",
-      name: scope,
-      scopes: [scope],
-    });
+    const { key } = await createTestKey(fixture.db, { walletId: wallet.walletId, mode: "mgmt", scopes: [scope] });
     return { ...wallet, management: key };
   };
   const [reader, writer, hooks] = [
@@ -176,13 +151,13 @@ test("webhooks need webhooks:write, alerts wallet:read and wallet:write", async 
   assert.equal((await fixture.manage(hooks, "GET", "/v1/webhooks")).status, 200);
   assert.equal((await fixture.manage(reader, "GET", "/v1/wallet/alerts")).status, 200);
   assert.equal((await fixture.manage(writer, "PUT", "/v1/wallet/alerts", alerts)).status, 200);
-  assertRefused(await fixture.manage(reader, "GET", "/v1/webhooks"), "insufficient_scope");
-  assertRefused(await fixture.manage(writer, "POST", "/v1/webhooks", { url: receiver.url }), "insufficient_scope");
-  assertRefused(await fixture.manage(reader, "PUT", "/v1/wallet/alerts", alerts), "insufficient_scope");
-  assertRefused(await fixture.manage(hooks, "GET", "/v1/wallet/alerts"), "insufficient_scope");
+  assertRejected(await fixture.manage(reader, "GET", "/v1/webhooks"), "insufficient_scope");
+  assertRejected(await fixture.manage(writer, "POST", "/v1/webhooks", { url: receiver.url }), "insufficient_scope");
+  assertRejected(await fixture.manage(reader, "PUT", "/v1/wallet/alerts", alerts), "insufficient_scope");
+  assertRejected(await fixture.manage(hooks, "GET", "/v1/wallet/alerts"), "insufficient_scope");
 });
 
-test("alerts are set as a whole, for the own wallet alone", async () => {
+test("alert settings are replaced as a whole, for the caller's wallet only", async () => {
   const none = { email: null, low_balance: null };
   assert.deepEqual((await fixture.manage(stranger, "GET", "/v1/wallet/alerts")).body, none);
   const set = await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", {
@@ -204,7 +179,7 @@ test("alerts are set as a whole, for the own wallet alone", async () => {
     { email: null, low_balance: "1e3" },
     { ...none, wallet_id: stranger.walletId },
   ]) {
-    assertRefused(await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", body), "invalid_request");
+    assertRejected(await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", body), "invalid_request");
   }
   assert.deepEqual((await fixture.manage(wallet, "GET", "/v1/wallet/alerts")).body, set.body);
   assert.deepEqual((await fixture.manage(wallet, "PUT", "/v1/wallet/alerts", none)).body, none);

@@ -1,31 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { createSender } from "../../src/webhooks/deliver.ts";
 import type { Attempt } from "../../src/webhooks/webhooks.ts";
+import { closeAfter } from "../support/close-after.ts";
 import { type Received, type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
-import { createWebhookFixture, type WebhookFixture } from "../support/webhook-fixture.ts";
+import { createWebhookFixture } from "../support/webhook-fixture.ts";
 
-// Events reach real HTTP servers on loopback. server/test/processes/webhooks.test.ts kills the worker meanwhile.
+// Webhook deliveries to HTTP servers on loopback. server/test/processes/webhooks.test.ts kills the worker during deliveries.
 
-let fixture: WebhookFixture;
-const receivers: Receiver[] = [];
+const fixture = await createWebhookFixture();
 
-before(async () => {
-  fixture = await createWebhookFixture();
-});
-
-after(async () => {
-  await Promise.all(receivers.map((receiver) => receiver.close()));
-  await fixture.close();
-});
-
-async function receive(): Promise<Receiver> {
-  const receiver = await startReceiver();
-  receivers.push(receiver);
-  return receiver;
-}
+const receive = async (): Promise<Receiver> => closeAfter(await startReceiver());
 
 function answerWith(receiver: Receiver, ...statuses: number[]): void {
   let calls = 0;
@@ -35,7 +22,7 @@ function answerWith(receiver: Receiver, ...statuses: number[]): void {
   });
 }
 
-/** Sends all that is due; what other tests left behind is not looked at. */
+/** Sends all deliveries that are due and returns the attempts for one endpoint. */
 async function attemptsAt(endpointId: string): Promise<Attempt[]> {
   return (await fixture.send()).filter((attempt) => attempt.endpointId === endpointId);
 }
@@ -70,7 +57,7 @@ test("an event arrives, and the reference library verifies its signature", async
   assert.ok(Math.abs(Date.parse(call.event.timestamp) - Date.now()) < 60_000);
 });
 
-test("an endpoint is told only of what it asked for, and other wallets of nothing", async () => {
+test("an endpoint receives only the events it subscribed to, of its own wallet", async () => {
   const [wallet, other] = [await fixture.createWallet(), await fixture.createWallet()];
   const [picky, stranger] = [await receive(), await receive()];
   await fixture.subscribe(wallet, picky.url, ["key.revoked"]);
@@ -85,7 +72,7 @@ test("an endpoint is told only of what it asked for, and other wallets of nothin
   assert.deepEqual(stranger.received, []);
 });
 
-test("a receiver that fails and then works gets the event, and the log says how it went", async () => {
+test("a failed delivery is retried, and the delivery list shows each result", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 500, 200);
@@ -99,8 +86,8 @@ test("a receiver that fails and then works gets the event, and the log says how 
   );
   const waitMs = Date.parse(failed.next_attempt_at) - Date.parse(failed.last_attempt_at);
   assert.ok(waitMs >= 5_000 && waitMs <= 5_600, `${waitMs} ms`);
-  assert.deepEqual(await attemptsAt(id), [], "not before its time");
-  await fixture.letTimePass(id);
+  assert.deepEqual(await attemptsAt(id), [], "not before it is due");
+  await fixture.makeDue(id);
   await fixture.send();
   const [done] = await fixture.deliveriesOf(wallet, id);
   assert.deepEqual(
@@ -111,7 +98,7 @@ test("a receiver that fails and then works gets the event, and the log says how 
   assert.deepEqual(receiver.received[0]?.headers["webhook-id"], receiver.received[1]?.headers["webhook-id"]);
 });
 
-test("a receiver that never works is tried ten times over about three days, then no more", async () => {
+test("a failing delivery is attempted ten times over about three days", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 503);
@@ -123,13 +110,13 @@ test("a receiver that never works is tried ten times over about three days, then
     const [delivery] = await fixture.deliveriesOf(wallet, id);
     if (delivery.status === "failed") break;
     waitedMs += Date.parse(delivery.next_attempt_at) - Date.parse(delivery.last_attempt_at);
-    await fixture.letTimePass(id);
+    await fixture.makeDue(id);
   }
   assert.equal(receiver.received.length, 10);
   assert.ok(waitedMs > 72 * 3_600_000 && waitedMs < 96 * 3_600_000, `${waitedMs / 3_600_000} hours`);
 });
 
-test("a slow receiver has two calls at once, and does not hold up the others", async () => {
+test("a slow receiver gets two concurrent calls and does not delay others", async () => {
   const wallet = await fixture.createWallet();
   const [slow, quick] = [await receive(), await receive()];
   let atOnce = 0;
@@ -147,7 +134,7 @@ test("a slow receiver has two calls at once, and does not hold up the others", a
   const sending = Promise.all([fixture.send(), fixture.send()]);
   await quick.waitFor(10);
   assert.ok(slow.received.length < 10, `the slow one had ${slow.received.length} by then`);
-  // What is written down now must not wait for the slow one either.
+  // A new event must not wait for the slow receiver either.
   await fixture.emitEvent(wallet, "key.revoked");
   await quick.waitFor(11);
   await sending;
@@ -155,7 +142,7 @@ test("a slow receiver has two calls at once, and does not hold up the others", a
   assert.equal(maxAtOnce, 2);
 });
 
-test("redirects and private addresses are failures that the log names", async () => {
+test("redirects and private addresses are recorded as failures", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   receiver.answer((_call, response) => response.writeHead(302, { location: "https://example.com" }).end());
@@ -166,7 +153,7 @@ test("redirects and private addresses are failures that the log names", async ()
   await fixture.emitEvent(wallet, "key.created");
   const strict = createSender({ allowPrivate: false });
   const lenient = createSender({ allowPrivate: true });
-  // As a production worker sends, but for the plain HTTP of the one that redirects.
+  // Like a production worker, except for the receiver that redirects, which uses plain HTTP.
   const send: typeof strict.send = (call, signal) =>
     (call.url.startsWith("http:") ? lenient : strict).send(call, signal);
   await fixture.send({ send });
@@ -178,7 +165,7 @@ test("redirects and private addresses are failures that the log names", async ()
   assert.equal(receiver.received.length, 1);
 });
 
-test("while a secret is replaced, both sign; a day later only the new one", async () => {
+test("during a rotation both secrets sign, and a day later only the new one", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   const { id, secret: old } = await fixture.subscribe(wallet, receiver.url);
@@ -200,7 +187,7 @@ test("while a secret is replaced, both sign; a day later only the new one", asyn
   assert.ok(afterwards && !verifies(old, afterwards) && verifies(rotated.secret, afterwards));
 });
 
-test("a replay is a new delivery of the same event, and a test an event for one endpoint alone", async () => {
+test("a replay is a new delivery of the same event, and a test event goes to one endpoint", async () => {
   const wallet = await fixture.createWallet();
   const [receiver, other] = [await receive(), await receive()];
   const { id } = await fixture.subscribe(wallet, receiver.url);
@@ -227,7 +214,7 @@ test("a replay is a new delivery of the same event, and a test an event for one 
   assert.equal(other.received.length, 1);
 });
 
-test("410 disables an endpoint, ends what waits for it, and it can be enabled again", async () => {
+test("410 disables an endpoint and ends its pending deliveries, and it can be enabled again", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 500, 410, 200);
@@ -247,18 +234,18 @@ test("410 disables an endpoint, ends what waits for it, and it can be enabled ag
     ["failed", "endpoint_disabled"],
   ]);
   await fixture.emitEvent(wallet, "key.created");
-  await fixture.letTimePass(id);
+  await fixture.makeDue(id);
   await fixture.send();
-  assert.equal(receiver.received.length, 2, "nothing is sent to it any more");
+  assert.equal(receiver.received.length, 2, "nothing is sent to a disabled endpoint");
 
   const { body: enabled } = await fixture.manage(wallet, "PATCH", `/v1/webhooks/${id}`, { enabled: true });
   assert.deepEqual([enabled.enabled, enabled.disabled_reason, enabled.failing_since], [true, null, null]);
   await fixture.emitEvent(wallet, "key.created");
   await fixture.send();
-  assert.equal(receiver.received.length, 3, "what was missed is not sent, what is new is");
+  assert.equal(receiver.received.length, 3, "only new events are sent");
 });
 
-test("an endpoint that failed for five days is disabled; a success in between starts the days anew", async () => {
+test("an endpoint that fails for five days without a success is disabled", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   answerWith(receiver, 500, 200, 500, 500);
@@ -284,16 +271,16 @@ test("an endpoint that failed for five days is disabled; a success in between st
   ]);
 });
 
-test("a worker that stood still cannot end what another took over", async () => {
+test("a suspended worker cannot overwrite the result of a delivery that another has taken over", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   const { id } = await fixture.subscribe(wallet, receiver.url);
   await fixture.emitEvent(wallet, "key.created");
-  const { promise: standing, resolve: release } = Promise.withResolvers<void>();
-  // Stands still between the receiver's answer and writing it down.
+  const { promise: blocked, resolve: release } = Promise.withResolvers<void>();
+  // Suspended between the receiver's response and recording it.
   const stuck = fixture.send({
     send: async () => {
-      await standing;
+      await blocked;
       return { ok: false, error: "timeout" };
     },
   });
@@ -309,7 +296,7 @@ test("a worker that stood still cannot end what another took over", async () => 
   assert.deepEqual([delivery.status, delivery.attempts], ["delivered", 1]);
 });
 
-test("a worker that stops gives back untried what it was sending", async () => {
+test("a stopping worker returns unfinished deliveries without counting an attempt", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   const { id } = await fixture.subscribe(wallet, receiver.url);
@@ -320,10 +307,10 @@ test("a worker that stops gives back untried what it was sending", async () => {
   const [returned] = await fixture.deliveriesOf(wallet, id);
   assert.deepEqual([returned.status, returned.attempts, returned.error], ["pending", 0, null]);
   answerWith(receiver, 200);
-  assert.equal((await attemptsAt(id)).length, 1, "at once, not when a lease has run out");
+  assert.equal((await attemptsAt(id)).length, 1, "immediately, not after the lease has expired");
 });
 
-test("a secret is nowhere in the clear: not in the table, not in an answer, not in a log", async () => {
+test("no table, response or log contains a secret in plain text", async () => {
   const wallet = await fixture.createWallet();
   const receiver = await receive();
   const { id, secret } = await fixture.subscribe(wallet, receiver.url);

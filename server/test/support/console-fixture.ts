@@ -2,57 +2,50 @@ import assert from "node:assert/strict";
 import { randomInt, randomUUID } from "node:crypto";
 import { acceptInvitation, invite, type OpenedAccount, type Role, signUp } from "../../src/accounts/accounts.ts";
 import { makeSignInLink } from "../../src/console/console.ts";
-import { createTestDatabase, type TestDatabase } from "./services/database.ts";
-import { type Reply, startTestServer, type TestServer, testPepper } from "./services/server.ts";
+import { createFixture, type Fixture } from "../fixture.ts";
+import type { TestDatabase } from "./services/database.ts";
+import { type Reply, type TestServer, testPepper } from "./services/server.ts";
 
-export interface ConsoleFixture {
-  db: TestDatabase;
-  server: TestServer;
-  /** An account with an owner, a wallet with a little money and its first keys. */
+export interface ConsoleFixture extends Fixture {
+  /** An account with an owner, a wallet with a small balance and its first keys. */
   openAccount(email: string): Promise<OpenedAccount>;
   addMember(accountId: string, email: string, role: Role): Promise<string>;
-  /** A browser of someone who is known, signed in by a link. */
+  /** A browser that is signed in with a link. */
   signIn(email: string): Promise<Browser>;
-  /** One that nobody has signed in with. */
+  /** A browser that is not signed in. */
   openBrowser(): Browser;
-  close(): Promise<void>;
 }
 
-/** Keeps cookies and sends what the console's pages send along. */
+/** Stores cookies and sends the headers that the console's pages send. */
 export interface Browser {
   cookies: Map<string, string>;
-  /** The value of the session's cookie. */
+  /** The value of the session cookie. */
   token(): string;
-  /** Below /console/api/. */
+  /** The path is relative to /console/api/. */
   get(path: string): Promise<Reply>;
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
-  /** Any path of the server, without following where it leads. */
+  /** Any path of the server. Redirects are not followed. */
   open(path: string, init?: RequestInit): Promise<Reply>;
 }
 
 export const publicUrl = "http://search.test";
 
 export async function createConsoleFixture(settings: Record<string, string> = {}): Promise<ConsoleFixture> {
-  const db = await createTestDatabase();
-  // So that each browser is at an address of its own.
-  const server = await startTestServer(db, { PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1", ...settings });
+  // Each browser has its own address in X-Forwarded-For.
+  const fixture = await createFixture({ PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1", ...settings });
+  const { db, server } = fixture;
   return {
-    db,
-    server,
+    ...fixture,
     openAccount: (email) => openTestAccount(db, email),
     addMember: (accountId, email, role) => addTestMember(db, accountId, email, role),
     signIn: (email) => signInTo(db, server, email),
     openBrowser: () => openBrowser(server),
-    async close() {
-      await server.close();
-      await db.drop();
-    },
   };
 }
 
 export function openTestAccount(db: TestDatabase, email: string): Promise<OpenedAccount> {
-  const wanted = { email, personName: "Ada", accountName: `Account of ${email}`, balance: 1_000_000n };
-  return signUp(db.owner, wanted, { pepper: testPepper });
+  const request = { email, personName: "Ada", accountName: `Account of ${email}`, balance: 1_000_000n };
+  return signUp(db.owner, request, { pepper: testPepper });
 }
 
 export async function addTestMember(db: TestDatabase, accountId: string, email: string, role: Role): Promise<string> {
@@ -68,10 +61,10 @@ export async function signInTo(db: TestDatabase, server: Pick<TestServer, "url">
   return browser;
 }
 
-/** The token of a link for someone who is known. */
+/** The token of a sign-in link for an existing person. */
 export async function makeToken(db: TestDatabase, email: string): Promise<string> {
   const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 15 });
-  assert.ok(link, `nobody is known by ${email}`);
+  assert.ok(link, `no person has the address ${email}`);
   return tokenIn(link);
 }
 
@@ -79,7 +72,7 @@ export function tokenIn(text: string): string {
   return /#token=([\w-]+)/.exec(text)?.[1] ?? assert.fail(`no token in: ${text}`);
 }
 
-/** Moves a session's sign-in into the past, as if its person had sat there for so long. */
+/** Moves the sign-in of a person's sessions fifteen minutes into the past. */
 export async function makeStale(db: TestDatabase, email: string): Promise<void> {
   const { rowCount } = await db.owner.query(
     `update pb.sessions set authenticated_at = clock_timestamp() - interval '15 minutes'
@@ -108,7 +101,7 @@ export function openBrowser(server: Pick<TestServer, "url">): Browser {
   }
   return {
     cookies,
-    token: () => cookies.get("pennyblack") ?? assert.fail("nobody is signed in"),
+    token: () => cookies.get("pennyblack") ?? assert.fail("not signed in"),
     open,
     get: (path) => open(`/console/api/${path}`),
     send: (method, path, body, headers = {}) =>
@@ -126,7 +119,7 @@ export function openBrowser(server: Pick<TestServer, "url">): Browser {
   };
 }
 
-/** An address that no other test has. */
+/** An e-mail address that no other test uses. */
 export function someone(name: string): string {
   return `${name}.${randomUUID().slice(0, 8)}@console.test`;
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-// HTTP by hand, for what no client would send: repeated header lines, half a request, no HTTP at all.
+// Raw HTTP for requests that no client would send: repeated header lines, incomplete requests, malformed HTTP.
 
 export interface RawAnswer {
   status: number;
@@ -12,9 +12,9 @@ export interface RawAnswer {
 export interface RawConnection {
   socket: Socket;
   write(bytes: string | Buffer): void;
-  /** The next answer that is not a 1xx; fails if the connection ends before it is whole. */
+  /** The next answer that is not a 1xx. Fails if the connection ends before it is complete. */
   answer(options?: { hasBody?: boolean }): Promise<RawAnswer>;
-  /** Resolves with all that was received and not taken as an answer when the other side has closed. */
+  /** Resolves when the connection is closed, with the bytes that were not read as an answer. */
   closed: Promise<string>;
 }
 
@@ -26,7 +26,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
   socket.on("data", (chunk) => {
     received = Buffer.concat([received, chunk]);
   });
-  // A reset is one way to be closed.
+  // A reset counts as closed.
   socket.on("error", () => socket.destroy());
   const closed = once(socket, "close").then(() => {
     isClosed = true;
@@ -41,7 +41,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
         received = found.rest;
         if (found.answer.status >= 200) return found.answer;
       } else if (isClosed) {
-        throw new Error(`the connection ended before an answer: ${received.toString("latin1").slice(0, 200)}`);
+        throw new Error(`the connection ended before the answer: ${received.toString("latin1").slice(0, 200)}`);
       } else {
         await Promise.race([once(socket, "data"), closed]);
       }
@@ -51,7 +51,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
   return { socket, closed, answer, write: (bytes) => void socket.write(bytes) };
 }
 
-/** Sends one request on a connection of its own and reads its answer. */
+/** Sends one request on a new connection and reads its answer. */
 export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const connection = await openRaw(url);
   try {
@@ -62,7 +62,7 @@ export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawA
   }
 }
 
-/** The text of a request; header lines are sent as given, in their order, repeated or not. */
+/** The text of a request. Header lines are sent as given, in their order. */
 export function rawRequest(line: string, headerLines: readonly string[], body = ""): string {
   const hasLength = headerLines.some((header) => /^(content-length|transfer-encoding):/i.test(header));
   const length = body === "" || hasLength ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];

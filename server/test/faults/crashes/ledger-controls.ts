@@ -1,4 +1,5 @@
 import { expireHolds } from "../../../src/wallet/statements.ts";
+import { lockWallet, type WalletLock } from "../../support/data/lock-wallet.ts";
 import type { TestDatabase } from "../../support/services/database.ts";
 import type { TestWallet } from "../../support/services/server.ts";
 
@@ -16,12 +17,6 @@ export interface LedgerControls {
   moveExpiry(wallet: TestWallet, interval: string): Promise<void>;
   /** Expires the pending holds of a wallet, or of all wallets, as the worker does. Returns how many. */
   sweep(wallet?: TestWallet): Promise<number>;
-}
-
-export interface WalletLock {
-  /** The number of statements that wait for the lock. */
-  waiting: () => Promise<number>;
-  release: () => Promise<void>;
 }
 
 export function createLedgerControls(db: TestDatabase): LedgerControls {
@@ -57,28 +52,6 @@ export function createLedgerControls(db: TestDatabase): LedgerControls {
         [wallet?.walletId ?? null],
       );
       return (await expireHolds(db.owner, 10_000)).holds;
-    },
-  };
-}
-
-async function lockWallet(db: TestDatabase, { walletId }: TestWallet): Promise<WalletLock> {
-  const client = await db.owner.connect();
-  await client.query("begin");
-  const { rows } = await client.query<{ pid: number }>(
-    "select pg_backend_pid() as pid from pb.wallets where id = $1 for update",
-    [walletId],
-  );
-  return {
-    async waiting() {
-      const { rowCount } = await db.owner.query(
-        "select from pg_stat_activity where $1::integer = any (pg_blocking_pids(pid))",
-        [rows[0]?.pid],
-      );
-      return rowCount ?? 0;
-    },
-    async release() {
-      await client.query("rollback");
-      client.release();
     },
   };
 }

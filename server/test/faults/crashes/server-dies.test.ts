@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { until } from "../../support/assertions/until.ts";
+import type { WalletLock } from "../../support/data/lock-wallet.ts";
 import type { TestWallet } from "../../support/services/server.ts";
 import type { Outcome, SearchRequest } from "../send-search.ts";
 import { walletStatements } from "../wallet-statements.ts";
 import { type CrashServer, openCrashFixture } from "./crash-fixture.ts";
-import type { WalletLock } from "./ledger-controls.ts";
 
 // kill -9 between every two steps of a search. A server is killed with a search in each of several steps, once with
 // Idempotency-Keys and once without. Each test then checks the charge, a retry on another server, and that the hold ends.

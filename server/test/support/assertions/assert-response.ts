@@ -3,7 +3,7 @@ import { type ProblemCode, problemRow } from "../../../src/problems/problems.ts"
 
 const uuidVersion7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The headers that no answer lacks, be it a success, a refusal or the end of what was never HTTP. */
+/** Headers of every response, including errors and responses to malformed HTTP. */
 export function assertCommonHeaders(headers: Headers, charge = "0.00"): void {
   assert.match(headers.get("request-id") ?? "no Request-Id", uuidVersion7);
   assert.equal(headers.get("cache-control"), "no-store");
@@ -18,7 +18,7 @@ export function assertCommonHeaders(headers: Headers, charge = "0.00"): void {
   assert.equal(headers.get("x-powered-by"), null);
 }
 
-/** The limit of the key and what is left of it, in the syntax of the IETF draft. */
+/** The key's limit and the rest of it, in the syntax of the IETF draft. */
 export function assertRateLimitHeaders(headers: Headers, searchesPerSecond: number): void {
   assert.equal(headers.get("ratelimit-policy"), `"key";q=${searchesPerSecond};w=1`);
   assert.match(headers.get("ratelimit") ?? "none", /^"key";r=\d+;t=1$/);
@@ -30,7 +30,7 @@ interface ProblemAnswer {
   text: string;
 }
 
-/** RFC 9457 as the contract fills it in. Returns the body. */
+/** An RFC 9457 problem as the API documents it. Returns the body. */
 export function assertProblem(
   answer: ProblemAnswer,
   code: ProblemCode,

@@ -1,8 +1,8 @@
 import type { Queryable } from "../../../src/db/pool.ts";
 
 /**
- * Everything the tables say about some wallets, one line a row, sorted: easy to compare and to read in a diff.
- * The wallets' searches are younger than the wallets, which spares reading those of all the others.
+ * All rows about some wallets as sorted lines, which are easy to compare and to read in a diff. Searches have higher ids
+ * than their wallets, so older ones need not be read.
  */
 export async function readLedger(owner: Queryable, walletIds: string[]): Promise<string[]> {
   const values = [walletIds, walletIds.toSorted()[0]];

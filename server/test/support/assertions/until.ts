@@ -1,10 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Asks until the answer is yes; for what another process does in its own time. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+/** Polls until the condition is true, for work that happens asynchronously or in another process. */
+export async function until(
+  description: string,
+  isTrue: () => boolean | Promise<boolean>,
+  timeoutMs = 30_000,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}.`);
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${description}.`);
     await wait(10);
   }
 }

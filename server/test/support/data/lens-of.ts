@@ -1,6 +1,6 @@
 import { buildLenses, type Lens } from "../../../src/ranking/lens.ts";
 
-/** A lens of these rules, one a line. */
+/** A lens with these rules, one per line. */
 export function lensOf(rules: string, lambda = 0.5): Lens {
   const text = `! name: tried\n! version: 2026-11-15.1\n! lambda: ${lambda}\n${rules}`;
   const built = buildLenses([{ file: "tried.lens", text }]);

@@ -6,14 +6,14 @@ import { uuidOf } from "./uuid-of.ts";
 const dayMs = 86_400_000;
 
 export interface OldDay {
-  /** As "2030-01-31". */
+  /** Such as "2030-01-31". */
   day: string;
   walletId: string;
 }
 
 /**
- * A day long ago, as the ledger would have left it: a wallet with a top-up of a dollar and five captured searches on a
- * budget, one of them refunded today. Run as the owner, before anything is closed.
+ * An old day as the ledger would have left it: a wallet with a top-up of one dollar and five captured searches on a budget,
+ * one of them refunded today. Must run before any day is closed.
  */
 export async function seedOldDay(owner: Queryable, daysAgo: number): Promise<OldDay> {
   const noon = Math.floor(Date.now() / dayMs) * dayMs - (daysAgo - 0.5) * dayMs;

@@ -9,7 +9,7 @@ export interface KeySeed {
   isExpired?: boolean;
 }
 
-/** A wallet with money in its books and one live key. Run as the owner. */
+/** A wallet with a credit and one live key. */
 export async function seedWallet(
   owner: Queryable,
   { credit = 0n, walletId = randomUUIDv7() }: { credit?: Micros; walletId?: string } = {},

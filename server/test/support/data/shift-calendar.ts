@@ -1,9 +1,9 @@
 import type { Queryable } from "../../../src/db/pool.ts";
 
 /**
- * Makes today's holds and budgets look like those of another day or month. Only equality of periods decides, so
- * a day to either side will do as long as it stays in the month, and four years back is the same day of another
- * month. The sweeper's watermark goes back as well: the holds are now older than it.
+ * Moves today's holds and budgets to another day or month. Periods are only compared for equality, so one day earlier or
+ * later is enough if it is in the same month, and four years back is the same day of another month. The sweeper's watermark
+ * moves back as well, because the holds are now older than it.
  */
 export async function shiftCalendar(
   owner: Queryable,

@@ -19,11 +19,11 @@ import { basename, dirname, join, resolve } from "node:path";
 export type Package = "sdk" | "cli" | "mcp";
 
 export interface Installed {
-  /** A folder with a node_modules: what `npm install` would leave. */
+  /** A folder with node_modules as `npm install` would leave it. */
   folder: string;
-  /** The manifest of each package, as packed. */
+  /** The packed manifest of each package. */
   manifests: Record<Package, Manifest>;
-  /** The program that a package brings. */
+  /** The path of a program that a package installs. */
   bin(name: string): string;
   remove(): void;
 }
@@ -36,16 +36,16 @@ interface Manifest {
 }
 
 const root = resolve(import.meta.dirname, "../../../..");
-const rooms: readonly Package[] = ["sdk", "cli", "mcp"];
+const packages: readonly Package[] = ["sdk", "cli", "mcp"];
 
 /**
- * The three packages from their packed files, in a folder of their own outside the repository, with links to the
- * packages that they declare and to no others. npm itself would want a registry for those.
+ * Installs the three packages from their packed files in a folder outside the repository, with links to the dependencies
+ * that they declare and no others. npm itself would need a registry.
  */
 export function installPacked(): Installed {
   const packed = pack();
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-packed-"));
-  const manifests = Object.fromEntries(rooms.map((room) => [room, unpack(folder, packed, room)]));
+  const manifests = Object.fromEntries(packages.map((workspace) => [workspace, unpack(folder, packed, workspace)]));
   const dependencies = Object.fromEntries(Object.values(manifests).map(({ name, version }) => [name, version]));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", dependencies }));
   return {
@@ -56,13 +56,16 @@ export function installPacked(): Installed {
   };
 }
 
-/** The folder of the packed files. Built once for one state of the sources, whichever test file comes first. */
+/** The folder of the packed files. The first test file that needs it builds it, once per state of the sources. */
 export function pack(): string {
-  const sources = globSync([...rooms.map((room) => `${room}/**/*`), "tsconfig.json", "package-lock.json"], {
-    cwd: root,
-    exclude: ["**/node_modules/**", "**/dist/**", "**/test/**", "**/*.test.ts"],
-    withFileTypes: true,
-  });
+  const sources = globSync(
+    [...packages.map((workspace) => `${workspace}/**/*`), "tsconfig.json", "package-lock.json"],
+    {
+      cwd: root,
+      exclude: ["**/node_modules/**", "**/dist/**", "**/test/**", "**/*.test.ts"],
+      withFileTypes: true,
+    },
+  );
   const hash = createHash("sha256");
   for (const file of sources.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))) {
     hash.update(file).update(readFileSync(file));
@@ -78,38 +81,46 @@ export function pack(): string {
   try {
     renameSync(join(stage, "packed"), packed);
   } catch (error) {
-    // Another test file was quicker. What it built is the same.
+    // Another test file has built the same packages in the meantime.
     if (!existsSync(packed)) throw error;
   }
   rmSync(stage, { recursive: true });
   return packed;
 }
 
-/** In a copy, so that no `dist` of the repository is used or left behind. */
+/** Builds in a copy, so that no `dist` of the repository is used or created. */
 function build(stage: string): void {
   cpSync(join(root, "tsconfig.json"), join(stage, "tsconfig.json"));
   mkdirSync(join(stage, "node_modules/@pennyblack"), { recursive: true });
   mkdirSync(join(stage, "packed"));
   symlinkSync(join(stage, "sdk"), join(stage, "node_modules/@pennyblack/sdk"));
-  for (const room of rooms) {
-    cpSync(join(root, room), join(stage, room), {
+  for (const workspace of packages) {
+    cpSync(join(root, workspace), join(stage, workspace), {
       recursive: true,
       filter: (path) => !/\/(?:dist|node_modules)$/.test(path),
     });
-    const own = join(root, room, "node_modules");
-    if (existsSync(own)) symlinkSync(own, join(stage, room, "node_modules"));
-    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", `${room}/tsconfig.build.json`], stage);
+    const own = join(root, workspace, "node_modules");
+    if (existsSync(own)) symlinkSync(own, join(stage, workspace, "node_modules"));
+    run(
+      process.execPath,
+      [join(root, "node_modules/typescript/bin/tsc"), "-p", `${workspace}/tsconfig.build.json`],
+      stage,
+    );
   }
-  run("npm", ["pack", "--silent", "--pack-destination", "packed", ...rooms.map((room) => `./${room}`)], stage);
+  run(
+    "npm",
+    ["pack", "--silent", "--pack-destination", "packed", ...packages.map((workspace) => `./${workspace}`)],
+    stage,
+  );
 }
 
-function unpack(folder: string, packed: string, room: Package): Manifest {
-  const file = globSync(`pennyblack-${room}-*.tgz`, { cwd: packed })[0] ?? "";
-  const home = join(folder, "node_modules/@pennyblack", room);
+function unpack(folder: string, packed: string, workspace: Package): Manifest {
+  const file = globSync(`pennyblack-${workspace}-*.tgz`, { cwd: packed })[0] ?? "";
+  const home = join(folder, "node_modules/@pennyblack", workspace);
   mkdirSync(home, { recursive: true });
   run("tar", ["-xzf", join(packed, file), "-C", home, "--strip-components=1"], folder);
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
-  for (const name of Object.keys(manifest.dependencies ?? {})) linkDependency(folder, room, name);
+  for (const name of Object.keys(manifest.dependencies ?? {})) linkDependency(folder, workspace, name);
   for (const [name, path] of Object.entries(manifest.bin ?? {})) {
     mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
     chmodSync(join(home, path), 0o755);
@@ -118,13 +129,13 @@ function unpack(folder: string, packed: string, room: Package): Manifest {
   return manifest;
 }
 
-function linkDependency(folder: string, room: Package, name: string): void {
+function linkDependency(folder: string, workspace: Package, name: string): void {
   if (name.startsWith("@pennyblack/")) return;
-  const target = [join(root, room, "node_modules", name), join(root, "node_modules", name)].find((path) =>
+  const target = [join(root, workspace, "node_modules", name), join(root, "node_modules", name)].find((path) =>
     existsSync(path),
   );
-  if (target === undefined) throw new Error(`${room} needs ${name}, which is not installed.`);
-  const link = join(folder, "node_modules/@pennyblack", room, "node_modules", name);
+  if (target === undefined) throw new Error(`${workspace} needs ${name}, which is not installed.`);
+  const link = join(folder, "node_modules/@pennyblack", workspace, "node_modules", name);
   mkdirSync(dirname(link), { recursive: true });
   symlinkSync(target, link);
 }

@@ -3,16 +3,13 @@ import { readFileSync } from "node:fs";
 export interface CodeBlock {
   language: string;
   text: string;
-  /** Where it begins in the page. */
+  /** Line number in the page. */
   line: number;
-  /**
-   * What the page says of it, unseen, in a comment right above it: that it prints something, that it fails and prints
-   * something, or why it cannot be run.
-   */
+  /** The comment directly above the block: the expected output, the expected failure, or why it cannot run. */
   mark: { kind: "prints" | "fails" | "not run"; text: string } | undefined;
 }
 
-/** The code blocks of a page that are in a language, in order. */
+/** The code blocks of a page in one language, in order. */
 export function readCodeBlocks(page: URL, language: string): string[] {
   return parseCodeBlocks(readFileSync(page, "utf8")).flatMap((block) =>
     block.language === language ? [block.text] : [],

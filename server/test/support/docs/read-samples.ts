@@ -1,11 +1,11 @@
-/** One line of what /metrics says. */
+/** One line of /metrics. */
 export interface Sample {
   name: string;
   labels: Record<string, string>;
   value: number;
 }
 
-/** Prometheus' text format, as far as we write it. */
+/** Parses the part of Prometheus' text format that we write. */
 export function readSamples(text: string): Sample[] {
   return text
     .split("\n")

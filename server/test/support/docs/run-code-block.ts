@@ -4,24 +4,24 @@ import { join, resolve } from "node:path";
 import type { CodeBlock } from "./read-code-blocks.ts";
 
 export interface Bench {
-  /** A folder in which `@pennyblack/sdk` is installed from its packed file, and in which curl finds its settings. */
+  /** Contains the installed `@pennyblack/sdk` and the settings of curl. */
   folder: string;
-  /** What a caller has set: the address and the keys. */
+  /** Environment of a caller: base URL and keys. */
   caller: Record<string, string>;
-  /** What an operator has set. */
+  /** Environment of an operator. */
   operator: Record<string, string>;
 }
 
 const root = resolve(import.meta.dirname, "../../../..");
 
-/** Why a block does not do what its page says, or nothing if it does. */
+/** Why a block does not do what its page documents, or undefined if it does. */
 export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | undefined> {
   const { language, text, mark } = block;
   if (mark?.kind === "not run" || language === "text") return undefined;
   if (language === "json") return faultOfJson(text);
 
   const command = commandFor(block, bench);
-  if (command === undefined) return `nobody knows how to run "${language}"`;
+  if (command === undefined) return `cannot run code in "${language}"`;
   const { code, printed } = await run(command, bench, /^(?:npm run|psql) /m.test(text));
   if ((code !== 0) !== (mark?.kind === "fails")) return `ended with ${code}:\n${printed}`;
   if (mark !== undefined && !printed.includes(mark.text)) return `did not print ${mark.text}, but:\n${printed}`;
@@ -47,7 +47,7 @@ function commandFor({ language, text, line }: CodeBlock, { folder }: Bench): [st
 }
 
 function run([program, words]: [string, string[]], { folder, caller, operator }: Bench, isOperator: boolean) {
-  // A server or an admin command takes an unknown PENNYBLACK_ setting for a typo.
+  // Servers and admin commands reject unknown PENNYBLACK_ settings.
   const env = { PATH: process.env["PATH"] ?? "", CURL_HOME: folder, ...(isOperator ? operator : caller) };
   return new Promise<{ code: string | number; printed: string }>((done) => {
     execFile(program, words, { cwd: isOperator ? root : folder, env, timeout: 60_000 }, (error, out, err) =>

@@ -1,18 +1,16 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createEmulator, type Emulator } from "emulate";
+import { listen } from "../services/listen.ts";
 
-// The emulator of others, for the story of a checkout. It knows prices only by id, and its sessions do not say how much
-// was paid or by which payment; so a bridge stands before it that makes the price and adds those three fields to what is
-// read. Everything else is the emulator's: the ids, the page, its completion and the signed webhook, which it sends
-// straight to the server.
+// A third-party Stripe emulator, for the checkout test. It supports prices only by id, and its sessions lack the amount, the
+// currency and the payment. A proxy in front of it creates the price and adds these three fields to responses. Everything
+// else comes from the emulator: ids, checkout page, completion, and the signed webhook, which it sends directly to the server.
 
 export interface EmulatedStripe {
   url: string;
-  /** From now on it announces what happens, signed with the secret. */
-  announceTo(webhookUrl: string, secret: string): Promise<void>;
-  /** The owner presses "pay" on the page. */
+  /** Sends later events to this URL, signed with the secret. */
+  sendEventsTo(webhookUrl: string, secret: string): Promise<void>;
+  /** Presses "Pay" on the checkout page. */
   pay(checkoutUrl: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,12 +62,10 @@ export async function startEmulatedStripe(): Promise<EmulatedStripe> {
       () => response.destroy(),
     );
   });
-  bridge.listen(0, "127.0.0.1");
-  await once(bridge, "listening");
-
+  const { url, close } = await listen(bridge);
   return {
-    url: `http://127.0.0.1:${(bridge.address() as AddressInfo).port}`,
-    async announceTo(webhookUrl, secret) {
+    url,
+    async sendEventsTo(webhookUrl, secret) {
       const seed = { stripe: { webhooks: [{ url: webhookUrl, events: ["*"], secret }] } };
       emulator = await createEmulator({ service: "stripe", port: 0, seed });
     },
@@ -77,8 +73,7 @@ export async function startEmulatedStripe(): Promise<EmulatedStripe> {
       await fetch(`${checkoutUrl}/complete`, { method: "POST", redirect: "manual" });
     },
     async close() {
-      bridge.closeAllConnections();
-      bridge.close();
+      await close();
       await emulator?.close();
     },
   };

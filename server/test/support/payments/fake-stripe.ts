@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Stripe } from "stripe";
+import { listen } from "../services/listen.ts";
 
-// A stand-in for Stripe, because the emulator knows no refunds, disputes, declines or idempotency keys. It is a real HTTP
-// server that speaks just enough for the real SDK, and it keeps state: what it answers follows from what was done to it.
-// Fields and events are named as in https://docs.stripe.com/api.
+// A stub of Stripe, because the emulator has no refunds, disputes, declines or idempotency keys. It is an HTTP server that
+// implements as much of the API as the real SDK needs, and it keeps state. Fields and events are named as in
+// https://docs.stripe.com/api.
 
 export interface FakePayment {
   id: string;
@@ -16,7 +15,7 @@ export interface FakePayment {
   metadata: Record<string, string>;
   customer: string | null;
   created: number;
-  /** The word it was declined with. */
+  /** The decline code. */
   failure: string | undefined;
 }
 
@@ -41,7 +40,7 @@ const ok = (body: Json | undefined): Answer => (body ? { status: 200, body } : m
 
 const signer = new Stripe(fakeKey);
 
-/** Signs an event as Stripe would, at this moment. */
+/** Signs an event as Stripe would, with the current time. */
 export function signEvent(event: unknown, secret: string): { body: string; headers: Record<string, string> } {
   const body = JSON.stringify(event);
   const signature = signer.webhooks.generateTestHeaderString({ payload: body, secret });
@@ -56,18 +55,19 @@ export async function startFakeStripe(): Promise<FakeStripe> {
 
 export class FakeStripe {
   url = "";
-  /** Every event so far, in the order in which they happened. */
+  close: () => Promise<void> = async () => undefined;
+  /** All events so far, oldest first. */
   readonly events: Json[] = [];
   readonly payments = new Map<string, FakePayment>();
-  /** What each customer has saved. */
+  /** Saved cards by customer. */
   readonly cards = new Map<string, string[]>();
-  /** The word that the next charges of saved cards are declined with, or nothing. */
+  /** Decline code for the next charges of saved cards, if they are to be declined. */
   decline: string | undefined;
-  /** Every request is answered 500 while it is set. */
+  /** While set, every request returns 500. */
   isDown = false;
-  /** Set, a card is charged and the answer is not sent: the asker cannot know what became of its request. */
+  /** While set, a card is charged and the connection is closed without a response. */
   isMute = false;
-  /** How many payments its API made. Those asked for again with the same key are made once. */
+  /** Number of charges made. Retries with the same idempotency key are not counted. */
   charges = 0;
 
   readonly #sessions = new Map<string, Session>();
@@ -79,66 +79,58 @@ export class FakeStripe {
   });
 
   async listen(): Promise<void> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    ({ url: this.url, close: this.close } = await listen(this.#server));
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
-  }
-
-  /** The owner pays on the page of a top-up. */
+  /** Pays on the checkout page of a top-up. */
   payCheckout(checkoutUrl: string): FakePayment {
     const session = this.#sessionAt(checkoutUrl);
     const customer = String(session["customer"]);
     const payment = this.#makePayment(Number(session["amount_total"]), session.metadata, { customer });
     if (session["saves_card"]) this.cards.set(customer, [newId("pm")]);
     Object.assign(session, { status: "complete", payment_status: "paid", payment_intent: payment.id });
-    this.#announce(payment);
-    this.#say("checkout.session.completed", session);
+    this.#emitPayment(payment);
+    this.#emit("checkout.session.completed", session);
     return payment;
   }
 
   expireCheckout(checkoutUrl: string): void {
-    this.#say("checkout.session.expired", Object.assign(this.#sessionAt(checkoutUrl), { status: "expired" }));
+    this.#emit("checkout.session.expired", Object.assign(this.#sessionAt(checkoutUrl), { status: "expired" }));
   }
 
   refund(paymentId: string, cents: number): string {
     const refund = { id: newId("re"), payment: paymentId, amount: cents, status: "succeeded", created: seconds() };
     this.#refunds.set(refund.id, refund);
-    this.#say("refund.created", showRefund(refund));
-    this.#say("charge.refunded", { ...showCharge(this.payments.get(paymentId)), amount_refunded: cents });
+    this.#emit("refund.created", toRefund(refund));
+    this.#emit("charge.refunded", { ...toCharge(this.payments.get(paymentId)), amount_refunded: cents });
     return refund.id;
   }
 
   failRefund(refundId: string): void {
     const refund = this.#refunds.get(refundId);
-    if (refund) this.#say("refund.failed", showRefund(Object.assign(refund, { status: "failed" })));
+    if (refund) this.#emit("refund.failed", toRefund(Object.assign(refund, { status: "failed" })));
   }
 
   dispute(paymentId: string, cents: number): string {
     const id = newId("dp");
     const dispute = { id, payment: paymentId, amount: cents, status: "needs_response", created: seconds() };
     this.#disputes.set(id, dispute);
-    this.#say("charge.dispute.created", showRefund(dispute));
-    this.#say("charge.dispute.funds_withdrawn", showRefund(dispute));
+    this.#emit("charge.dispute.created", toRefund(dispute));
+    this.#emit("charge.dispute.funds_withdrawn", toRefund(dispute));
     return id;
   }
 
   closeDispute(disputeId: string, status: "won" | "lost"): void {
     const dispute = this.#disputes.get(disputeId);
     if (!dispute) throw new Error("there is no such dispute");
-    this.#say("charge.dispute.closed", showRefund(Object.assign(dispute, { status })));
-    if (status === "won") this.#say("charge.dispute.funds_reinstated", showRefund(dispute));
+    this.#emit("charge.dispute.closed", toRefund(Object.assign(dispute, { status })));
+    if (status === "won") this.#emit("charge.dispute.funds_reinstated", toRefund(dispute));
   }
 
-  /** A payment that came from nowhere, with whatever metadata: for what must not be credited. */
+  /** A payment without a checkout, with any metadata, for payments that must not be credited. */
   forgePayment(cents: number, metadata: Record<string, string>, currency = "usd"): FakePayment {
     const payment = this.#makePayment(cents, metadata, { currency });
-    this.#announce(payment);
+    this.#emitPayment(payment);
     return payment;
   }
 
@@ -149,19 +141,19 @@ export class FakeStripe {
   }
 
   #makePayment(amount: number, metadata: Record<string, string>, more: Partial<FakePayment>): FakePayment {
-    const usual = { currency: "usd", status: "succeeded", customer: null, failure: undefined };
-    const payment: FakePayment = { id: newId("pi"), amount, metadata, created: seconds(), ...usual, ...more };
+    const defaults = { currency: "usd", status: "succeeded", customer: null, failure: undefined };
+    const payment: FakePayment = { id: newId("pi"), amount, metadata, created: seconds(), ...defaults, ...more };
     this.payments.set(payment.id, payment);
     return payment;
   }
 
-  /** One payment, told twice; a checkout tells it a third time. */
-  #announce(payment: FakePayment): void {
-    this.#say("payment_intent.succeeded", showPayment(payment, false));
-    this.#say("charge.succeeded", showCharge(payment));
+  /** Emits two events for one payment; a checkout adds a third. */
+  #emitPayment(payment: FakePayment): void {
+    this.#emit("payment_intent.succeeded", toPaymentIntent(payment, false));
+    this.#emit("charge.succeeded", toCharge(payment));
   }
 
-  #say(type: string, object: Json): void {
+  #emit(type: string, object: Json): void {
     const event = { id: newId("evt"), object: "event", type, created: seconds(), data: { object } };
     this.events.push(structuredClone(event));
   }
@@ -188,7 +180,7 @@ export class FakeStripe {
 
   #answer(method: string, path: string, input: URLSearchParams): Answer {
     const [noun = "", id = "", ...rest] = path.replace(/^\/v1\//, "").split("/");
-    const payments = (): Json[] => [...this.payments.values()].map((payment) => showPayment(payment, true));
+    const payments = (): Json[] => [...this.payments.values()].map((payment) => toPaymentIntent(payment, true));
     switch (`${method} ${noun === "checkout" ? path.split("/").slice(2, 4).join("/") : noun}`) {
       case "POST customers":
         return ok({ id: newId("cus"), object: "customer" });
@@ -214,7 +206,7 @@ export class FakeStripe {
       case "GET disputes": {
         const known = noun === "refunds" ? this.#refunds : this.#disputes;
         const one = known.get(id);
-        return id === "" ? ok(list([...known.values()].map(showRefund), input)) : ok(one && showRefund(one));
+        return id === "" ? ok(list([...known.values()].map(toRefund), input)) : ok(one && toRefund(one));
       }
       default:
         return missing;
@@ -249,12 +241,12 @@ export class FakeStripe {
     const more = { customer, ...(this.decline !== undefined && declined) };
     const payment = this.#makePayment(Number(form.get("amount")), readMetadata(form), more);
     if (this.decline === undefined) {
-      this.#announce(payment);
-      return ok(showPayment(payment, true));
+      this.#emitPayment(payment);
+      return ok(toPaymentIntent(payment, true));
     }
-    this.#say("payment_intent.payment_failed", showPayment(payment, false));
+    this.#emit("payment_intent.payment_failed", toPaymentIntent(payment, false));
     const error = { type: "card_error", code: "card_declined", decline_code: this.decline, message: "No." };
-    return { status: 402, body: { error: { ...error, payment_intent: showPayment(payment, false) } } };
+    return { status: 402, body: { error: { ...error, payment_intent: toPaymentIntent(payment, false) } } };
   }
 }
 
@@ -276,17 +268,17 @@ function readMetadata(form: URLSearchParams): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-function showPayment({ failure, ...payment }: FakePayment, isExpanded: boolean): Json {
+function toPaymentIntent({ failure, ...payment }: FakePayment, isExpanded: boolean): Json {
   return {
     ...payment,
     object: "payment_intent",
     amount_received: payment.status === "succeeded" ? payment.amount : 0,
-    latest_charge: isExpanded ? showCharge({ failure, ...payment }) : `ch_${payment.id}`,
+    latest_charge: isExpanded ? toCharge({ failure, ...payment }) : `ch_${payment.id}`,
     last_payment_error: failure === undefined ? null : { code: "card_declined", decline_code: failure },
   };
 }
 
-function showCharge(payment: FakePayment | undefined): Json {
+function toCharge(payment: FakePayment | undefined): Json {
   if (!payment) throw new Error("there is no such payment");
   const { id, amount, currency, metadata, created } = payment;
   const paid = payment.status === "succeeded";
@@ -305,7 +297,7 @@ function showCharge(payment: FakePayment | undefined): Json {
   };
 }
 
-/** Refunds and disputes have in common what we look at. */
-function showRefund({ payment, ...refund }: FakeRefund): Json {
+/** The fields that we read are the same for refunds and disputes. */
+function toRefund({ payment, ...refund }: FakeRefund): Json {
   return { ...refund, payment_intent: payment, charge: `ch_${payment}`, currency: "usd" };
 }

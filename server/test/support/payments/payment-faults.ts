@@ -1,4 +1,4 @@
-// Wrong cents in the tables of payments, for wallet/reconcile.test.ts: each must be found by the checks that it names.
+// Wrong amounts in the payment tables, for reconcile.test.ts. Each must be found by the checks that it names.
 
 const cent = (table: string, column: string, where: string) => ({
   name: `${table}.${column} (${where})`,
@@ -17,7 +17,7 @@ export const paymentFaults = [
   { ...transferOf("settlement"), finds: ["receivables", "debited", "double entry"] },
   { ...transferOf("reinstatement"), finds: ["reversals", "credited", "double entry"] },
   {
-    name: "reversals: a dispute is forgotten",
+    name: "reversals: a dispute is missing",
     sql: `create table planted.changed as select * from pb.reversals where kind = 'dispute';
       delete from pb.reversals where kind = 'dispute'`,
     undo: "insert into pb.reversals select * from planted.changed; drop table planted.changed",

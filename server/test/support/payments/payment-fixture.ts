@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { createTestDatabase, type TestDatabase } from "../services/database.ts";
-import { createTestWallet, type Reply, startTestServer, type TestServer, type TestWallet } from "../services/server.ts";
+import { createStripe } from "../../../src/payments/stripe.ts";
+import { createFixture, type Fixture } from "../../fixture.ts";
+import { closeAfter } from "../close-after.ts";
+import type { Reply, TestWallet } from "../services/server.ts";
 import { type FakeStripe, fakeKey, signEvent, startFakeStripe } from "./fake-stripe.ts";
 
 export const webhookSecret = "whsec_test_secret_of_the_endpoint";
 
-/** The settings of a server or worker whose Stripe is at this address. */
+/** Settings of a server or worker that uses Stripe at this URL. */
 export const stripeSettings = (url: string): Record<string, string> => ({
   PENNYBLACK_STRIPE_SECRET_KEY: fakeKey,
   PENNYBLACK_STRIPE_URL: url,
@@ -16,11 +18,11 @@ export const webhookSettings = (url: string): Record<string, string> => ({
   PENNYBLACK_STRIPE_WEBHOOK_SECRET: `whsec_an_older_secret,${webhookSecret}`,
 });
 
-/** A server with payments, beside a Stripe that does as it is told. */
-export interface PaymentFixture {
-  db: TestDatabase;
+/** A fixture whose server takes payments through a Stripe stub. */
+export interface PaymentFixture extends Fixture {
   stripe: FakeStripe;
-  server: TestServer;
+  /** The client that the worker uses. */
+  processor: ReturnType<typeof createStripe>;
   manage(
     wallet: TestWallet,
     method: string,
@@ -28,41 +30,33 @@ export interface PaymentFixture {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Reply>;
-  /** Opens a top-up; its body is the answer. */
+  balanceOf: (wallet: TestWallet) => Promise<string>;
+  /** Opens a top-up and returns the body of the response. */
   openTopUp(wallet: TestWallet, amount: string): Promise<{ id: string; checkout_url: string }>;
-  /** Delivers events, signed as of now; says what became of each. */
+  /** Delivers events, signed with the current time, and returns the outcome of each. */
   deliver(events: readonly unknown[]): Promise<string[]>;
-  /** Delivers what happened since the last time. */
+  /** Delivers the events since the last call. */
   deliverNewEvents(): Promise<string[]>;
-  /** A wallet that has been topped up and knows it. */
+  /** A wallet with a paid top-up. */
   createPaidWallet(amount: string): Promise<TestWallet & { topUpId: string; paymentId: string }>;
-  close(): Promise<void>;
 }
 
-export async function openPaymentFixture(settings: Record<string, string> = {}): Promise<PaymentFixture> {
-  const db = await createTestDatabase();
-  const stripe = await startFakeStripe();
-  const server = await startTestServer(db, { ...webhookSettings(stripe.url), ...settings });
+export async function createPaymentFixture(settings: Record<string, string> = {}): Promise<PaymentFixture> {
+  const stripe = closeAfter(await startFakeStripe());
+  const base = await createFixture({ ...webhookSettings(stripe.url), ...settings });
+  const { server } = base;
   let delivered = 0;
 
   const fixture: PaymentFixture = {
-    db,
+    ...base,
     stripe,
-    server,
-    manage: (wallet, method, path, body, headers = {}) =>
-      server.request(path, {
-        method,
-        headers: {
-          "x-api-key": wallet.management,
-          ...(body !== undefined && { "content-type": "application/json" }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      }),
+    processor: createStripe({ secretKey: fakeKey, webhookSecrets: [], url: stripe.url }),
+    manage: (wallet, ...request) => server.manage(wallet.management, ...request),
+    balanceOf: async (wallet) => (await server.readMoney(wallet.management)).balance,
     async openTopUp(wallet, amount) {
       const headers = { "idempotency-key": randomUUID() };
       const { status, body } = await fixture.manage(wallet, "POST", "/v1/wallet/top-ups", { amount }, headers);
-      if (status !== 201) throw new Error(`The top-up was answered ${status}: ${JSON.stringify(body)}`);
+      if (status !== 201) throw new Error(`The top-up returned ${status}: ${JSON.stringify(body)}`);
       return body;
     },
     async deliver(events) {
@@ -72,27 +66,22 @@ export async function openPaymentFixture(settings: Record<string, string> = {}):
           method: "POST",
           ...signEvent(event, webhookSecret),
         });
-        if (status !== 200) throw new Error(`An event was answered ${status}: ${JSON.stringify(body)}`);
+        if (status !== 200) throw new Error(`The event returned ${status}: ${JSON.stringify(body)}`);
         outcomes.push(body.outcome);
       }
       return outcomes;
     },
     async deliverNewEvents() {
-      const news = stripe.events.slice(delivered);
+      const events = stripe.events.slice(delivered);
       delivered = stripe.events.length;
-      return fixture.deliver(news);
+      return fixture.deliver(events);
     },
     async createPaidWallet(amount) {
-      const wallet = await createTestWallet(db, "0.00");
+      const wallet = await base.createWallet();
       const topUp = await fixture.openTopUp(wallet, amount);
       const payment = stripe.payCheckout(topUp.checkout_url);
       await fixture.deliverNewEvents();
       return { ...wallet, topUpId: topUp.id, paymentId: payment.id };
-    },
-    async close() {
-      await server.close();
-      await stripe.close();
-      await db.drop();
     },
   };
   return fixture;

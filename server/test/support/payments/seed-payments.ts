@@ -7,8 +7,8 @@ import { reversePayment } from "../../../src/wallet/reversals.ts";
 import { beginTopUp, bookPayment, recordCustomer } from "../../../src/wallet/top-ups.ts";
 
 /**
- * One row in each table of payments, for a wallet with at least 5.00: a standing order, a top-up of 5.00 that was paid,
- * spent and disputed but for a cent, so that something is owed, and a credit by hand. Run as the owner.
+ * One row in each payment table, for a wallet with at least 5.00: an automatic top-up, a paid top-up of 5.00 whose dispute
+ * exceeds the balance, so that the wallet owes money, and a manual credit.
  */
 export async function seedPayments(owner: Pool, walletId: string): Promise<{ paymentId: string }> {
   const paymentId = `pi_${randomUUIDv7()}`;
@@ -25,7 +25,7 @@ export async function seedPayments(owner: Pool, walletId: string): Promise<{ pay
       "select credited_micros - debited_micros - held_micros as balance from pb.wallets where id = $1",
       [walletId],
     );
-    // More than there is: an earlier payment was taken back as well.
+    // More than the balance, as if an earlier payment had been disputed too.
     const amounts = { lost: (rows[0]?.balance ?? 0n) + 1n, won: 10_000n };
     await reversePayment(db, paymentId, { id: `dp_${topUpId}`, kind: "dispute", amount: amounts.lost, state: "taken" });
     await reversePayment(db, paymentId, { id: `re_${topUpId}`, kind: "refund", amount: amounts.won, state: "taken" });

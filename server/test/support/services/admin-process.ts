@@ -1,5 +1,4 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawnNode } from "./node-process.ts";
 
 export interface AdminRun {
   exitCode: number | null;
@@ -9,12 +8,7 @@ export interface AdminRun {
 
 /** The admin command as `npm run admin` starts it, with this environment and no other. */
 export async function runAdmin(environment: Record<string, string>, ...args: string[]): Promise<AdminRun> {
-  const script = new URL("../../../src/admin/main.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  await once(child, "close");
-  return { exitCode: child.exitCode, stdout, stderr };
+  const run = spawnNode("admin/main.ts", environment, { args });
+  const exitCode = await run.ended;
+  return { exitCode, stdout: run.stdout(), stderr: run.stderr() };
 }

@@ -7,16 +7,16 @@ import { checksumOfSchema } from "../../../src/db/schema-files.ts";
 
 export interface TestDatabase {
   name: string;
-  /** For what belongs to the whole cluster, such as roles. */
+  /** For objects of the whole cluster, such as roles. */
   superuserUrl: string;
   ownerUrl: string;
   ledgerUrl: string;
   tenantUrl: string;
   operatorUrl: string;
   peopleUrl: string;
-  /** As the owner: may do what no server may, such as moving a hold's expiry into the past. */
+  /** The owner of the tables can do what servers cannot, such as moving a hold's expiry into the past. */
   owner: Pool;
-  /** As the server's roles. */
+  /** The server's roles. */
   ledger: Pool;
   tenant: Pool;
   operator: Pool;
@@ -28,12 +28,12 @@ export const superuserUrl =
   process.env["PENNYBLACK_TEST_DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres";
 
 /**
- * How templates are named. `npm run planted-faults` sets it, because its schema differs, and
- * whoever makes a template drops the others of that name.
+ * Prefix of template names. Creating a template drops the others with the same prefix, so `npm run planted-faults`, whose
+ * schema differs, sets its own.
  */
 const templatePrefix = process.env["PENNYBLACK_TEST_TEMPLATE_PREFIX"] ?? "pb_template";
 
-/** A database of its own for one test file, cloned from a migrated template, in the common cluster or another. */
+/** A new database for one test file, cloned from a migrated template, in the shared cluster or another one. */
 export async function createTestDatabase(clusterUrl = superuserUrl): Promise<TestDatabase> {
   const name = `pb_test_${randomBytes(6).toString("hex")}`;
   await asSuperuser(clusterUrl, async (client) => {
@@ -71,7 +71,7 @@ export async function createTestDatabase(clusterUrl = superuserUrl): Promise<Tes
   };
 }
 
-/** One template per schema and day (it has that day's partitions); older ones are dropped. */
+/** One template per schema and day, because it contains that day's partitions. Older ones are dropped. */
 async function ensureTemplate(client: pg.Client, clusterUrl: string): Promise<string> {
   const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
   const template = `${templatePrefix}_${day}_${checksumOfSchema().slice(0, 12)}`;
@@ -81,7 +81,7 @@ async function ensureTemplate(client: pg.Client, clusterUrl: string): Promise<st
     if (templates.includes(template)) return template;
     for (const old of templates) await client.query(`drop database if exists ${old} with (force)`);
     await createRoles(client, {});
-    // Built under another name and renamed when whole, so that a run cut short leaves no half template.
+    // Built under another name and renamed when complete, so that an interrupted run leaves no partial template.
     await client.query(`drop database if exists ${template}_building with (force)`);
     await client.query(`create database ${template}_building owner pennyblack_owner`);
     await grantDatabase(client, `${template}_building`);
@@ -103,7 +103,7 @@ async function listTemplates(client: pg.Client, prefix: string): Promise<string[
   return rows.map(({ datname }) => datname);
 }
 
-/** For whoever had templates under another name and needs them no more. */
+/** Drops the templates with a prefix that is no longer used. */
 export async function dropTemplates(prefix: string): Promise<void> {
   await asSuperuser(superuserUrl, async (client) => {
     for (const name of await listTemplates(client, prefix)) {

@@ -21,18 +21,18 @@ export interface DevProcess {
   stdout: () => string;
   stderr: () => string;
   environmentFile: string;
-  /** What dev left in the temporary folder. */
+  /** Files that dev left in the temporary folder. */
   leftBehind: () => string[];
-  /** Every process that dev started and those that they started, while it runs. */
+  /** Process ids of its child processes and their descendants while it runs. */
   descendants: () => number[];
-  /** Its exit code. */
+  /** Resolves to the exit code. */
   ended: Promise<number | null>;
 }
 
 export interface DevOptions {
   args?: string[];
   environment?: Record<string, string>;
-  /** As a script of npm, as people start it. */
+  /** Started by npm, as people do. */
   throughNpm?: boolean;
 }
 
@@ -41,24 +41,26 @@ process.once("exit", () => folders.forEach((folder) => rmSync(folder, { recursiv
 
 const script = new URL("../../../src/dev/dev.ts", import.meta.url).pathname;
 
-/** `npm run dev -- --json` in a folder and with a temporary folder of its own, as soon as it is ready. */
-export async function startDev(wish: DevOptions = {}): Promise<DevProcess> {
-  const dev = spawnDev(wish);
+/** `npm run dev -- --json` in a new folder with its own temporary folder. Resolves when it is ready. */
+export async function startDev(options: DevOptions = {}): Promise<DevProcess> {
+  const dev = spawnDev(options);
   const line = await Promise.race([dev.jsonLine, dev.ended.then(() => undefined)]);
-  if (line === undefined) throw new Error(`dev ended before it was ready:\n${dev.stderr()}`);
+  if (line === undefined) throw new Error(`dev exited before it was ready:\n${dev.stderr()}`);
   return { ...dev, ready: JSON.parse(line) as DevReady };
 }
 
 /** For a dev that is expected to fail. */
-export async function failDev(wish: DevOptions): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
-  const dev = spawnDev(wish);
+export async function failDev(
+  options: DevOptions,
+): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+  const dev = spawnDev(options);
   const exitCode = await dev.ended;
   return { exitCode, stdout: dev.stdout(), stderr: dev.stderr() };
 }
 
 function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {}, throughNpm = false }: DevOptions) {
   const folder = mkdtempSync(join(tmpdir(), "pb-test-dev-"));
-  // PostgreSQL runs as another account where the tests run as root.
+  // When the tests run as root, PostgreSQL runs under another account.
   chmodSync(folder, 0o755);
   const temporary = mkdtempSync(join(folder, "tmp-"));
   chmodSync(temporary, 0o777);
@@ -90,7 +92,7 @@ function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {},
   });
   child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const ended = once(child, "exit").then(() => child.exitCode);
-  // What dev failed to stop must not keep the tests waiting.
+  // Processes that dev failed to stop must not keep the tests waiting.
   for (const stream of [child.stdout, child.stderr]) (stream as Socket).unref();
   folders.push(folder);
   return {
@@ -106,7 +108,7 @@ function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {},
 }
 
 export function isAlive(pid: number): boolean {
-  // A process that has ended and whose parent has not looked yet is still listed, as a zombie.
+  // A process that has exited and was not yet waited for is still listed, as a zombie.
   return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readStat(pid));
 }
 
@@ -118,7 +120,7 @@ function descendantsOf(pid: number): number[] {
   return children.flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** Empty for a process that has just gone. */
+/** Empty for a process that has just exited. */
 function readStat(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -5,19 +5,19 @@ import { SMTPServer } from "smtp-server";
 export interface ReceivedEmail {
   from: string;
   to: string[];
-  /** Headers and text as they came over the wire, with soft line breaks taken out. */
+  /** Headers and text as received, without soft line breaks. */
   raw: string;
 }
 
 export interface MailServer {
   url: string;
   emails: ReceivedEmail[];
-  /** While true, every letter is refused for the moment. */
+  /** While true, every message is rejected with a temporary error. */
   refuse: (isRefusing: boolean) => void;
   close(): Promise<void>;
 }
 
-/** A real mail server on loopback that wants a login and keeps what it gets. */
+/** An SMTP server that requires a login and stores the messages it receives. */
 export async function startMailServer(): Promise<MailServer> {
   const emails: ReceivedEmail[] = [];
   let isRefusing = false;
@@ -50,7 +50,7 @@ export async function startMailServer(): Promise<MailServer> {
   return {
     url: `smtp://alerts:pass%20word@127.0.0.1:${port}`,
     emails,
-    refuse: (wanted) => void (isRefusing = wanted),
+    refuse: (value) => void (isRefusing = value),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -4,14 +4,14 @@ import { dirname, join } from "node:path";
 import { type Account, findPrograms } from "../../../src/dev/postgres-programs.ts";
 
 export interface Cluster {
-  /** The folder of the programs to run it with. */
+  /** Folder of the PostgreSQL programs. */
   programs: string;
   data: string;
 }
 
 /**
- * An empty cluster that trusts whoever comes, in a folder that the account may write to. Whatever decides whether a
- * commit survives keeps its default, which is yes; only the making of the empty cluster is not flushed to the disk.
+ * An empty cluster without authentication, in a folder that the account can write to. Settings that make commits durable
+ * keep their defaults; only initdb itself skips the fsync.
  */
 export function makeCluster(folder: string, account: Account | undefined): Cluster {
   const programs = findClusterPrograms(folder, account);
@@ -29,7 +29,7 @@ export function findClusterPrograms(folder: string, account: Account | undefined
   return debianPrograms() ?? join(findPrograms(folder, account), "bin");
 }
 
-/** The newest of Debian's, if there is one; otherwise the one from npm serves. */
+/** The newest Debian version, if one is installed. Otherwise the npm package is used. */
 function debianPrograms(): string | undefined {
   const found = globSync("/usr/lib/postgresql/*/bin/initdb");
   const version = (path: string): number => Number(path.split("/")[4]);

@@ -1,34 +1,31 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { type FindAccount, Provider } from "oidc-provider";
+import { listen } from "./listen.ts";
 
 export interface OpenidProvider {
   issuer: string;
-  /** The settings of a server that signs in through it. */
+  /** Settings of a server that uses it for sign-in. */
   settings: Record<string, string>;
-  /** Which addresses it says it has not verified. */
+  /** Addresses that it reports as not verified. */
   unverified: Set<string>;
-  /** Goes there as a browser of somebody who logs in with this address, and says where they are led back to. */
+  /** Visits the URL and logs in as a browser would. Returns the URL it redirects back to. */
   visit(url: string, visitor: Visitor): Promise<string>;
   close(): Promise<void>;
 }
 
 export interface Visitor {
   email: string;
-  /** What the provider remembers of this browser. */
+  /** Cookies set by the provider. */
   cookies: Map<string, string>;
-  /** How often the provider asked for the login. */
+  /** How often the provider requested a login. */
   logins: number;
 }
 
-/** A real OpenID Connect provider on loopback, with its own pages for the login. */
+/** A real OpenID Connect provider with its own login pages. */
 export async function startOpenidProvider(publicUrl: string): Promise<OpenidProvider> {
   const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: issuer, close } = await listen(server);
   const unverified = new Set<string>();
   const findAccount: FindAccount = (_context, id) => ({
     accountId: id,
@@ -58,15 +55,11 @@ export async function startOpenidProvider(publicUrl: string): Promise<OpenidProv
     },
     unverified,
     visit: (url, visitor) => visit(issuer, url, visitor),
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
+    close,
   };
 }
 
-/** Follows redirects at the provider, fills in its forms, and stops where it leads elsewhere. */
+/** Follows redirects within the provider, fills in its forms, and stops at a redirect to another host. */
 async function visit(issuer: string, url: string, visitor: Visitor): Promise<string> {
   let at = url;
   let form: URLSearchParams | undefined;
@@ -96,5 +89,5 @@ async function visit(issuer: string, url: string, visitor: Visitor): Promise<str
     form = new URLSearchParams(prompt === "login" ? { prompt, login: visitor.email, password: "x" } : { prompt });
     at = new URL(action ?? "", at).href;
   }
-  return assert.fail("the provider leads round and round");
+  return assert.fail("the provider redirects in a loop");
 }

@@ -9,17 +9,17 @@ import { type Account, findAccount } from "../../../src/dev/postgres-programs.ts
 import { until } from "../assertions/until.ts";
 import { findClusterPrograms, makeCluster } from "./make-cluster.ts";
 
-// A PostgreSQL of the test's own, to be killed at will.
+// A separate PostgreSQL that the test can kill.
 
 export interface PrivatePostgres {
   superuserUrl: string;
   port: number;
-  /** The folder of its files, and the folder of its programs. */
+  /** Data folder and program folder. */
   data: string;
   programs: string;
-  /** Ends the postmaster without a word, by its own process id. Its children notice and follow. */
+  /** Sends SIGKILL to the postmaster. Its child processes notice and exit. */
   killPostmaster: () => Promise<void>;
-  /** Waits until it lets us in; if it is dead, starts it over the data it left, as a supervisor would, until it stays. */
+  /** Waits until it accepts connections; if it has exited, starts it again on the same data, as a supervisor would. */
   restart(): Promise<void>;
   log(): string;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export interface PrivatePostgres {
 export interface PrivatePostgresOptions {
   /** Such as "archive_mode=on". */
   settings?: readonly string[];
-  /** A data folder that is there already, instead of an empty cluster. */
+  /** An existing data folder, instead of an empty cluster. */
   data?: string;
 }
 
@@ -36,19 +36,19 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
   const account = findAccount();
   const home = mkdtempSync(join(tmpdir(), "pennyblack-crash-"));
   chmodSync(home, 0o755);
-  const room = join(home, "room");
-  mkdirSync(room);
-  chmodSync(room, 0o777);
+  const folder = join(home, "cluster");
+  mkdirSync(folder);
+  chmodSync(folder, 0o777);
   const { programs, data } =
     options.data === undefined
-      ? makeCluster(room, account)
-      : { programs: findClusterPrograms(room, account), data: options.data };
+      ? makeCluster(folder, account)
+      : { programs: findClusterPrograms(folder, account), data: options.data };
   const port = await choosePort({ host: "127.0.0.1" });
   const superuserUrl = `postgres://postgres@127.0.0.1:${port}/postgres`;
 
   const output: string[] = [];
   let postmaster: ChildProcess | undefined;
-  // The last resort, should the test end without closing.
+  // In case the test ends without closing it.
   const abandon = (): void => {
     postmaster?.kill("SIGKILL");
     rmSync(home, { recursive: true, force: true });
@@ -56,7 +56,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
   process.once("exit", abandon);
 
   async function restart(): Promise<void> {
-    await until("PostgreSQL lets us in", async () => {
+    await until("PostgreSQL accepts connections", async () => {
       if (postmaster === undefined || hasEnded(postmaster)) {
         const program = join(programs, "postgres");
         postmaster = spawnPostmaster({ program, data, port, account, settings: options.settings ?? [] });
@@ -83,7 +83,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
     restart,
     log: () => output.join(""),
     async close() {
-      // At once: what it would still write is thrown away a moment later.
+      // An immediate shutdown, because the data is deleted anyway.
       await end("SIGQUIT");
       rmSync(home, { recursive: true, force: true });
       process.removeListener("exit", abandon);
@@ -91,7 +91,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
   };
 }
 
-/** The process ids of a cluster's back ends that serve an application, as the cluster itself says. */
+/** Process ids of the back ends that serve an application. */
 export async function backEndsOf(superuserUrl: string, applicationName: string): Promise<number[]> {
   const client = new pg.Client({ connectionString: superuserUrl });
   await client.connect();
@@ -129,7 +129,7 @@ function hasEnded(child: ChildProcess): boolean {
 
 async function canLogIn(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
-  // A connection that breaks after it was made says so here.
+  // Emitted when the connection breaks after it was established.
   client.on("error", () => undefined);
   try {
     await client.connect();

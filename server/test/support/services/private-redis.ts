@@ -8,17 +8,17 @@ import { until } from "../assertions/until.ts";
 export interface PrivateRedis {
   url: string;
   process: ChildProcess;
-  /** Ends it without a word, by its own process id. */
+  /** Sends SIGKILL and waits for the process to exit. */
   kill(): Promise<void>;
 }
 
-// A test that fails before it kills its Redis must not leave it behind, nor wait for it for ever.
+// A test that fails before it kills its Redis must neither leave it running nor wait for it.
 const started = new Set<ChildProcess>();
 after(() => {
   for (const child of started) child.kill("SIGKILL");
 });
 
-/** A Redis of the test's own, to be stopped and killed at will. */
+/** A separate Redis that the test can pause and kill. */
 export async function startPrivateRedis(port?: number): Promise<PrivateRedis> {
   const at = port ?? (await choosePort({ host: "127.0.0.1" }));
   const child = spawn(

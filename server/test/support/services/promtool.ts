@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "../../../..");
 
-/** Where `.ci/run` puts Debian's package, if the machine has none of its own. */
+/** `.ci/run` unpacks Debian's package if the machine has no Prometheus. */
 export function findPrometheus(program: "prometheus" | "promtool"): string | undefined {
   const unpacked = resolve(root, ".pennyblack/prometheus/usr/bin", program);
   if (existsSync(unpacked)) return unpacked;

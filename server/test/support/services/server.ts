@@ -11,15 +11,20 @@ import type { TestDatabase } from "./database.ts";
 export interface TestServer {
   url: string;
   opsUrl: string;
-  /** Every line this server logged, for tests of what must not be there. */
+  /** All log lines of this server. */
   logged: () => string;
   search(key: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
-  request(path: string, init?: RequestInit): Promise<Reply>;
-  /** What a management key sees of its money. */
+  /** The base URL is that of the public listener by default. */
+  request(path: string, init?: RequestInit, base?: string): Promise<Reply>;
+  /** A JSON request with a key, which is usually a management key. */
+  manage(key: string, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  /** Balance and held amount as a management key sees them. */
   readMoney(managementKey: string): Promise<Money>;
+  /** An operator request on the internal listener: POST with a body, otherwise GET. The path is below /operator/. */
+  operate(path: string, body?: unknown, token?: string): Promise<Reply>;
   /** The metrics of the internal listener. */
   readMetrics(): Promise<string>;
-  /** For what no request can ask for: draining, refusing. */
+  /** For actions without a route, such as draining. */
   app: App;
   close(): Promise<void>;
 }
@@ -28,7 +33,7 @@ export interface Reply {
   status: number;
   headers: Headers;
   text: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape.
   body: any;
 }
 
@@ -37,10 +42,14 @@ export interface Money {
   held: string;
 }
 
+export const operatorToken = "an-operator-token-of-forty-characters-ok";
+/** The operator alice, whose token `operate` sends. */
+export const operators = `alice:${operatorToken}`;
+
 const testSecret = randomBytes(32).toString("base64");
 export const testPepper = { version: 1, bytes: randomBytes(32) };
 
-/** A server of this process, on a free port, over a test database. Settings override the environment it reads. */
+/** A server in this process, on a free port and a test database. Settings override its environment. */
 export async function startTestServer(db: TestDatabase, settings: Record<string, string> = {}): Promise<TestServer> {
   const lines: string[] = [];
   const log = createLog(
@@ -56,22 +65,44 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
   const url = await app.http.listen({ host: "127.0.0.1", port: Number(settings["PORT"] ?? 0) });
   const opsUrl = await app.ops.listen({ host: "127.0.0.1", port: 0 });
 
-  async function request(path: string, init: RequestInit = {}): Promise<Reply> {
-    const response = await fetch(url + path, init);
+  async function request(path: string, init: RequestInit = {}, base = url): Promise<Reply> {
+    const response = await fetch(base + path, init);
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json");
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
   }
+
+  const manage: TestServer["manage"] = (key, method, path, body, headers = {}) =>
+    request(path, {
+      method,
+      headers: {
+        "x-api-key": key,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
 
   return {
     url,
     opsUrl,
     logged: () => lines.join(""),
     request,
+    manage,
     readMoney: async (managementKey) => {
-      const { body } = await request("/v1/wallet", { headers: { "x-api-key": managementKey } });
+      const { body } = await manage(managementKey, "GET", "/v1/wallet");
       return { balance: body.balance, held: body.held };
     },
+    operate: (path, body, token = operatorToken) =>
+      request(
+        `/operator/${path}`,
+        {
+          method: body === undefined ? "GET" : "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        },
+        opsUrl,
+      ),
     readMetrics: async () => (await fetch(`${opsUrl}/metrics`)).text(),
     app,
     search: (key, body, headers = {}) =>
@@ -84,7 +115,7 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
   };
 }
 
-/** The settings of a server over a test database, in this process or in one of its own. */
+/** The settings of a server on a test database, in this process or in its own. */
 export function testEnvironment(
   db: Pick<TestDatabase, "ledgerUrl" | "tenantUrl"> & Partial<Pick<TestDatabase, "peopleUrl">>,
 ): Record<string, string> {
@@ -119,6 +150,10 @@ export async function createTestWallet(db: Pick<TestDatabase, "owner">, balance:
   return { walletId, live: live.key, test: test.key, management: management.key, liveKeyId: live.id };
 }
 
-export function createTestKey(db: Pick<TestDatabase, "owner">, key: NewKey): Promise<{ id: string; key: string }> {
-  return createKey(db.owner, testPepper, key);
+/** A live key unless the mode is given. */
+export function createTestKey(
+  db: Pick<TestDatabase, "owner">,
+  key: Partial<NewKey> & Pick<NewKey, "walletId">,
+): Promise<{ id: string; key: string }> {
+  return createKey(db.owner, testPepper, { mode: "live", name: "test", ...key });
 }

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 interface Fault {
   words: string;
   at: "request" | "answer";
-  /** Cut: both ends learn of it at once. Swallow: neither does, and nothing passes any more. */
+  /** Cut closes both ends. Swallow leaves both open and forwards nothing any more. */
   how: "cut" | "swallow";
   whenDone: () => void;
 }
@@ -16,13 +16,13 @@ interface Wire {
   isSilent: boolean;
 }
 
-/** A wire between a client and a server that breaks when it is told to. */
+/** A proxy between a client and a server that fails on request. */
 export class TcpProxy {
   readonly #wires = new Set<Wire>();
   readonly #listener = createServer((client) => this.#open(client));
   readonly #target: { host: string; port: number };
   #faults: Fault[] = [];
-  #mostServerBytes = Number.POSITIVE_INFINITY;
+  #maxServerBytes = Number.POSITIVE_INFINITY;
   #isBlackhole = false;
   #isPaused = false;
   #cuts = 0;
@@ -37,7 +37,7 @@ export class TcpProxy {
     });
   }
 
-  /** The same address, through this wire. */
+  /** The same URL through this proxy. */
   through(url: string): string {
     const changed = new URL(url);
     changed.hostname = "127.0.0.1";
@@ -45,42 +45,42 @@ export class TcpProxy {
     return changed.href;
   }
 
-  /** How many connections were broken on purpose. */
+  /** Number of connections cut so far. */
   get cuts(): number {
     return this.#cuts;
   }
 
-  /** Breaks every connection at once. New ones are let in. */
+  /** Cuts every open connection. New ones are accepted. */
   cut(): void {
     for (const wire of this.#wires) this.#break(wire);
   }
 
-  /** Breaks the connection on which the client next says `words`; the server never hears them. Resolves then. */
+  /** Cuts the connection on which the client next sends `words`; the server does not receive them. Resolves then. */
   cutRequest(words: string): Promise<void> {
     return this.#plant(words, "request", "cut");
   }
 
-  /** Lets the server hear `words`, and breaks that connection when it answers: nothing of that arrives. */
+  /** Forwards `words` and cuts the connection when the server answers; no byte of the answer is forwarded. */
   cutAnswer(words: string): Promise<void> {
     return this.#plant(words, "answer", "cut");
   }
 
-  /** The server never hears `words`, and that connection is silent from then on, without being closed. Resolves then. */
+  /** Drops `words` and everything after it on that connection, without closing it. Resolves then. */
   swallowRequest(words: string): Promise<void> {
     return this.#plant(words, "request", "swallow");
   }
 
-  /** Lets the server hear `words` and keeps its answer back for good, without closing. Resolves when it has answered. */
+  /** Forwards `words` and drops the answer and everything after it, without closing. Resolves when it was answered. */
   swallowAnswer(words: string): Promise<void> {
     return this.#plant(words, "answer", "swallow");
   }
 
-  /** Breaks each connection once the server has said more than this on it. */
+  /** Cuts each connection after the server has sent more than this on it. */
   cutAfterServerBytes(bytes: number): void {
-    this.#mostServerBytes = bytes;
+    this.#maxServerBytes = bytes;
   }
 
-  /** Nothing passes in either direction and nothing is lost, as if a server stood still. New ones wait too. */
+  /** Forwards nothing and loses nothing, as if the server were suspended. Applies to new connections too. */
   pause(): void {
     this.#isPaused = true;
     this.#eachSocket((socket) => socket.pause());
@@ -91,7 +91,7 @@ export class TcpProxy {
     this.#eachSocket((socket) => socket.resume());
   }
 
-  /** What either side says is swallowed, also on new connections: a network that drops packets. */
+  /** Drops everything in both directions, also on new connections, as a network that loses packets does. */
   blackhole(isOn: boolean): void {
     this.#isBlackhole = isOn;
   }
@@ -116,7 +116,7 @@ export class TcpProxy {
     for (const [socket, other] of ends) {
       socket.setNoDelay();
       if (this.#isPaused) socket.pause();
-      // A broken socket also closes, and that takes down the other side.
+      // A failed socket also emits close, which destroys the other side.
       socket.on("error", () => socket.destroy());
       socket.on("close", () => {
         other.destroy();
@@ -138,7 +138,7 @@ export class TcpProxy {
     if (this.#isBlackhole || wire.isSilent) return;
     wire.serverBytes += chunk.length;
     if (wire.doom) this.#fail(wire, wire.doom);
-    else if (wire.serverBytes > this.#mostServerBytes) this.#break(wire);
+    else if (wire.serverBytes > this.#maxServerBytes) this.#break(wire);
     else wire.client.write(chunk);
   }
 

@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { until } from "../assertions/until.ts";
+import { listen } from "./listen.ts";
 
-// A few lines of a collector: takes OTLP over HTTP as JSON and keeps it.
+// A minimal OpenTelemetry collector: accepts OTLP over HTTP as JSON and stores it.
 
 export interface ReceivedSpan {
   name: string;
@@ -22,9 +21,9 @@ export interface ReceivedSpan {
 export interface TraceReceiver {
   url: string;
   spans: ReceivedSpan[];
-  /** Every byte of it, for what must not be there. */
+  /** Everything received, including headers, for tests that something is absent. */
   text: () => string;
-  untilReceived(what: string, isIt: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
+  untilReceived(description: string, matches: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
   close(): Promise<void>;
 }
 
@@ -47,20 +46,13 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     spans,
     text: () => bodies.join("\n"),
-    async untilReceived(what, isIt) {
-      await until(what, () => spans.some(isIt));
-      return spans.find(isIt) as ReceivedSpan;
-    },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
+    async untilReceived(description, matches) {
+      await until(description, () => spans.some(matches));
+      return spans.find(matches) as ReceivedSpan;
     },
   };
 }
@@ -69,7 +61,7 @@ export function attributesOf(span: ReceivedSpan): Record<string, unknown> {
   return Object.fromEntries(span.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
-/** The other spans of a search, in the order in which they began; a parent before what began in the same moment. */
+/** The other spans of a search in order of their start; a parent comes before a child that starts at the same time. */
 export function spansBelow(root: ReceivedSpan, spans: readonly ReceivedSpan[]): ReceivedSpan[] {
   const below = spans.filter(({ traceId, spanId }) => traceId === root.traceId && spanId !== root.spanId);
   const startOf = ({ startTimeUnixNano }: ReceivedSpan): bigint => BigInt(startTimeUnixNano);

@@ -1,26 +1,25 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { until } from "../assertions/until.ts";
+import { listen } from "./listen.ts";
 
 export interface Received {
   path: string;
   headers: Record<string, string>;
   body: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into events of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read events of every shape.
   event: any;
 }
 
 export interface Receiver {
   url: string;
   received: Received[];
-  /** From now on each call is answered so; without it, with 204. */
+  /** Sets how later calls are answered. The default is 204. */
   answer: (handle: (call: Received, response: ServerResponse) => void) => void;
   waitFor(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A real HTTP server on loopback that writes down what it is sent. */
+/** An HTTP server that records the calls it receives. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   let handle = (_call: Received, response: ServerResponse): void => void response.writeHead(204).end();
@@ -33,19 +32,11 @@ export async function startReceiver(): Promise<Receiver> {
       () => response.destroy(),
     );
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    ...(await listen(server)),
     received,
-    answer: (wanted) => void (handle = wanted),
+    answer: (next) => void (handle = next),
     waitFor: (count) => until(`${count} calls arrived`, () => received.length >= count),
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
   };
 }
 

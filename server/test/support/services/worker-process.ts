@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { choosePort } from "../../../src/dev/choose-port.ts";
 import { until } from "../assertions/until.ts";
 import type { TestDatabase } from "./database.ts";
+import { spawnNode } from "./node-process.ts";
 import { testEnvironment } from "./server.ts";
 
 export interface WorkerProcess {
@@ -11,46 +11,34 @@ export interface WorkerProcess {
   logged: () => string;
   /** The value of a metric without labels, 0 if it was never set. */
   metric(name: string): Promise<number>;
-  /** Ends it as a supervisor would; says its exit code. */
+  /** Stops it as a supervisor would. Returns the exit code. */
   stop(): Promise<number | null>;
 }
 
-/** The worker as `npm run worker` starts it, over a test database. */
+/** The worker as `npm run worker` starts it, on a test database. */
 export async function startWorkerProcess(
   db: TestDatabase,
   settings: Record<string, string> = {},
 ): Promise<WorkerProcess> {
-  const port = await choosePort({ host: "127.0.0.1" });
+  const port = String(await choosePort({ host: "127.0.0.1" }));
   const opsUrl = `http://127.0.0.1:${port}`;
-  const child = spawn(process.execPath, [new URL("../../../src/jobs/main.ts", import.meta.url).pathname], {
-    env: {
-      ...testEnvironment(db),
-      PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,
-      PENNYBLACK_OPS_PORT: String(port),
-      ...settings,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const ended = once(child, "exit");
-
+  const own = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl, PENNYBLACK_OPS_PORT: port };
+  const worker = spawnNode("jobs/main.ts", { ...testEnvironment(db), ...own, ...settings });
   await until("the worker is ready", async () => {
-    if (child.exitCode !== null) throw new Error(`The worker ended: ${output}`);
+    if (worker.process.exitCode !== null) throw new Error(`The worker exited: ${worker.output()}`);
     return (await fetch(`${opsUrl}/readyz`).catch(() => undefined))?.status === 200;
   });
   return {
-    process: child,
+    process: worker.process,
     opsUrl,
-    logged: () => output,
+    logged: worker.output,
     async metric(name) {
       const text = await (await fetch(`${opsUrl}/metrics`)).text();
       return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1] ?? 0);
     },
-    async stop() {
-      child.kill("SIGTERM");
-      await ended;
-      return child.exitCode;
+    stop() {
+      worker.process.kill("SIGTERM");
+      return worker.ended;
     },
   };
 }

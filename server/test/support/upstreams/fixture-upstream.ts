@@ -1,18 +1,17 @@
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../services/listen.ts";
+import { readFixture } from "./provider-fixtures.ts";
 
 export interface FixtureUpstream {
   url: string;
-  /** From now on every request is answered with this fixture, such as "brave", "empty-account". */
+  /** Answers every later request with this fixture, such as "brave", "empty-account". */
   serve(provider: string, fixture: string): void;
-  /** How many requests came. */
+  /** Number of requests so far. */
   count(): number;
   close(): Promise<void>;
 }
 
-/** A real server on loopback that says what a provider would: the fixtures of its adapter. */
+/** An HTTP server that answers as a provider would, with the fixtures of its adapter. */
 export async function startFixtureUpstream(provider: string, fixture: string): Promise<FixtureUpstream> {
   let reply = readFixture(provider, fixture);
   let count = 0;
@@ -21,28 +20,11 @@ export async function startFixtureUpstream(provider: string, fixture: string): P
     request.resume();
     response.writeHead(reply.status, reply.headers).end(reply.body);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     serve(nextProvider, nextFixture) {
       reply = readFixture(nextProvider, nextFixture);
     },
     count: () => count,
-    async close() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
   };
-}
-
-function readFixture(
-  provider: string,
-  name: string,
-): { status: number; headers: Record<string, string>; body: string } {
-  const file = new URL(`../../../src/providers/fixtures/${provider}/${name}.json`, import.meta.url);
-  const { status, headers, body } = JSON.parse(readFileSync(file, "utf8"));
-  return { status, headers, body: typeof body === "string" ? body : JSON.stringify(body) };
 }

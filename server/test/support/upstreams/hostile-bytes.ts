@@ -1,10 +1,10 @@
 import { hitAt, hitsBetween, innerWords } from "./hostile-results.ts";
 
-// What a hostile upstream writes where HTTP is expected, byte by byte.
+// Raw bytes that a hostile upstream sends instead of a valid HTTP response.
 
 export interface RawAnswer {
   write: readonly string[];
-  /** What becomes of the connection when all is written. */
+  /** What happens to the connection after the last write. */
   afterwards: "hang" | "end" | "reset" | "repeat the last for ever";
 }
 
@@ -16,13 +16,13 @@ const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}
 const chunked = `HTTP/1.1 200 OK\r\n${jsonType}transfer-encoding: chunked\r\n\r\n`;
 const headOf = (length: number | string): string => `HTTP/1.1 200 OK\r\n${jsonType}content-length: ${length}\r\n\r\n`;
 
-/** A whole answer that nobody asked for. */
+/** A complete answer without a request. */
 export const forgedAnswer = headOf(forged.length) + forged;
-/** A whole answer, before anything was asked. */
+/** A complete answer sent before any request. */
 export const greeting = `HTTP/1.1 200 OK\r\n${jsonType}connection: close\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
 
 export const rawAnswers = {
-  // Statuses that are not final, or none.
+  // Statuses that are not final or not valid.
   switching_protocols: {
     write: [`HTTP/1.1 101 Switching Protocols\r\n${words}upgrade: x\r\nconnection: upgrade\r\n\r\n`, innerWords],
     afterwards: "hang",

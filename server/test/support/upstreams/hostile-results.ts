@@ -1,8 +1,8 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
-// What a hostile upstream says in answers that are sound as HTTP.
+// Hostile content in answers that are valid HTTP.
 
-/** The upstream's own words. It puts them wherever it can; no caller and no log may ever show them. */
+/** Text that the upstream puts wherever it can. It must never appear in an answer or a log. */
 export const innerWords = "words-of-the-upstream-4e7a";
 
 export function hitAt(url: string) {
@@ -14,9 +14,9 @@ export function hitsBetween(first: number, last: number) {
   return Array.from({ length: count }, (_, index) => hitAt(`https://example.org/page-${first + index}`));
 }
 
-/** The texts of a 200 of type application/json. */
+/** Bodies of a 200 of type application/json. */
 export const jsonTexts = {
-  // Not an answer.
+  // Invalid answers.
   no_body: "",
   white_space: " \r\n\t ",
   truncated_json: `{"results": [{"title": "${innerWords}`,
@@ -37,7 +37,7 @@ export const jsonTexts = {
   engines_failed: JSON.stringify({ results: [], unresponsive_engines: [[innerWords, "timeout"]] }),
   utf_16: Buffer.from(JSON.stringify({ results: hitsBetween(1, 3) }), "utf16le"),
 
-  // Answers, whose hits must be cleaned.
+  // Valid answers whose hits must be cleaned.
   empty: JSON.stringify({ results: [], unresponsive_engines: [] }),
   byte_order_mark: `\uFEFF${JSON.stringify({ results: hitsBetween(1, 3) })}`,
   deep_results: `{"results": [{"title": ${nested(100_000)}, "url": "https://example.org/page-1", "extra": ${nested(100_000)}}]}`,
@@ -85,7 +85,7 @@ export const jsonTexts = {
       },
     ],
   }),
-  // Each costs a careless cleaner a time that grows with the square of the text.
+  // A naive cleaner takes quadratic time for each of these.
   long_texts: JSON.stringify({
     results: [
       { url: "https://example.org/page-1", title: "<".repeat(100_000), content: "<b ".repeat(40_000) },
@@ -115,7 +115,7 @@ export const jsonTexts = {
   }),
 } satisfies Record<string, string | Buffer>;
 
-/** The encoding and the bytes; made when asked for, since most tests need none. */
+/** Encoding and bytes, created on demand because most tests need none. */
 export const compressedAnswers = {
   gzip: (): Compressed => ["gzip", gzipSync(JSON.stringify({ results: hitsBetween(1, 3) }))],
   brotli: (): Compressed => ["br", brotliCompressSync(JSON.stringify({ results: hitsBetween(1, 3) }))],

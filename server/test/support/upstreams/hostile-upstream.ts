@@ -1,22 +1,22 @@
-// A real server on loopback that speaks SearXNG's JSON and misbehaves on request.
+// An HTTP server that implements SearXNG's JSON API and misbehaves on request.
 //
 //   const upstream = await startHostileUpstream();
 //   await upstream.behave("slow_drip", { everyMs: 20 });
 //   await upstream.behave("status_503", { headers: { "retry-after": "7" } });
 
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { listen } from "../services/listen.ts";
 import { forgedAnswer, greeting, type RawAnswer, rawAnswers } from "./hostile-bytes.ts";
 import { compressedAnswers, hitsBetween, innerWords, jsonTexts } from "./hostile-results.ts";
 
 export interface HostileUpstream {
   url: string;
-  /** From now on every request is met like this. Starts with `ok`. */
+  /** Sets how later requests are handled. The default is `ok`. */
   behave(name: BehaviourName, options?: BehaviourOptions): Promise<void>;
-  /** What arrived, oldest first. `connection` numbers the sockets from 1. */
+  /** Requests received, oldest first. `connection` numbers the sockets from 1. */
   requests: ReceivedRequest[];
-  /** How many sockets are open now. */
+  /** Number of open sockets. */
   countConnections(): number;
   close(): Promise<void>;
 }
@@ -31,9 +31,9 @@ export type HostileBehaviour =
   | "refused";
 
 export interface BehaviourOptions {
-  /** How many hits there are in all, ten to a page. */
+  /** Total number of hits, ten per page. */
   hits?: number;
-  /** The pause before the headers, or between two bytes of a drip. */
+  /** Delay before the headers, or between two bytes of a drip. */
   everyMs?: number;
   headers?: Record<string, string>;
   body?: string;
@@ -46,7 +46,7 @@ export interface ReceivedRequest {
   headers: IncomingMessage["headers"];
   body: string;
   connection: number;
-  /** Aborts when the caller has closed the socket. */
+  /** Aborts when the caller closes the socket. */
   hungUp: AbortSignal;
 }
 
@@ -79,30 +79,29 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
       connections.delete(socket);
       hangUp.abort();
     });
-    // A caller that gives up resets the connection; that is what we are here for.
+    // A caller that gives up resets the connection, which is expected.
     socket.on("error", () => socket.destroy());
     if (isOneOf(onAccept, name)) onAccept[name](socket);
   });
 
-  const port = await listen(server, 0);
+  const { url, port, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     requests,
     countConnections: () => connections.size,
     async behave(nextName, nextOptions = {}) {
       name = nextName;
       options = nextOptions;
-      if (name === "refused") await stop(server);
+      if (name === "refused") await close();
       else if (!server.listening) await listen(server, port);
       if (isOneOf(onAccept, name)) server.closeIdleConnections();
     },
-    close: () => stop(server),
+    close,
   };
 }
 
 interface Connection {
   number: number;
-  /** So far. */
   requests: number;
   hungUp: AbortSignal;
 }
@@ -112,7 +111,7 @@ interface Encounter {
   response: ServerResponse;
   socket: Socket;
   options: BehaviourOptions;
-  /** Requests that came on the same socket before this one. */
+  /** Earlier requests on the same socket. */
   earlier: number;
 }
 
@@ -123,7 +122,7 @@ function behaviourNamed(name: BehaviourName): Behaviour {
   if (isOneOf(jsonTexts, name)) return ({ response }) => jsonText(response, jsonTexts[name]);
   if (isOneOf(compressedAnswers, name)) return ({ response }) => compressed(response, ...compressedAnswers[name]());
   if (isOneOf(rawAnswers, name)) return ({ socket }) => writeRaw(socket, rawAnswers[name]);
-  // Meant for fresh sockets: a caller who comes on another must come again.
+  // These apply to new sockets, so a request on an old one must be repeated.
   if (isOneOf(onAccept, name)) return ({ socket }) => socket.destroy();
   const status = Number(name.replace("status_", ""));
   return ({ response, options }) => response.writeHead(status, options.headers).end(options.body);
@@ -263,7 +262,7 @@ const behaviours = {
   endless_body: ({ response }) => pour(response, Number.POSITIVE_INFINITY),
   fifty_megabytes: ({ response }) => pour(response, 50 * 1024 * 1024),
 
-  // Resets that hang on what came before on the same socket.
+  // Resets that depend on earlier requests on the same socket.
   reset_before_headers: ({ socket }) => socket.resetAndDestroy(),
   reset_on_reused_socket: ({ request, response, socket, earlier }) =>
     earlier === 0 ? json(response, { results: pageOf(request, 10) }) : socket.resetAndDestroy(),
@@ -294,7 +293,7 @@ function compressed(response: ServerResponse, encoding: string, bytes: Buffer): 
   response.writeHead(200, { "content-type": "application/json", "content-encoding": encoding }).end(bytes);
 }
 
-/** White space, so that nothing but the size is wrong with it. */
+/** White space, so that only the size is wrong. */
 function pour(response: ServerResponse, bytes: number, status = 200): void {
   const chunk = Buffer.alloc(64 * 1024, " ");
   let sent = 0;
@@ -312,7 +311,7 @@ function pour(response: ServerResponse, bytes: number, status = 200): void {
 function writeRaw(socket: Socket, { write, afterwards }: RawAnswer): void {
   for (const bytes of write) socket.write(bytes);
   if (afterwards === "end") socket.end();
-  // A moment later, because a reset overtakes what was written before it.
+  // Delayed, because a reset discards bytes that were not yet sent.
   else if (afterwards === "reset") setTimeout(() => socket.resetAndDestroy(), 20);
   else if (afterwards === "repeat the last for ever") everyMs(socket, 1, () => socket.write(write.at(-1) ?? ""));
 }
@@ -334,18 +333,4 @@ async function receive(incoming: IncomingMessage, connection: Connection | undef
     connection: connection?.number ?? 0,
     hungUp: connection?.hungUp ?? AbortSignal.abort(),
   };
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
-
-async function stop(server: Server): Promise<void> {
-  if (!server.listening) return;
-  const closed = once(server, "close");
-  server.close();
-  server.closeAllConnections();
-  await closed;
 }

@@ -3,7 +3,7 @@ import type { Adapter, Provider, UpstreamReply } from "../../../src/providers/pr
 
 export interface Fixture {
   name: string;
-  /** Where its shape is from: the vendor's page it was built after, or the one it was recorded from. */
+  /** The vendor's page it was written from, or the URL it was recorded from. */
   source: string;
   reply: UpstreamReply;
 }
@@ -32,7 +32,7 @@ export function readFixture(provider: string, name: string): UpstreamReply {
   return fixture.reply;
 }
 
-export const testKey = "key-that-nobody-may-see-4711";
+export const testKey = "secret-provider-key-4711";
 export const testUrl = "https://upstream.example:8443/prefix";
 
 export function switchOn(adapter: Adapter, { key = testKey, fields = adapter.defaultFields } = {}): Provider {

@@ -1,7 +1,7 @@
 import type { Provider } from "../../../src/providers/provider.ts";
 import { searxng } from "../../../src/providers/searxng.ts";
 
-/** The adapter of SearXNG, which is the one that a server of ours can imitate whole. */
+/** The SearXNG adapter, the only one whose upstream a test server can imitate completely. */
 export function searxngAt(url: string): Provider {
   return searxng.create({ url, key: "", fields: { title: "", url: "", snippet: "" } });
 }
