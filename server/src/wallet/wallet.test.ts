@@ -58,22 +58,6 @@ async function readBooks(walletId: string): Promise<Record<string, bigint | stri
   return rows[0];
 }
 
-test("500 concurrent searches on two servers against a balance of five cents charge exactly five", async () => {
-  const seed = await seedWallet(database.owner, { credit: 50_000n });
-  const ledgers = [createTestLedger(), createTestLedger()];
-  const search = async (index: number): Promise<string> => {
-    const ledger = ledgers[index % 2] as Ledger;
-    const item = request(seed);
-    const { outcome } = await ledger.hold(item);
-    return outcome === "held" ? (await ledger.capture(item)).state : outcome;
-  };
-  const outcomes = await Promise.all(Array.from({ length: 500 }, (_, index) => search(index)));
-  assert.equal(outcomes.filter((outcome) => outcome === "captured").length, 5);
-  assert.ok(outcomes.every((outcome) => /^(captured|balance_reserved|insufficient_balance)$/.test(outcome)));
-  const { debited, held, charges } = await readBooks(seed.walletId);
-  assert.deepEqual({ debited, held, charges }, { debited: 50_000n, held: 0n, charges: 5n });
-});
-
 test("a hold is made once when the connection breaks after its commit", async () => {
   const seed = await seedWallet(database.owner, { credit: 5n * priceMicros });
   const ledger = createTestLedger();

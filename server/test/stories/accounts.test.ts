@@ -18,7 +18,10 @@ import { createKeys } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
 import { findWalletAccount, readWallet } from "../../src/wallet/wallet.ts";
 import { assertBooksBalance, createDatabase } from "../fixture.ts";
+import { countBy } from "../support/assertions/count-by.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
+import { addTestMember } from "../support/console-fixture.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
@@ -29,12 +32,6 @@ function signUpAs(email: string, trial?: Partial<TrialTerms>): Promise<OpenedAcc
   const request = { email, personName: "Ada", accountName: "Ada & Co" };
   const terms = trial && { amount: 500_000n, maxPerDay: 1_000, secret, ...trial };
   return signUp(db.owner, request, { pepper, trial: terms });
-}
-
-async function addMember(accountId: string, email: string, role: "owner" | "developer" | "viewer"): Promise<string> {
-  const made = await invite(db.owner, { accountId, email, role });
-  const joined = await acceptInvitation(db.owner, { token: made?.token ?? "", name: "Invited" });
-  return joined?.personId ?? assert.fail("not joined");
 }
 
 test("every wallet has an account, even if it is created without one", async () => {
@@ -80,20 +77,20 @@ test("concurrent sign-ups cannot exceed the daily trial limit or get one person 
   const many = await Promise.all(
     Array.from({ length: 20 }, (_, number) => signUpAs(`many${number}@rush.test`, { maxPerDay: 5 })),
   );
-  assert.deepEqual(countOf(many), { given: 5, day_is_full: 15 });
+  assert.deepEqual(
+    countBy(many, ({ trial }) => trial),
+    { given: 5, day_is_full: 15 },
+  );
   const one = await Promise.all(Array.from({ length: 8 }, (_, number) => signUpAs(`one+${number}@rush.test`, {})));
-  assert.deepEqual(countOf(one), { given: 1, already_given: 7 });
+  assert.deepEqual(
+    countBy(one, ({ trial }) => trial),
+    { given: 1, already_given: 7 },
+  );
   assert.equal((await signUpAs("late@rush.test", { maxPerDay: 0 })).trial, "day_is_full");
   // A person without a trial because the day was full can get one later.
   assert.equal((await signUpAs("many19@rush.test", {})).trial === "given", many[19]?.trial !== "given");
   await assertBooksBalance(db);
 });
-
-function countOf(accounts: { trial: string }[]): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(Object.groupBy(accounts, ({ trial }) => trial)).map(([trial, list]) => [trial, list?.length ?? 0]),
-  );
-}
 
 test("an invitation can be accepted once before it expires, and a new one replaces it", async () => {
   const { accountId } = await signUpAs("owner@invite.test");
@@ -119,11 +116,8 @@ test("an invitation can be accepted once before it expires, and a new one replac
 
 test("an invitation does not change the role of an existing member", async () => {
   const { accountId } = await signUpAs("boss@keep.test");
-  await addMember(accountId, "boss@keep.test", "viewer");
-  assert.deepEqual(
-    (await listMembers(db.owner, accountId)).map(({ role }) => role),
-    ["owner"],
-  );
+  await addTestMember(db, accountId, "boss@keep.test", "viewer");
+  assert.deepEqual(pluck(await listMembers(db.owner, accountId), "role"), ["owner"]);
 });
 
 test("the last owner cannot leave or change role, even if two owners leave concurrently", async () => {
@@ -132,7 +126,7 @@ test("the last owner cannot leave or change role, even if two owners leave concu
   const first = owner?.personId ?? "";
   assert.equal(await removeMember(db.owner, { accountId, personId: first }), "last_owner");
   assert.equal(await changeRole(db.owner, { accountId, personId: first, role: "viewer" }), "last_owner");
-  const second = await addMember(accountId, "second@owners.test", "owner");
+  const second = await addTestMember(db, accountId, "second@owners.test", "owner");
   const leave = async (personId: string) => {
     const client = await db.owner.connect();
     await client.query("begin");
@@ -155,16 +149,13 @@ test("the last owner cannot leave or change role, even if two owners leave concu
   }
   await refused;
   for (const client of [one, other]) client.release(true);
-  assert.deepEqual(
-    (await listMembers(db.owner, accountId)).map(({ personId }) => personId),
-    [second],
-  );
+  assert.deepEqual(pluck(await listMembers(db.owner, accountId), "personId"), [second]);
   assert.equal(await removeMember(db.owner, { accountId, personId: randomUUIDv7() }), "not_found");
 });
 
 test("deleting an account requires confirmation while it has a balance, keeps the ledger and removes personal data", async () => {
   const { accountId, walletId, liveKey } = await signUpAs("zoe.private@leave.test", {});
-  await addMember(accountId, "yan.private@leave.test", "developer");
+  await addTestMember(db, accountId, "yan.private@leave.test", "developer");
   await invite(db.owner, { accountId, email: "xi.private@leave.test", role: "viewer" });
   const elsewhere = await signUpAs("yan.private@leave.test");
   const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");

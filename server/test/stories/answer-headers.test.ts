@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFixture } from "../fixture.ts";
 import { assertCommonHeaders, assertProblem, assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
-import { openRaw, rawRequest, sendRaw } from "../support/raw-http.ts";
+import { openRaw, rawRequest, rawSearch, sendRaw } from "../support/raw-http.ts";
 import { createTestKey } from "../support/services/server.ts";
 
 // Response headers.
@@ -131,9 +131,8 @@ test("HTTP/1.1 without Host returns 400, and an unknown Expect is accepted", asy
   assertProblem(hostless, "invalid_request", "/openapi.json");
   const oldest = await sendRaw(server.url, "GET /llms.txt HTTP/1.0\r\n\r\n");
   assert.equal(oldest.status, 200);
-  const lines = [`x-api-key: ${wallet.test}`, "Content-Type: application/json"];
   for (const expectation of ["100-continue", "a-miracle"]) {
-    const request = rawRequest("POST /v1/search", [...lines, `Expect: ${expectation}`], JSON.stringify(question));
+    const request = rawSearch(wallet.test, JSON.stringify(question), `Expect: ${expectation}`);
     assert.equal((await sendRaw(server.url, request)).status, 200, expectation);
   }
 });

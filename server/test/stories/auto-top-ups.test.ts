@@ -40,6 +40,13 @@ async function endBackOff(wallet: TestWallet): Promise<string> {
   return rows[0]?.hours ?? "";
 }
 
+async function ageByADay(wallet: TestWallet): Promise<void> {
+  await db.owner.query(
+    "update pb.top_ups set created_at = created_at - interval '1 day' where wallet_id = $1 and kind = 'automatic'",
+    [wallet.walletId],
+  );
+}
+
 /** Ends automatic top-ups, so that later tests see only their own wallets. */
 async function cancel(wallet: TestWallet): Promise<void> {
   assert.equal((await fixture.manage(wallet, "DELETE", path)).body.state, "none");
@@ -84,18 +91,12 @@ test("charges stay within the daily and monthly caps", async () => {
   const wallet = await createLowWallet({ ...order, threshold: "1000.00" });
   for (let round = 0; round < 5; round += 1) await charge();
   assert.equal(await balanceOf(wallet), "25.00", "two of 10.00 in a day");
-  await db.owner.query(
-    "update pb.top_ups set created_at = created_at - interval '1 day' where wallet_id = $1 and kind = 'automatic'",
-    [wallet.walletId],
-  );
+  await ageByADay(wallet);
   // On the first of a month, yesterday counts for another month.
   const isFirst = new Date().getUTCDate() === 1;
   for (let round = 0; round < 5; round += 1) await charge();
   assert.equal(await balanceOf(wallet), "45.00");
-  await db.owner.query(
-    "update pb.top_ups set created_at = created_at - interval '1 day' where wallet_id = $1 and kind = 'automatic'",
-    [wallet.walletId],
-  );
+  await ageByADay(wallet);
   for (let round = 0; round < 5; round += 1) await charge();
   assert.equal(
     await balanceOf(wallet),

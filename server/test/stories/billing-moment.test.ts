@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { afterEach, type TestContext, test } from "node:test";
 import { createFixture } from "../fixture.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
 import { closeAfter } from "../support/close-after.ts";
 import { lockWallet } from "../support/data/lock-wallet.ts";
-import { openRaw, rawRequest } from "../support/raw-http.ts";
+import { openRaw, rawSearch } from "../support/raw-http.ts";
 import type { TestWallet } from "../support/services/server.ts";
 import { TcpProxy } from "../support/services/tcp-proxy.ts";
 
@@ -43,8 +44,7 @@ async function startBehindProxy(t: TestContext, variable: string, url: string) {
 
 async function startSearch(key: string, ...lines: string[]) {
   const connection = await openRaw(server.url);
-  const headers = [`x-api-key: ${key}`, "Content-Type: application/json", ...lines];
-  connection.write(rawRequest("POST /v1/search", headers, JSON.stringify(question)));
+  connection.write(rawSearch(key, JSON.stringify(question), ...lines));
   return connection;
 }
 
@@ -65,10 +65,7 @@ test("a 200 is charged exactly once and has one entry for its Request-Id", async
   assert.equal(status, 200);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
   const entries = await readEntries(wallet.management, requestId);
-  assert.deepEqual(
-    entries.map(({ kind, amount, request_id }) => [kind, amount, request_id]),
-    [["search", "-0.01", requestId]],
-  );
+  assert.deepEqual(pluck(entries, "kind", "amount", "request_id"), [["search", "-0.01", requestId]]);
 });
 
 test("the price is held, not charged, while the upstream is called", async () => {
@@ -101,10 +98,7 @@ test("a caller that disconnects before the upstream's 2xx is not charged, and th
     await until("the hold is released", async () => (await server.readMoney(wallet.management)).held === "0.00", 3_000);
   }
   assert.equal((await server.readMoney(wallet.management)).balance, "0.05");
-  assert.deepEqual(
-    (await searchesOf(wallet.walletId)).map(({ state }) => state),
-    ["released", "released", "released"],
-  );
+  assert.deepEqual(pluck(await searchesOf(wallet.walletId), "state"), ["released", "released", "released"]);
 });
 
 test("a caller that disconnects after the upstream's 2xx is charged and can fetch the answer with its Idempotency-Key", async () => {
@@ -191,10 +185,7 @@ test("a search with a test key is recorded without an entry or a charge", async 
   const { headers } = await server.search(wallet.test, question);
   assert.equal(headers.get("wallet-charge"), "0.00;currency=usd");
   assert.deepEqual(await readEntries(wallet.management, headers.get("request-id") ?? ""), []);
-  assert.deepEqual(
-    (await searchesOf(wallet.walletId)).map(({ state }) => state),
-    ["captured"],
-  );
+  assert.deepEqual(pluck(await searchesOf(wallet.walletId), "state"), ["captured"]);
   assert.equal(upstream.requests.length, 0);
 });
 

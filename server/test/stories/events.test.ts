@@ -7,6 +7,7 @@ import { formatUsd, priceMicros } from "../../src/lib/money.ts";
 import { captureBatch, holdBatch, releaseBatch, topUpBatch } from "../../src/wallet/statements.ts";
 import { deleteOldEvents } from "../../src/webhooks/webhooks.ts";
 import { createDatabase } from "../fixture.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { seedBudget, seedKey, seedWallet } from "../support/data/seed-wallet.ts";
 
 const db = await createDatabase();
@@ -119,7 +120,7 @@ test("a balance that oscillates around its threshold emits at most one event per
   for (let times = 0; times < 100; times += 1) await swing();
   const events = await alertsOf(seed.walletId);
   assert.deepEqual(
-    events.map(({ type, isLate }) => [type, isLate]),
+    pluck(events, "type", "isLate"),
     [
       ["wallet.low_balance", false],
       ["wallet.low_balance", true],
@@ -252,10 +253,7 @@ test("a key's budget that cannot pay for another search emits one event per hour
       );
       await search(db.ledger, { walletId, keyId });
     }
-    assert.deepEqual(
-      (await ofBudget()).map(({ isLate }) => isLate),
-      [false, true],
-    );
+    assert.deepEqual(pluck(await ofBudget(), "isLate"), [false, true]);
   }
 });
 

@@ -4,10 +4,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parseUsd, priceMicros } from "../../src/lib/money.ts";
 import { createFixture } from "../fixture.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { readLedger } from "../support/assertions/read-ledger.ts";
 import { until } from "../support/assertions/until.ts";
 import type { Reply } from "../support/services/server.ts";
-import { innerWords } from "../support/upstreams/hostile-results.ts";
+import { upstreamText } from "../support/upstreams/hostile-results.ts";
 import type { HostileBehaviour } from "../support/upstreams/hostile-upstream.ts";
 
 // For every behaviour of the upstream: the status, the charge (one cent for a 200, otherwise nothing), and that the next
@@ -30,22 +31,12 @@ interface Expected {
 }
 
 const answered = (n: number): Expected => ({ status: 200, n, retryAfter: null });
-const invalid = (upstreamStatus?: number): Expected => ({
-  status: 502,
-  code: "upstream_invalid_response",
-  upstreamStatus,
-});
-const unreachable: Expected = { status: 502, code: "upstream_unreachable" };
-const tooSlow = (upstreamStatus?: number): Expected => ({
-  status: 504,
-  code: "upstream_timeout",
-  upstreamStatus,
-  isSlow: true,
-});
-const failed = (upstreamStatus: number, more: Partial<Expected> = {}): Expected => ({
-  status: upstreamStatus,
-  code: "upstream_error",
-  upstreamStatus,
+const problem = (status: number, code: string, upstreamStatus?: number): Expected => ({ status, code, upstreamStatus });
+const invalid = (upstreamStatus?: number) => problem(502, "upstream_invalid_response", upstreamStatus);
+const unreachable = problem(502, "upstream_unreachable");
+const tooSlow = (upstreamStatus?: number) => ({ ...problem(504, "upstream_timeout", upstreamStatus), isSlow: true });
+const failed = (upstreamStatus: number, more: Partial<Expected> = {}) => ({
+  ...problem(upstreamStatus, "upstream_error", upstreamStatus),
   ...more,
 });
 
@@ -244,13 +235,13 @@ async function goodSearch(): Promise<void> {
 /** The answer and the log contain neither text nor the name of the upstream. */
 function assertDiscreet({ text, headers }: Reply): void {
   const visible = `${JSON.stringify([...headers])} ${text}`;
-  for (const secret of [innerWords, "searxng", "127.0.0.1", "forged"]) {
+  for (const secret of [upstreamText, "searxng", "127.0.0.1", "forged"]) {
     assert.ok(!visible.toLowerCase().includes(secret), `the answer contains ${secret}: ${visible.slice(0, 1_000)}`);
   }
   for (const name of ["set-cookie", "www-authenticate", "x-payment", "location", "etag", "x-words"]) {
     assert.equal(headers.get(name), null, name);
   }
-  assert.ok(!server.logged().includes(innerWords), "the log contains text of the upstream");
+  assert.ok(!server.logged().includes(upstreamText), "the log contains text of the upstream");
 }
 
 function assertExpected(reply: Reply, { status, code, upstreamStatus, retryAfter = "2", n }: Expected): void {
@@ -297,10 +288,7 @@ async function resultsOf(behaviour: HostileBehaviour, n = 20): Promise<Record<st
 
 // The rules themselves are tested in clean-results.test.ts.
 test("results are cleaned before they are returned", async () => {
-  assert.deepEqual(
-    (await resultsOf("poisonous_urls")).map((result) => result["url"]),
-    ["https://example.org/page-1"],
-  );
+  assert.deepEqual(pluck(await resultsOf("poisonous_urls"), "url"), ["https://example.org/page-1"]);
   assert.deepEqual(await resultsOf("unusable_items"), [
     {
       title: "About https://example.org/page-1",

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import pg from "pg";
 import { revokeKey, type Scope } from "../../src/keys/keys.ts";
 import { createFixture } from "../fixture.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
 import { lockWallet } from "../support/data/lock-wallet.ts";
 import { createTestKey, type Reply } from "../support/services/server.ts";
@@ -97,19 +98,7 @@ test("the list is paged, newest first, and complete", async () => {
   for (let made = 0; made < 5; made += 1) {
     await manage("POST", "/v1/keys", { mode: "test", name: `key ${made}` }, other.management);
   }
-  const names: string[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    const { body } = await manage(
-      "GET",
-      `/v1/keys?limit=3${cursor && `&cursor=${cursor}`}`,
-      undefined,
-      other.management,
-    );
-    assert.ok(body.keys.length <= 3);
-    names.push(...body.keys.map(({ name }: { name: string }) => name));
-    cursor = body.next_cursor;
-  }
+  const names = pluck(await server.readPages(other.management, "/v1/keys?limit=3"), "name");
   assert.deepEqual(names, ["key 4", "key 3", "key 2", "key 1", "key 0", "management", "test", "live"]);
 });
 
@@ -171,10 +160,7 @@ test("a key cannot grant a scope it lacks, neither by creating a key nor by rota
      union all select '', pb.can_grant_scopes($2, '{wallet:write}')`,
     [wallet.walletId, less.id],
   );
-  assert.deepEqual(
-    rows.map(({ covers }) => covers),
-    [true, false],
-  );
+  assert.deepEqual(pluck(rows, "covers"), [true, false]);
 });
 
 test("managing keys requires keys:write", async () => {

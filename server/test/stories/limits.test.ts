@@ -6,6 +6,7 @@ import { Redis } from "ioredis";
 import { createRequestLimits } from "../../src/http/request-limits.ts";
 import { createFixture } from "../fixture.ts";
 import { assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
+import { countBy } from "../support/assertions/count-by.ts";
 import { until } from "../support/assertions/until.ts";
 import { startPrivateRedis } from "../support/services/private-redis.ts";
 import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
@@ -32,10 +33,7 @@ function createLimited(
   return createTestKey(db, { walletId: wallet.walletId, mode, ...limits });
 }
 
-function codes(replies: Reply[]): Record<string, number> {
-  const counted = Object.groupBy(replies, (reply) => reply.body.code ?? "ok");
-  return Object.fromEntries(Object.entries(counted).map(([code, list = []]) => [code, list.length]));
-}
+const codes = (replies: Reply[]) => countBy(replies, ({ body }) => body.code ?? "ok");
 
 /** Sequential and alternating between the servers, because concurrent searches in one process can delay Redis. */
 async function inTurns(key: string, times: number): Promise<Reply[]> {

@@ -66,12 +66,7 @@ test("searches are counted by outcome, by amount and while in flight", async () 
 
   upstream.keepWaiting("left");
   const leaving = new AbortController();
-  const left = fetch(`${server.url}/v1/search`, {
-    method: "POST",
-    headers: { "x-api-key": wallet.live, "content-type": "application/json" },
-    body: JSON.stringify({ query: "left" }),
-    signal: leaving.signal,
-  }).catch(() => undefined);
+  const left = server.search(wallet.live, { query: "left" }, {}, leaving.signal).catch(() => undefined);
   await until("the upstream is called", () => upstream.isWaiting("left"));
   leaving.abort();
   await left;

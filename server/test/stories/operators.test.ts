@@ -4,6 +4,7 @@ import { signUp } from "../../src/accounts/accounts.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { saveReport } from "../../src/wallet/wallet.ts";
 import { createFixture } from "../fixture.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { operators, operatorToken, testPepper } from "../support/services/server.ts";
@@ -55,10 +56,7 @@ test("a search is refunded by its Request-Id at most once", async () => {
   const reply = await server.search(live, { query: "cats" });
   const requestId = reply.headers.get("request-id") ?? "";
   const found = await server.operate(`entries?request_id=${requestId}`);
-  assert.deepEqual(
-    found.body.entries.map((entry: Record<string, string>) => [entry["wallet_id"], entry["kind"], entry["amount"]]),
-    [[walletId, "capture", "-0.01"]],
-  );
+  assert.deepEqual(pluck(found.body.entries, "wallet_id", "kind", "amount"), [[walletId, "capture", "-0.01"]]);
   const path = `searches/${requestId}/refund`;
   assert.equal((await server.operate(path, { reason: "wrong answer" })).body.outcome, "refunded");
   assert.equal((await server.operate(path, { reason: "wrong answer" })).body.outcome, "repeated");
@@ -115,10 +113,7 @@ test("accounts are found by a member's e-mail address", async () => {
   const request = { accountName: "acme", email: "ada@acme.test", personName: "Ada" };
   const { accountId } = await signUp(db.owner, request, { pepper: testPepper });
   const { accounts } = (await server.operate("accounts?email=ADA@acme.test")).body;
-  assert.deepEqual(
-    accounts.map((account: Record<string, unknown>) => [account["id"], account["name"], account["owners"]]),
-    [[accountId, "acme", ["ada@acme.test"]]],
-  );
+  assert.deepEqual(pluck(accounts, "id", "name", "owners"), [[accountId, "acme", ["ada@acme.test"]]]);
   assert.equal(accounts[0].wallets[0].balance, "0.00");
   assert.deepEqual((await server.operate("accounts?email=unknown@acme.test")).body.accounts, []);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Role } from "../../src/accounts/accounts.ts";
-import { revokeKey } from "../../src/keys/keys.ts";
+import { type NewKey, revokeKey } from "../../src/keys/keys.ts";
 import { type ProblemCode, problemCodes } from "../../src/problems/problems.ts";
 import { createFixture } from "../fixture.ts";
 import { assertProblem, assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
@@ -17,7 +17,7 @@ import {
 } from "../support/console-fixture.ts";
 import { lockWallet } from "../support/data/lock-wallet.ts";
 import { seedBudget } from "../support/data/seed-wallet.ts";
-import { openRaw, rawRequest } from "../support/raw-http.ts";
+import { openRaw, rawSearch } from "../support/raw-http.ts";
 import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
 
 // Every problem code: each is caused by a real request and must have the status, members and headers of the table.
@@ -107,31 +107,20 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     await revokeKey(db.owner, { walletId, keyId: id });
     return server.search(key, question);
   },
-  api_key_expired: async () => {
-    const expiresAt = new Date(Date.now() - 1_000);
-    const { key } = await createTestKey(db, { walletId, expiresAt });
-    return server.search(key, question);
-  },
+  api_key_expired: () => searchWithKey({ expiresAt: new Date(Date.now() - 1_000) }),
   insufficient_balance: () => server.search(poor.live, question),
   balance_reserved: async () => {
     const small = await createWallet("0.01");
     return whileSearching(small.live, () => server.search(small.live, question));
   },
   insufficient_scope: () => server.search(wallet.management, question),
-  ip_not_allowed: async () => {
-    const { key } = await createTestKey(db, { walletId, allowedIps: ["10.0.0.0/8"] });
-    return server.search(key, question);
-  },
+  ip_not_allowed: () => searchWithKey({ allowedIps: ["10.0.0.0/8"] }),
   account_suspended: async () => {
     const suspended = await createWallet("1.00");
     await db.owner.query("select pb.suspend_wallet($1, true)", [suspended.walletId]);
     return server.search(suspended.live, question);
   },
-  key_budget_spent: async () => {
-    const budgetId = await seedBudget(db.owner, walletId, { day: 0n });
-    const { key } = await createTestKey(db, { walletId, budgetId });
-    return server.search(key, question);
-  },
+  key_budget_spent: async () => searchWithKey({ budgetId: await seedBudget(db.owner, walletId, { day: 0n }) }),
   run_budget_spent: () => server.search(wallet.live, question, { "search-run": "nothing; max=0.00" }),
   not_found: () => server.request("/v1/search/", { method: "POST" }),
   method_not_allowed: () => server.request("/v1/search"),
@@ -234,6 +223,10 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
   },
 };
 
+async function searchWithKey(options: Partial<NewKey>): Promise<Reply> {
+  return server.search((await createTestKey(db, { walletId, ...options })).key, question);
+}
+
 /** Signs in a person with that role in a new account. */
 async function signInAs(role: Role): Promise<{ browser: Browser; walletId: string; personId: string; email: string }> {
   const email = someone(role);
@@ -290,8 +283,7 @@ async function searchBehindLock(key: string, times: number): Promise<Reply[]> {
   const lock = await lockWallet(db, { walletId });
   // A connection can have sixteen unanswered requests.
   const connections = await Promise.all(Array.from({ length: Math.ceil(times / 15) }, () => openRaw(server.url)));
-  const lines = [`x-api-key: ${key}`, "Content-Type: application/json"];
-  const requests = rawRequest("POST /v1/search", lines, JSON.stringify(question)).repeat(15);
+  const requests = rawSearch(key).repeat(15);
   for (const connection of connections) connection.write(requests);
   const isFull = async () => /ledger_waiting\{lane="holds"\} 1000/.test(await server.readMetrics());
   await until("the lane is full", isFull, 2_500).catch(() => undefined);

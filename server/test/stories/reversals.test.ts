@@ -10,31 +10,20 @@ import type { TestWallet } from "../support/services/server.ts";
 const fixture = await createPaymentFixture();
 const { db, upstream, stripe, processor, server } = fixture;
 
-interface WalletState {
-  balance: string;
-  owed: string;
-  isSuspended: boolean;
-  status: string;
-}
+/** Balance, amount owed, whether the wallet is suspended, and the status of the top-up. */
+type WalletState = [balance: string, owed: string, isSuspended: boolean, status: string];
 
 /** Read from the tables, because a suspended owner cannot use the API. */
 async function stateOf(wallet: { walletId: string; topUpId: string }): Promise<WalletState> {
-  const { rows } = await db.owner.query<WalletState>(
-    `select ((w.credited_micros - w.debited_micros) / 1e6)::numeric(12, 2)::text as balance,
-       (coalesce(r.owed_micros, 0) / 1e6)::numeric(12, 2)::text as owed, w.suspended_at is not null as "isSuspended", t.status
+  const { rows } = await db.owner.query<{ state: WalletState }>(
+    `select json_build_array(((w.credited_micros - w.debited_micros) / 1e6)::numeric(12, 2)::text,
+       (coalesce(r.owed_micros, 0) / 1e6)::numeric(12, 2)::text, w.suspended_at is not null, t.status) as state
      from pb.wallets w left join pb.receivables r on r.wallet_id = w.id join pb.top_ups t on t.id = $2
      where w.id = $1`,
     [wallet.walletId, wallet.topUpId],
   );
-  return rows[0] ?? assert.fail("no such wallet");
+  return rows[0]?.state ?? assert.fail("no such wallet");
 }
-
-const state = (balance: string, owed: string, isSuspended: boolean, status: string): WalletState => ({
-  balance,
-  owed,
-  isSuspended,
-  status,
-});
 
 async function spend(wallet: TestWallet, searches: number): Promise<void> {
   for (let done = 0; done < searches; done += 1)
@@ -46,13 +35,13 @@ test("a refund takes the available balance, and the next top-up first settles th
   await spend(wallet, 10);
   stripe.refund(wallet.paymentId, 500);
   assert.deepEqual(await fixture.deliverNewEvents(), ["taken", "ignored"]);
-  assert.deepEqual(await stateOf(wallet), state("0.00", "0.10", false, "refunded"));
+  assert.deepEqual(await stateOf(wallet), ["0.00", "0.10", false, "refunded"]);
   assert.equal((await fixture.manage(wallet, "GET", "/v1/wallet")).body.owed, "0.10");
   assert.equal((await server.search(wallet.live, { query: "cats" })).status, 402);
 
   stripe.payCheckout((await fixture.openTopUp(wallet, "5.00")).checkout_url);
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf(wallet), state("4.90", "0.00", false, "refunded"));
+  assert.deepEqual(await stateOf(wallet), ["4.90", "0.00", false, "refunded"]);
   const { entries } = (await fixture.manage(wallet, "GET", "/v1/wallet/entries?limit=4")).body;
   assert.deepEqual(
     entries.map((entry: { kind: string; amount: string }) => `${entry.kind} ${entry.amount}`).toSorted(),
@@ -66,11 +55,11 @@ test("partial refunds are applied once each, and a failed one is returned", asyn
   const second = stripe.refund(wallet.paymentId, 200);
   await fixture.deliverNewEvents();
   await fixture.deliver(stripe.events.slice(-4).toReversed());
-  assert.deepEqual(await stateOf(wallet), state("5.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["5.00", "0.00", false, "succeeded"]);
   assert.equal((await fixture.manage(wallet, "GET", `/v1/wallet/top-ups/${wallet.topUpId}`)).body.refunded, "5.00");
   stripe.failRefund(second);
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf(wallet), state("7.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["7.00", "0.00", false, "succeeded"]);
 });
 
 test("a dispute suspends the wallet; when it is won the money is returned and the wallet resumed", async () => {
@@ -78,19 +67,19 @@ test("a dispute suspends the wallet; when it is won the money is returned and th
   await spend(wallet, 20);
   const dispute = stripe.dispute(wallet.paymentId, 500);
   assert.deepEqual(await fixture.deliverNewEvents(), ["taken", "repeated"]);
-  assert.deepEqual(await stateOf(wallet), state("0.00", "0.20", true, "disputed"));
+  assert.deepEqual(await stateOf(wallet), ["0.00", "0.20", true, "disputed"]);
   assert.equal((await server.search(wallet.live, { query: "cats" })).body.code, "account_suspended");
 
   stripe.closeDispute(dispute, "won");
   assert.deepEqual(await fixture.deliverNewEvents(), ["returned", "repeated"]);
-  assert.deepEqual(await stateOf(wallet), state("4.80", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["4.80", "0.00", false, "succeeded"]);
 });
 
 test("a lost dispute leaves the wallet suspended", async () => {
   const wallet = await fixture.createPaidWallet("5.00");
   stripe.closeDispute(stripe.dispute(wallet.paymentId, 500), "lost");
   assert.deepEqual(await fixture.deliverNewEvents(), ["taken", "repeated", "lost"]);
-  assert.deepEqual(await stateOf(wallet), state("0.00", "0.00", true, "disputed"));
+  assert.deepEqual(await stateOf(wallet), ["0.00", "0.00", true, "disputed"]);
 });
 
 test("an inquiry or an unfinished refund changes nothing", async () => {
@@ -108,7 +97,7 @@ test("an inquiry or an unfinished refund changes nothing", async () => {
     ]),
     ["ignored", "ignored", "ignored"],
   );
-  assert.deepEqual(await stateOf(wallet), state("5.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["5.00", "0.00", false, "succeeded"]);
 });
 
 test("the events of a won dispute in reverse order change nothing", async () => {
@@ -121,7 +110,7 @@ test("the events of a won dispute in reverse order change nothing", async () => 
     "repeated",
   ]);
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf(wallet), state("5.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["5.00", "0.00", false, "succeeded"]);
 });
 
 test("a wallet is resumed after its last open dispute, but not if an operator suspended it", async () => {
@@ -130,15 +119,15 @@ test("a wallet is resumed after its last open dispute, but not if an operator su
   const second = stripe.dispute(wallet.paymentId, 200);
   stripe.closeDispute(first, "won");
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf(wallet), state("8.00", "0.00", true, "disputed"));
+  assert.deepEqual(await stateOf(wallet), ["8.00", "0.00", true, "disputed"]);
   stripe.closeDispute(second, "won");
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf(wallet), state("10.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["10.00", "0.00", false, "succeeded"]);
 
   await db.owner.query("select pb.suspend_wallet($1, true)", [wallet.walletId]);
   stripe.closeDispute(stripe.dispute(wallet.paymentId, 100), "won");
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf(wallet), state("10.00", "0.00", true, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["10.00", "0.00", true, "succeeded"]);
 });
 
 test("a refund event that arrives before its payment credits the payment first", async () => {
@@ -148,9 +137,9 @@ test("a refund event that arrives before its payment credits the payment first",
   stripe.refund(payment.id, 400);
   const [refunded] = stripe.events.slice(-2);
   assert.deepEqual(await fixture.deliver([refunded]), ["taken"]);
-  assert.deepEqual(await stateOf({ ...wallet, topUpId: topUp.id }), state("11.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf({ ...wallet, topUpId: topUp.id }), ["11.00", "0.00", false, "succeeded"]);
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf({ ...wallet, topUpId: topUp.id }), state("11.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf({ ...wallet, topUpId: topUp.id }), ["11.00", "0.00", false, "succeeded"]);
 });
 
 test("the comparison applies refunds and disputes whose webhooks were lost", async () => {
@@ -158,8 +147,8 @@ test("the comparison applies refunds and disputes whose webhooks were lost", asy
   stripe.refund(refunded.paymentId, 500);
   stripe.dispute(disputed.paymentId, 500);
   assert.equal((await comparePayments(db.owner, processor)).reversedNow, 2);
-  assert.deepEqual(await stateOf(refunded), state("0.00", "0.00", false, "refunded"));
-  assert.deepEqual(await stateOf(disputed), state("0.00", "0.00", true, "disputed"));
+  assert.deepEqual(await stateOf(refunded), ["0.00", "0.00", false, "refunded"]);
+  assert.deepEqual(await stateOf(disputed), ["0.00", "0.00", true, "disputed"]);
   assert.equal((await comparePayments(db.owner, processor)).reversedNow, 0);
 });
 
@@ -171,7 +160,7 @@ test("an old dispute is checked until it is decided, even if its webhooks were l
   // Three weeks later, the dispute is too old for the lists.
   const later = new Date(Date.now() + 21 * 86_400_000);
   assert.equal((await comparePayments(db.owner, processor, later)).reversedNow, 1);
-  assert.deepEqual(await stateOf(wallet), state("5.00", "0.00", false, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["5.00", "0.00", false, "succeeded"]);
 });
 
 test("a wallet that an operator suspended during a dispute stays suspended when it is won", async () => {
@@ -181,7 +170,7 @@ test("a wallet that an operator suspended during a dispute stays suspended when 
   await db.owner.query("select pb.suspend_wallet($1, true)", [wallet.walletId]);
   stripe.closeDispute(dispute, "won");
   await fixture.deliverNewEvents();
-  assert.deepEqual(await stateOf(wallet), state("5.00", "0.00", true, "succeeded"));
+  assert.deepEqual(await stateOf(wallet), ["5.00", "0.00", true, "succeeded"]);
 });
 
 test("a refund does not take money held for searches in flight", async () => {
@@ -194,7 +183,7 @@ test("a refund does not take money held for searches in flight", async () => {
   await fixture.deliverNewEvents();
   assert.equal((await search).status, 200);
   await upstream.behave("ok");
-  assert.deepEqual(await stateOf(wallet), state("0.00", "0.01", false, "refunded"));
+  assert.deepEqual(await stateOf(wallet), ["0.00", "0.01", false, "refunded"]);
 });
 
 test("the books balance after all of it", () => fixture.assertBooksBalance());

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { lockWallet } from "../support/data/lock-wallet.ts";
-import { openRaw, rawRequest } from "../support/raw-http.ts";
+import { openRaw, rawRequest, rawSearch } from "../support/raw-http.ts";
 import { createTestKey } from "../support/services/server.ts";
 import { startServerProcess } from "../support/services/server-process.ts";
 
@@ -71,8 +71,7 @@ test("a stopping server commits the charges of callers that have disconnected", 
   await upstream.behave("slow_headers", { everyMs: 200 });
   upstream.requests.length = 0;
   const callers = await Promise.all([openRaw(server.url), openRaw(server.url), openRaw(server.url)]);
-  const lines = [`x-api-key: ${wallet.live}`, "Content-Type: application/json"];
-  for (const caller of callers) caller.write(rawRequest("POST /v1/search", lines, '{"query":"cats"}'));
+  for (const caller of callers) caller.write(rawSearch(wallet.live));
   await until("the upstream is called for all", () => upstream.requests.length === 3);
   // The first capture waits for this lock; the others are in its batch or in the queue.
   const lock = await lockWallet(db, wallet);
@@ -93,11 +92,7 @@ test("a late request on an open connection returns 503 shutting_down with Retry-
   const wallet = await createWallet("0.05");
   const server = await startServer({}, t);
   const connection = await openRaw(server.url);
-  const request = rawRequest(
-    "POST /v1/search",
-    [`x-api-key: ${wallet.test}`, "Content-Type: application/json"],
-    '{"query":"cats"}',
-  );
+  const request = rawSearch(wallet.test);
   connection.write(request);
   assert.equal((await connection.answer()).status, 200);
   server.app.startDraining();

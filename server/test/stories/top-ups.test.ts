@@ -4,9 +4,11 @@ import { test } from "node:test";
 import { comparePayments } from "../../src/payments/compare-payments.ts";
 import type { ProblemCode } from "../../src/problems/problems.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
+import { pluck } from "../support/assertions/pluck.ts";
+import { closeAfter } from "../support/close-after.ts";
 import { signEvent } from "../support/payments/fake-stripe.ts";
 import { createPaymentFixture, webhookSecret } from "../support/payments/payment-fixture.ts";
-import type { Reply, TestWallet } from "../support/services/server.ts";
+import { type Reply, startTestServer, type TestWallet } from "../support/services/server.ts";
 
 // Top-ups: from the request to the balance, with everything that can go wrong.
 
@@ -43,10 +45,7 @@ test("a top-up is opened, paid and credited once, whatever events report the pay
   assert.equal(read.body.checkout_url, null);
   assert.match(read.body.receipt_url, /^https:\/\/receipts\.test\/pi_/);
   const entries = await fixture.manage(wallet, "GET", "/v1/wallet/entries");
-  assert.deepEqual(
-    entries.body.entries.map((entry: { kind: string; amount: string }) => [entry.kind, entry.amount]),
-    [["top_up", "20.00"]],
-  );
+  assert.deepEqual(pluck(entries.body.entries, "kind", "amount"), [["top_up", "20.00"]]);
 });
 
 test("the same key and body return the same top-up, another body 422, and no key 400", async () => {
@@ -86,10 +85,7 @@ test("top-ups are listed in pages, newest first, and another wallet's top-up is 
   for (let made = 0; made < 3; made += 1) ids.unshift((await fixture.openTopUp(wallet, "10.00")).id);
   const first = (await fixture.manage(wallet, "GET", `${path}?limit=2`)).body;
   const second = (await fixture.manage(wallet, "GET", `${path}?limit=2&cursor=${first.next_cursor}`)).body;
-  assert.deepEqual(
-    [...first.top_ups, ...second.top_ups].map((topUp: { id: string }) => topUp.id),
-    ids,
-  );
+  assert.deepEqual(pluck([...first.top_ups, ...second.top_ups], "id"), ids);
   assert.equal(second.next_cursor, null);
   const other = await createWallet();
   assertRejected(await fixture.manage(other, "GET", `${path}/${ids[0]}`), "not_found");
@@ -107,10 +103,7 @@ test("an unavailable processor returns 502, and a retry with the same key contin
   const opened = await open(wallet, { amount: "20.00" }, key);
   assert.equal(opened.status, 201);
   const { top_ups: topUps } = (await fixture.manage(wallet, "GET", path)).body;
-  assert.deepEqual(
-    topUps.map((topUp: { id: string }) => topUp.id),
-    [opened.body.id],
-  );
+  assert.deepEqual(pluck(topUps, "id"), [opened.body.id]);
 });
 
 test("a 402 contains the request that opens a top-up", async () => {
@@ -178,11 +171,10 @@ test("a payment with the wrong amount, wallet, currency or top-up is not credite
     other_currency: stripe.forgePayment(2_000, ours, "jpy"),
   };
   assert.deepEqual([...new Set(await fixture.deliverNewEvents())], ["conflicting"]);
-  assert.deepEqual(await notices(forged.wrong_amount.id), ["wrong_amount"]);
-  assert.deepEqual(await notices(forged.wrong_wallet.id), ["wrong_wallet"]);
-  assert.deepEqual(await notices(forged.unknown_wallet.id), ["wrong_wallet"]);
-  assert.deepEqual(await notices(forged.unknown_top_up.id), ["wrong_wallet"]);
-  assert.deepEqual(await notices(forged.other_currency.id), ["wrong_amount"]);
+  for (const payment of [forged.wrong_amount, forged.other_currency])
+    assert.deepEqual(await notices(payment.id), ["wrong_amount"]);
+  for (const payment of [forged.wrong_wallet, forged.unknown_wallet, forged.unknown_top_up])
+    assert.deepEqual(await notices(payment.id), ["wrong_wallet"]);
   assert.deepEqual([await balanceOf(wallet), await balanceOf(other)], ["0.00", "0.00"]);
 
   // The correct payment is credited; a second one for the same top-up is not.
@@ -230,7 +222,7 @@ test("the comparison credits payments whose webhooks were lost and reports unpai
 });
 
 test("without a processor, opening a top-up and webhooks return 503, and reading works", async (t) => {
-  const bare = await fixture.startServer({ PENNYBLACK_STRIPE_SECRET_KEY: "", PENNYBLACK_STRIPE_WEBHOOK_SECRET: "" }, t);
+  const bare = closeAfter(await startTestServer(db), t);
   const wallet = await createWallet();
   const opened = await bare.manage(wallet.management, "POST", path, { amount: "20.00" }, { "idempotency-key": "1" });
   assertRejected(opened, "payments_not_configured");

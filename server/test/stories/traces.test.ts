@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
 import { createFixture } from "../fixture.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
 import { closeAfter } from "../support/close-after.ts";
 import type { Reply } from "../support/services/server.ts";
@@ -108,10 +109,7 @@ test("a caller's trace is linked and not forwarded to the upstream", async () =>
   const reply = await server.search(wallet.live, { query: canary }, { traceparent: `00-${traceId}-${spanId}-01` });
   const { root } = await traceOf(requestIdOf(reply));
   assert.notEqual(root.traceId, traceId);
-  assert.deepEqual(
-    root.links?.map((link) => [link.traceId, link.spanId]),
-    [[traceId, spanId]],
-  );
+  assert.deepEqual(pluck(root.links ?? [], "traceId", "spanId"), [[traceId, spanId]]);
   assert.ok(upstream.headers.length > 0);
   for (const headers of upstream.headers) assert.ok(!("traceparent" in headers) && !("tracestate" in headers));
 

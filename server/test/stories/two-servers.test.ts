@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { createFixture } from "../fixture.ts";
+import { countBy } from "../support/assertions/count-by.ts";
 import { until } from "../support/assertions/until.ts";
 import type { Reply } from "../support/services/server.ts";
 import { startServerProcess } from "../support/services/server-process.ts";
@@ -45,10 +46,7 @@ async function assertFiftyOf200(key: string, code: string, headers: Record<strin
   return refused;
 }
 
-function tally(answers: Answer[]): Record<string, number> {
-  const groups = Object.groupBy(answers, ({ status, body }) => `${status} ${body.code ?? "paid"}`);
-  return Object.fromEntries(Object.entries(groups).map(([outcome, list = []]) => [outcome, list.length]));
-}
+const tally = (answers: Answer[]) => countBy(answers, ({ status, body }) => `${status} ${body.code ?? "paid"}`);
 
 test("500 concurrent searches on two servers with a balance of 0.05: five are charged, 495 return 402", async () => {
   const wallet = await createWallet("0.05");

@@ -129,14 +129,7 @@ test("the system page reports this server and the shared database", async () => 
 
   await upstream.behave("slow_headers");
   const leaving = new AbortController();
-  const waiting = server
-    .request("/v1/search", {
-      method: "POST",
-      headers: { "x-api-key": wallet.live, "content-type": "application/json" },
-      body: '{"query":"cats"}',
-      signal: leaving.signal,
-    })
-    .catch(() => undefined);
+  const waiting = server.search(wallet.live, { query: "cats" }, {}, leaving.signal).catch(() => undefined);
   await until("the search is in flight", async () => {
     const { in_flight: inFlight, oldest_pending_s: oldest } = await operate("system");
     return inFlight === 1 && oldest !== null;

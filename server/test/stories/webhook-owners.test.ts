@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { ProblemCode } from "../../src/problems/problems.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { closeAfter } from "../support/close-after.ts";
-import { createTestKey, type Reply, type TestWallet } from "../support/services/server.ts";
+import { createTestKey, type ManageRequest, type Reply, type TestWallet } from "../support/services/server.ts";
 import { startReceiver } from "../support/services/webhook-receiver.ts";
 import { createWebhookFixture } from "../support/webhook-fixture.ts";
 
@@ -15,8 +16,6 @@ const fixture = await createWebhookFixture();
 const receiver = closeAfter(await startReceiver());
 const wallet = await fixture.createWallet("1.00");
 const stranger = await fixture.createWallet("1.00");
-
-const create = (body: unknown) => fixture.manage(wallet, "POST", "/v1/webhooks", body);
 
 /** A problem of any path. */
 const assertRejected = (reply: Reply, code: ProblemCode): Record<string, unknown> =>
@@ -56,7 +55,7 @@ test("an invalid body returns 400 with the field's pointer", async () => {
     [{ url, secret: "mine" }, "#/secret"],
   ];
   for (const [body, pointer] of faults) {
-    const problem = assertRejected(await create(body), "invalid_request");
+    const problem = assertRejected(await fixture.manage(wallet, "POST", "/v1/webhooks", body), "invalid_request");
     const [first] = problem["errors"] as { pointer: string }[];
     assert.equal(first?.pointer, pointer, JSON.stringify(body));
   }
@@ -65,8 +64,7 @@ test("an invalid body returns 400 with the field's pointer", async () => {
 test("without the development setting, only public https URLs are accepted", async (t) => {
   const strict = await fixture.startServer({ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "false" }, t);
   const owner = await fixture.createWallet();
-  const manage = (...request: [method: string, path: string, body: unknown]) =>
-    strict.manage(owner.management, ...request);
+  const manage = (...request: ManageRequest) => strict.manage(owner.management, ...request);
   for (const url of ["http://hooks.example.com/", "https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/"])
     assertRejected(await manage("POST", "/v1/webhooks", { url }), "invalid_request");
   const accepted = await manage("POST", "/v1/webhooks", { url: "https://hooks.example.com/" });
@@ -91,15 +89,10 @@ test("deliveries are listed in pages, newest first, each once", async () => {
   const { id } = await fixture.subscribe(owner, receiver.url);
   for (let count = 0; count < 5; count += 1) await fixture.emitEvent(owner, "key.created");
   await fixture.send();
-  const seen: string[] = [];
-  let cursor = "";
-  do {
-    const { body } = await fixture.manage(owner, "GET", `/v1/webhooks/${id}/deliveries?limit=2${cursor}`);
-    seen.push(...body.deliveries.map((delivery: { id: string }) => delivery.id));
-    cursor = body.next_cursor ? `&cursor=${body.next_cursor}` : "";
-  } while (cursor);
+  const path = `/v1/webhooks/${id}/deliveries?limit=2`;
+  const seen = pluck(await fixture.server.readPages(owner.management, path), "id");
   assert.equal(seen.length, 5);
-  assert.deepEqual(seen, [...new Set(seen)].toSorted().toReversed());
+  assert.deepEqual(seen, [...new Set(seen.map(String))].toSorted().toReversed());
   for (const query of ["?limit=0", "?limit=101", "?cursor=x", "?state=failed"]) {
     assertRejected(await fixture.manage(owner, "GET", `/v1/webhooks/${id}/deliveries${query}`), "invalid_request");
   }

@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { createSender } from "../../src/webhooks/deliver.ts";
 import type { Attempt } from "../../src/webhooks/webhooks.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { closeAfter } from "../support/close-after.ts";
 import { type Received, type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
 import { createWebhookFixture } from "../support/webhook-fixture.ts";
@@ -13,6 +14,13 @@ import { createWebhookFixture } from "../support/webhook-fixture.ts";
 const fixture = await createWebhookFixture();
 
 const receive = async (): Promise<Receiver> => closeAfter(await startReceiver());
+
+/** A new wallet with one endpoint. */
+async function subscribe(events?: readonly string[]) {
+  const wallet = await fixture.createWallet();
+  const receiver = await receive();
+  return { wallet, receiver, ...(await fixture.subscribe(wallet, receiver.url, events)) };
+}
 
 function answerWith(receiver: Receiver, ...statuses: number[]): void {
   let calls = 0;
@@ -73,10 +81,8 @@ test("an endpoint receives only the events it subscribed to, of its own wallet",
 });
 
 test("a failed delivery is retried, and the delivery list shows each result", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
+  const { wallet, receiver, id } = await subscribe();
   answerWith(receiver, 500, 200);
-  const { id } = await fixture.subscribe(wallet, receiver.url);
   const eventId = await fixture.emitEvent(wallet, "key.created");
   await fixture.send();
   const [failed] = await fixture.deliveriesOf(wallet, id);
@@ -99,10 +105,8 @@ test("a failed delivery is retried, and the delivery list shows each result", as
 });
 
 test("a failing delivery is attempted ten times over about three days", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
+  const { wallet, receiver, id } = await subscribe();
   answerWith(receiver, 503);
-  const { id } = await fixture.subscribe(wallet, receiver.url);
   await fixture.emitEvent(wallet, "key.created");
   let waitedMs = 0;
   for (;;) {
@@ -166,9 +170,7 @@ test("redirects and private addresses are recorded as failures", async () => {
 });
 
 test("during a rotation both secrets sign, and a day later only the new one", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
-  const { id, secret: old } = await fixture.subscribe(wallet, receiver.url);
+  const { wallet, receiver, id, secret: old } = await subscribe();
   const { body: rotated } = await fixture.manage(wallet, "POST", `/v1/webhooks/${id}/rotate-secret`);
   const hours = (Date.parse(rotated.previous_secret_until) - Date.now()) / 3_600_000;
   assert.ok(hours > 23.9 && hours < 24.1);
@@ -215,17 +217,12 @@ test("a replay is a new delivery of the same event, and a test event goes to one
 });
 
 test("410 disables an endpoint and ends its pending deliveries, and it can be enabled again", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
+  const { wallet, receiver, id } = await subscribe(["key.created"]);
   answerWith(receiver, 500, 410, 200);
-  const { id } = await fixture.subscribe(wallet, receiver.url, ["key.created"]);
   await fixture.emitEvent(wallet, "key.created");
   await fixture.send();
   await fixture.emitEvent(wallet, "key.created");
-  assert.deepEqual(
-    (await attemptsAt(id)).map(({ disabled }) => disabled),
-    ["gone"],
-  );
+  assert.deepEqual(pluck(await attemptsAt(id), "disabled"), ["gone"]);
   const { body: endpoint } = await fixture.manage(wallet, "GET", `/v1/webhooks/${id}`);
   assert.deepEqual([endpoint.enabled, endpoint.disabled_reason], [false, "gone"]);
   const ended = (await fixture.deliveriesOf(wallet, id)).map(({ status, error }) => [status, error]);
@@ -246,10 +243,8 @@ test("410 disables an endpoint and ends its pending deliveries, and it can be en
 });
 
 test("an endpoint that fails for five days without a success is disabled", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
+  const { wallet, receiver, id } = await subscribe(["key.created"]);
   answerWith(receiver, 500, 200, 500, 500);
-  const { id } = await fixture.subscribe(wallet, receiver.url, ["key.created"]);
   const fiveDaysLater = () =>
     fixture.db.owner.query(
       "update pb.webhook_endpoints set failing_since = failing_since - interval '5 days' where id = $1",
@@ -272,9 +267,7 @@ test("an endpoint that fails for five days without a success is disabled", async
 });
 
 test("a suspended worker cannot overwrite the result of a delivery that another has taken over", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
-  const { id } = await fixture.subscribe(wallet, receiver.url);
+  const { wallet, id } = await subscribe();
   await fixture.emitEvent(wallet, "key.created");
   const { promise: blocked, resolve: release } = Promise.withResolvers<void>();
   // Suspended between the receiver's response and recording it.
@@ -297,9 +290,7 @@ test("a suspended worker cannot overwrite the result of a delivery that another 
 });
 
 test("a stopping worker returns unfinished deliveries without counting an attempt", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
-  const { id } = await fixture.subscribe(wallet, receiver.url);
+  const { wallet, receiver, id } = await subscribe();
   await fixture.emitEvent(wallet, "key.created");
   const stopping = new AbortController();
   receiver.answer(() => stopping.abort());
@@ -311,9 +302,7 @@ test("a stopping worker returns unfinished deliveries without counting an attemp
 });
 
 test("no table, response or log contains a secret in plain text", async () => {
-  const wallet = await fixture.createWallet();
-  const receiver = await receive();
-  const { id, secret } = await fixture.subscribe(wallet, receiver.url);
+  const { wallet, id, secret } = await subscribe();
   const { rows } = await fixture.db.owner.query("select row_to_json(e)::text as row from pb.webhook_endpoints e");
   assert.ok(!JSON.stringify(rows).includes(secret));
   assert.ok(!JSON.stringify(rows).includes(Buffer.from(secret).toString("hex")));

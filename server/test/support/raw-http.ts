@@ -69,6 +69,11 @@ export function rawRequest(line: string, headerLines: readonly string[], body = 
   return `${[`${line} HTTP/1.1`, "Host: search.test", ...headerLines, ...length].join("\r\n")}\r\n\r\n${body}`;
 }
 
+/** A search; further header lines are added. */
+export function rawSearch(key: string, body = '{"query":"cats"}', ...headerLines: string[]): string {
+  return rawRequest("POST /v1/search", [`x-api-key: ${key}`, "Content-Type: application/json", ...headerLines], body);
+}
+
 function takeAnswer(received: Buffer, hasBody: boolean): { answer: RawAnswer; rest: Buffer } | undefined {
   const headEnd = received.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;

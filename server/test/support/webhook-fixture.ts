@@ -5,12 +5,12 @@ import { createSender } from "../../src/webhooks/deliver.ts";
 import { type Attempt, sendWebhooks, type WebhookDependencies } from "../../src/webhooks/webhooks.ts";
 import { createFixture, type Fixture } from "../fixture.ts";
 import { closeAfter } from "./close-after.ts";
-import { type Reply, type TestWallet, testEnvironment } from "./services/server.ts";
+import { type ManageRequest, type Reply, type TestWallet, testEnvironment } from "./services/server.ts";
 
 /** A fixture with the webhook sender of the worker in this process. */
 export interface WebhookFixture extends Fixture {
   /** One management request. */
-  manage(wallet: TestWallet, method: string, path: string, body?: unknown): Promise<Reply>;
+  manage(wallet: TestWallet, ...request: ManageRequest): Promise<Reply>;
   /** Creates an endpoint, for all events unless some are given. */
   subscribe(wallet: TestWallet, url: string, events?: readonly string[]): Promise<{ id: string; secret: string }>;
   /** Emits an event and returns its id. */

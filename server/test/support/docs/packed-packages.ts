@@ -45,7 +45,7 @@ const packages: readonly Package[] = ["sdk", "cli", "mcp"];
 export function installPacked(): Installed {
   const packed = pack();
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-packed-"));
-  const manifests = Object.fromEntries(packages.map((workspace) => [workspace, unpack(folder, packed, workspace)]));
+  const manifests = Object.fromEntries(packages.map((kind) => [kind, unpack(folder, packed, kind)]));
   const dependencies = Object.fromEntries(Object.values(manifests).map(({ name, version }) => [name, version]));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", dependencies }));
   return {
@@ -58,14 +58,11 @@ export function installPacked(): Installed {
 
 /** The folder of the packed files. The first test file that needs it builds it, once per state of the sources. */
 export function pack(): string {
-  const sources = globSync(
-    [...packages.map((workspace) => `${workspace}/**/*`), "tsconfig.json", "package-lock.json"],
-    {
-      cwd: root,
-      exclude: ["**/node_modules/**", "**/dist/**", "**/test/**", "**/*.test.ts"],
-      withFileTypes: true,
-    },
-  );
+  const sources = globSync([...packages.map((kind) => `${kind}/**/*`), "tsconfig.json", "package-lock.json"], {
+    cwd: root,
+    exclude: ["**/node_modules/**", "**/dist/**", "**/test/**", "**/*.test.ts"],
+    withFileTypes: true,
+  });
   const hash = createHash("sha256");
   for (const file of sources.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))) {
     hash.update(file).update(readFileSync(file));
@@ -94,33 +91,25 @@ function build(stage: string): void {
   mkdirSync(join(stage, "node_modules/@pennyblack"), { recursive: true });
   mkdirSync(join(stage, "packed"));
   symlinkSync(join(stage, "sdk"), join(stage, "node_modules/@pennyblack/sdk"));
-  for (const workspace of packages) {
-    cpSync(join(root, workspace), join(stage, workspace), {
+  for (const kind of packages) {
+    cpSync(join(root, kind), join(stage, kind), {
       recursive: true,
       filter: (path) => !/\/(?:dist|node_modules)$/.test(path),
     });
-    const own = join(root, workspace, "node_modules");
-    if (existsSync(own)) symlinkSync(own, join(stage, workspace, "node_modules"));
-    run(
-      process.execPath,
-      [join(root, "node_modules/typescript/bin/tsc"), "-p", `${workspace}/tsconfig.build.json`],
-      stage,
-    );
+    const own = join(root, kind, "node_modules");
+    if (existsSync(own)) symlinkSync(own, join(stage, kind, "node_modules"));
+    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", `${kind}/tsconfig.build.json`], stage);
   }
-  run(
-    "npm",
-    ["pack", "--silent", "--pack-destination", "packed", ...packages.map((workspace) => `./${workspace}`)],
-    stage,
-  );
+  run("npm", ["pack", "--silent", "--pack-destination", "packed", ...packages.map((kind) => `./${kind}`)], stage);
 }
 
-function unpack(folder: string, packed: string, workspace: Package): Manifest {
-  const file = globSync(`pennyblack-${workspace}-*.tgz`, { cwd: packed })[0] ?? "";
-  const home = join(folder, "node_modules/@pennyblack", workspace);
+function unpack(folder: string, packed: string, kind: Package): Manifest {
+  const file = globSync(`pennyblack-${kind}-*.tgz`, { cwd: packed })[0] ?? "";
+  const home = join(folder, "node_modules/@pennyblack", kind);
   mkdirSync(home, { recursive: true });
   run("tar", ["-xzf", join(packed, file), "-C", home, "--strip-components=1"], folder);
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
-  for (const name of Object.keys(manifest.dependencies ?? {})) linkDependency(folder, workspace, name);
+  for (const name of Object.keys(manifest.dependencies ?? {})) linkDependency(folder, kind, name);
   for (const [name, path] of Object.entries(manifest.bin ?? {})) {
     mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
     chmodSync(join(home, path), 0o755);
@@ -129,13 +118,13 @@ function unpack(folder: string, packed: string, workspace: Package): Manifest {
   return manifest;
 }
 
-function linkDependency(folder: string, workspace: Package, name: string): void {
+function linkDependency(folder: string, kind: Package, name: string): void {
   if (name.startsWith("@pennyblack/")) return;
-  const target = [join(root, workspace, "node_modules", name), join(root, "node_modules", name)].find((path) =>
+  const target = [join(root, kind, "node_modules", name), join(root, "node_modules", name)].find((path) =>
     existsSync(path),
   );
-  if (target === undefined) throw new Error(`${workspace} needs ${name}, which is not installed.`);
-  const link = join(folder, "node_modules/@pennyblack", workspace, "node_modules", name);
+  if (target === undefined) throw new Error(`${kind} needs ${name}, which is not installed.`);
+  const link = join(folder, "node_modules/@pennyblack", kind, "node_modules", name);
   mkdirSync(dirname(link), { recursive: true });
   symlinkSync(target, link);
 }

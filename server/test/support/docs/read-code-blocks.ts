@@ -19,10 +19,10 @@ export function readCodeBlocks(page: URL, language: string): string[] {
 /** Every code block of a page, in order. */
 export function parseCodeBlocks(page: string): CodeBlock[] {
   const blocks = page.matchAll(/^(?:<!-- (prints|fails|not run): ([^\n]+) -->\n)?```(\w*)\n(.*?)^```$/gms);
-  return [...blocks].map(({ 0: whole, 1: kind, 2: said = "", 3: language = "", 4: text = "", index }) => ({
+  return [...blocks].map(({ 0: whole, 1: kind, 2: expected = "", 3: language = "", 4: text = "", index }) => ({
     language,
     text,
     line: page.slice(0, index + whole.indexOf("```")).split("\n").length,
-    mark: kind === undefined ? undefined : { kind: kind as "prints" | "fails" | "not run", text: said },
+    mark: kind === undefined ? undefined : { kind: kind as "prints" | "fails" | "not run", text: expected },
   }));
 }

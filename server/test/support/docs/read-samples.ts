@@ -12,10 +12,7 @@ export function readSamples(text: string): Sample[] {
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => {
       const [, name = "", labels = "", value = ""] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
-      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = "", said = ""]) => [
-        label,
-        said,
-      ]);
+      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map((match) => match.slice(1));
       return { name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) };
     });
 }

@@ -185,12 +185,7 @@ export class FakeStripe {
       case "POST customers":
         return ok({ id: newId("cus"), object: "customer" });
       case "GET customers":
-        return ok(
-          list(
-            (this.cards.get(id) ?? []).map((card) => ({ id: card })),
-            new URLSearchParams(),
-          ),
-        );
+        return ok(list((this.cards.get(id) ?? []).map((card) => ({ id: card }))));
       case "POST payment_methods":
         for (const cards of this.cards.values()) if (cards[0] === id) cards.length = 0;
         return ok({ id });
@@ -250,7 +245,7 @@ export class FakeStripe {
   }
 }
 
-function list(objects: Json[], query: URLSearchParams): Json {
+function list(objects: Json[], query = new URLSearchParams()): Json {
   const since = Number(query.get("created[gte]") ?? 0);
   const newestFirst = objects.filter((object) => Number(object["created"] ?? since) >= since).toReversed();
   const after = query.get("starting_after");

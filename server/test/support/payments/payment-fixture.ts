@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createStripe } from "../../../src/payments/stripe.ts";
 import { createFixture, type Fixture } from "../../fixture.ts";
 import { closeAfter } from "../close-after.ts";
-import type { Reply, TestWallet } from "../services/server.ts";
+import type { ManageRequest, Reply, TestWallet } from "../services/server.ts";
 import { type FakeStripe, fakeKey, signEvent, startFakeStripe } from "./fake-stripe.ts";
 
 export const webhookSecret = "whsec_test_secret_of_the_endpoint";
@@ -23,13 +23,7 @@ export interface PaymentFixture extends Fixture {
   stripe: FakeStripe;
   /** The client that the worker uses. */
   processor: ReturnType<typeof createStripe>;
-  manage(
-    wallet: TestWallet,
-    method: string,
-    path: string,
-    body?: unknown,
-    headers?: Record<string, string>,
-  ): Promise<Reply>;
+  manage(wallet: TestWallet, ...request: ManageRequest): Promise<Reply>;
   balanceOf: (wallet: TestWallet) => Promise<string>;
   /** Opens a top-up and returns the body of the response. */
   openTopUp(wallet: TestWallet, amount: string): Promise<{ id: string; checkout_url: string }>;

@@ -5,22 +5,17 @@ import { createPool, type Pool } from "../../../src/db/pool.ts";
 import { createRoles, grantDatabase, withRole } from "../../../src/db/roles.ts";
 import { checksumOfSchema } from "../../../src/db/schema-files.ts";
 
-export interface TestDatabase {
+const roles = ["owner", "ledger", "tenant", "operator", "people"] as const;
+type Role = (typeof roles)[number];
+
+/**
+ * A pool and a URL for each role. The owner of the tables can do what servers cannot, such as moving a hold's expiry into
+ * the past; the others are the server's roles.
+ */
+export interface TestDatabase extends Record<Role, Pool>, Record<`${Role}Url`, string> {
   name: string;
   /** For objects of the whole cluster, such as roles. */
   superuserUrl: string;
-  ownerUrl: string;
-  ledgerUrl: string;
-  tenantUrl: string;
-  operatorUrl: string;
-  peopleUrl: string;
-  /** The owner of the tables can do what servers cannot, such as moving a hold's expiry into the past. */
-  owner: Pool;
-  /** The server's roles. */
-  ledger: Pool;
-  tenant: Pool;
-  operator: Pool;
-  people: Pool;
   drop(): Promise<void>;
 }
 
@@ -43,27 +38,13 @@ export async function createTestDatabase(clusterUrl = superuserUrl): Promise<Tes
   });
   const at = new URL(clusterUrl);
   at.pathname = `/${name}`;
-  const ownerUrl = withRole(at.href, "owner");
-  const ledgerUrl = withRole(at.href, "ledger");
-  const tenantUrl = withRole(at.href, "tenant");
-  const operatorUrl = withRole(at.href, "operator");
-  const peopleUrl = withRole(at.href, "people");
-  const pools = [ownerUrl, ledgerUrl, tenantUrl, operatorUrl, peopleUrl].map((url) =>
-    createPool({ url, name: "test", connections: 8, onIdleError: () => {} }),
-  ) as [Pool, Pool, Pool, Pool, Pool];
+  const urls = roles.map((role) => withRole(at.href, role));
+  const pools = urls.map((url) => createPool({ url, name: "test", connections: 8, onIdleError: () => {} }));
   return {
     name,
     superuserUrl: at.href,
-    ownerUrl,
-    ledgerUrl,
-    tenantUrl,
-    operatorUrl,
-    peopleUrl,
-    owner: pools[0],
-    ledger: pools[1],
-    tenant: pools[2],
-    operator: pools[3],
-    people: pools[4],
+    ...(Object.fromEntries(roles.map((role, index) => [`${role}Url`, urls[index]])) as Record<`${Role}Url`, string>),
+    ...(Object.fromEntries(roles.map((role, index) => [role, pools[index]])) as Record<Role, Pool>),
     async drop() {
       await Promise.all(pools.map((pool) => pool.end()));
       await asSuperuser(clusterUrl, (client) => client.query(`drop database ${name} with (force)`));

@@ -18,6 +18,11 @@ after(() => {
   for (const child of started) child.kill("SIGKILL");
 });
 
+export function killAfterTests<Child extends ChildProcess>(child: Child): Child {
+  started.add(child);
+  return child;
+}
+
 /** Runs a script of server/src with this environment and no other. It is killed after the last test of the file. */
 export function spawnNode(
   script: string,
@@ -29,7 +34,7 @@ export function spawnNode(
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  started.add(child);
+  killAfterTests(child);
   const texts = { stdout: "", stderr: "", output: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].on("data", (chunk: Buffer) => {

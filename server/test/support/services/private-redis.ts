@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { after } from "node:test";
 import { choosePort } from "../../../src/dev/choose-port.ts";
 import { until } from "../assertions/until.ts";
+import { killAfterTests } from "./node-process.ts";
 
 export interface PrivateRedis {
   url: string;
@@ -12,24 +12,12 @@ export interface PrivateRedis {
   kill(): Promise<void>;
 }
 
-// A test that fails before it kills its Redis must neither leave it running nor wait for it.
-const started = new Set<ChildProcess>();
-after(() => {
-  for (const child of started) child.kill("SIGKILL");
-});
-
 /** A separate Redis that the test can pause and kill. */
 export async function startPrivateRedis(port?: number): Promise<PrivateRedis> {
   const at = port ?? (await choosePort({ host: "127.0.0.1" }));
-  const child = spawn(
-    "redis-server",
-    ["--port", String(at), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
-    {
-      stdio: "ignore",
-    },
-  );
+  const options = ["--port", String(at), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+  const child = killAfterTests(spawn("redis-server", options, { stdio: "ignore" }));
   const ended = once(child, "exit");
-  started.add(child);
   await until("Redis listens", () => canConnect(at));
   return {
     url: `redis://127.0.0.1:${at}`,

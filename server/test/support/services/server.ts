@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { Writable } from "node:stream";
 import { type App, createApp } from "../../../src/app.ts";
@@ -13,13 +14,16 @@ export interface TestServer {
   opsUrl: string;
   /** All log lines of this server. */
   logged: () => string;
-  search(key: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
+  /** A string or bytes are sent as they are, other values as JSON. */
+  search(key: string, body: unknown, headers?: Record<string, string>, signal?: AbortSignal): Promise<Reply>;
   /** The base URL is that of the public listener by default. */
   request(path: string, init?: RequestInit, base?: string): Promise<Reply>;
   /** A JSON request with a key, which is usually a management key. */
-  manage(key: string, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  manage(key: string, ...request: ManageRequest): Promise<Reply>;
   /** Balance and held amount as a management key sees them. */
   readMoney(managementKey: string): Promise<Money>;
+  /** The items of all pages of a list. The path contains the limit, which each page is checked against. */
+  readPages(key: string, path: string): Promise<Reply["body"][]>;
   /** An operator request on the internal listener: POST with a body, otherwise GET. The path is below /operator/. */
   operate(path: string, body?: unknown, token?: string): Promise<Reply>;
   /** The metrics of the internal listener. */
@@ -28,6 +32,8 @@ export interface TestServer {
   app: App;
   close(): Promise<void>;
 }
+
+export type ManageRequest = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
 
 export interface Reply {
   status: number;
@@ -52,15 +58,11 @@ export const testPepper = { version: 1, bytes: randomBytes(32) };
 /** A server in this process, on a free port and a test database. Settings override its environment. */
 export async function startTestServer(db: TestDatabase, settings: Record<string, string> = {}): Promise<TestServer> {
   const lines: string[] = [];
-  const log = createLog(
-    "debug",
-    new Writable({
-      write(chunk, _encoding, done) {
-        lines.push(String(chunk));
-        done();
-      },
-    }),
-  );
+  const write = (chunk: unknown, _encoding: string, done: () => void): void => {
+    lines.push(String(chunk));
+    done();
+  };
+  const log = createLog("debug", new Writable({ write }));
   const app = createApp(readConfig(serverSettings, { ...testEnvironment(db), ...settings }), log);
   const url = await app.http.listen({ host: "127.0.0.1", port: Number(settings["PORT"] ?? 0) });
   const opsUrl = await app.ops.listen({ host: "127.0.0.1", port: 0 });
@@ -93,6 +95,17 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
       const { body } = await manage(managementKey, "GET", "/v1/wallet");
       return { balance: body.balance, held: body.held };
     },
+    async readPages(key, path) {
+      const items: unknown[] = [];
+      for (let cursor = ""; ; ) {
+        const { body } = await manage(key, "GET", path + cursor);
+        const page = Object.values(body).find((value) => Array.isArray(value)) ?? [];
+        assert.ok(page.length <= Number(/limit=(\d+)/.exec(path)?.[1]), path);
+        items.push(...page);
+        if (body.next_cursor === null) return items;
+        cursor = `&cursor=${body.next_cursor}`;
+      }
+    },
     operate: (path, body, token = operatorToken) =>
       request(
         `/operator/${path}`,
@@ -105,11 +118,12 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
       ),
     readMetrics: async () => (await fetch(`${opsUrl}/metrics`)).text(),
     app,
-    search: (key, body, headers = {}) =>
+    search: (key, body, headers = {}, signal) =>
       request("/v1/search", {
         method: "POST",
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-        body: typeof body === "string" ? body : JSON.stringify(body),
+        body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+        ...(signal && { signal }),
       }),
     close: () => app.close(),
   };

@@ -3,10 +3,10 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 // Hostile content in answers that are valid HTTP.
 
 /** Text that the upstream puts wherever it can. It must never appear in an answer or a log. */
-export const innerWords = "words-of-the-upstream-4e7a";
+export const upstreamText = "words-of-the-upstream-4e7a";
 
 export function hitAt(url: string) {
-  return { title: `About ${url}`, url, content: `What ${url} says.`, engine: innerWords };
+  return { title: `About ${url}`, url, content: `What ${url} says.`, engine: upstreamText };
 }
 
 export function hitsBetween(first: number, last: number) {
@@ -19,22 +19,22 @@ export const jsonTexts = {
   // Invalid answers.
   no_body: "",
   white_space: " \r\n\t ",
-  truncated_json: `{"results": [{"title": "${innerWords}`,
-  json_text: JSON.stringify(innerWords),
+  truncated_json: `{"results": [{"title": "${upstreamText}`,
+  json_text: JSON.stringify(upstreamText),
   json_list: JSON.stringify(hitsBetween(1, 3)),
   json_null: "null",
   two_answers: '{"results": []}{"results": []}',
-  html: `<html><body>${innerWords}</body></html>`,
-  no_results: JSON.stringify({ answers: hitsBetween(1, 3), error: innerWords }),
+  html: `<html><body>${upstreamText}</body></html>`,
+  no_results: JSON.stringify({ answers: hitsBetween(1, 3), error: upstreamText }),
   wrong_types: JSON.stringify({
     results: { title: "an object, not a list", 0: hitAt("https://example.org/"), length: 1 },
   }),
   nulls: JSON.stringify({ results: null, unresponsive_engines: null }),
   results_of_null: JSON.stringify({ results: [null, null] }),
-  results_of_text: JSON.stringify({ results: [innerWords, innerWords] }),
+  results_of_text: JSON.stringify({ results: [upstreamText, upstreamText] }),
   results_in_prototype: `{"__proto__": {"results": ${JSON.stringify(hitsBetween(1, 3))}}}`,
   nested_for_ever: "[".repeat(1_000_000),
-  engines_failed: JSON.stringify({ results: [], unresponsive_engines: [[innerWords, "timeout"]] }),
+  engines_failed: JSON.stringify({ results: [], unresponsive_engines: [[upstreamText, "timeout"]] }),
   utf_16: Buffer.from(JSON.stringify({ results: hitsBetween(1, 3) }), "utf16le"),
 
   // Valid answers whose hits must be cleaned.

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { listen } from "../services/listen.ts";
 import { forgedAnswer, greeting, type RawAnswer, rawAnswers } from "./hostile-bytes.ts";
-import { compressedAnswers, hitsBetween, innerWords, jsonTexts } from "./hostile-results.ts";
+import { compressedAnswers, hitsBetween, jsonTexts, upstreamText } from "./hostile-results.ts";
 
 export interface HostileUpstream {
   url: string;
@@ -61,8 +61,8 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
     const connection = connections.get(socket);
     const earlier = connection ? connection.requests++ : 0;
     requests.push(request);
-    response.statusMessage = innerWords;
-    response.setHeader("x-words", innerWords);
+    response.statusMessage = upstreamText;
+    response.setHeader("x-words", upstreamText);
     behaviourNamed(name)({ request, response, socket, options, earlier });
   };
   const server = createServer((incoming, response) => {
@@ -92,6 +92,8 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
     async behave(nextName, nextOptions = {}) {
       name = nextName;
       options = nextOptions;
+      // Before the request, because compressing a bomb blocks the event loop for seconds.
+      if (isOneOf(compressedAnswers, name)) compressedAnswers[name]();
       if (name === "refused") await close();
       else if (!server.listening) await listen(server, port);
       if (isOneOf(onAccept, name)) server.closeIdleConnections();
@@ -138,26 +140,23 @@ const onAccept = {
   answer_on_accept: (socket) => socket.end(greeting),
 } satisfies Record<string, (socket: Socket) => void>;
 
+const tenHits = { results: hitsBetween(1, 10) };
+
 const behaviours = {
   // Valid answers.
   ok: ({ request, response, options }) => json(response, { results: pageOf(request, options.hits ?? 10) }),
-  same_page_always: ({ response }) => json(response, { results: hitsBetween(1, 10) }),
+  same_page_always: ({ response }) => json(response, tenHits),
   later_page_fails: ({ request, response }) =>
-    pageNumber(request) === 1 ? json(response, { results: hitsBetween(1, 10) }) : response.writeHead(500).end(),
+    pageNumber(request) === 1 ? json(response, tenHits) : response.writeHead(500).end(),
   later_page_hangs: ({ request, response }) => {
-    if (pageNumber(request) === 1) json(response, { results: hitsBetween(1, 10) });
+    if (pageNumber(request) === 1) json(response, tenHits);
   },
   set_cookie: ({ response }) =>
-    json(
-      response,
-      { results: hitsBetween(1, 10) },
-      { "set-cookie": [`session=${innerWords}`, "b=c; Domain=localhost"] },
-    ),
-  keep_alive_for_years: ({ response }) =>
-    json(response, { results: hitsBetween(1, 10) }, { "keep-alive": "timeout=999999999, max=0" }),
+    json(response, tenHits, { "set-cookie": [`session=${upstreamText}`, "b=c; Domain=localhost"] }),
+  keep_alive_for_years: ({ response }) => json(response, tenHits, { "keep-alive": "timeout=999999999, max=0" }),
   hints_then_answer: ({ request, response }) => {
     response.writeProcessing();
-    response.writeEarlyHints({ link: `</${innerWords}>; rel=preload`, "x-words": innerWords });
+    response.writeEarlyHints({ link: `</${upstreamText}>; rel=preload`, "x-words": upstreamText });
     json(response, { results: pageOf(request, 10) });
   },
   continue_then_answer: ({ request, response }) => {
@@ -185,39 +184,37 @@ const behaviours = {
   partial_content: ({ response }) =>
     response
       .writeHead(206, { "content-type": "application/json", "content-range": "bytes 0-19/4000" })
-      .end(JSON.stringify({ results: hitsBetween(1, 10) }).slice(0, 20)),
+      .end(JSON.stringify(tenHits).slice(0, 20)),
   redirect: ({ response, options }) => response.writeHead(302, { location: "/elsewhere", ...options.headers }).end(),
   redirect_to_itself: ({ request, response }) =>
-    response.writeHead(307, { location: `${request.path}?${request.query.toString()}` }).end(innerWords),
+    response.writeHead(307, { location: `${request.path}?${request.query.toString()}` }).end(upstreamText),
   redirect_to_another_host: ({ request, response }) =>
     response.writeHead(301, { location: `http://${request.headers.host?.replace("127.0.0.1", "localhost")}/` }).end(),
   multiple_choices: ({ response }) =>
-    response
-      .writeHead(300, { "content-type": "application/json" })
-      .end(JSON.stringify({ results: hitsBetween(1, 10) })),
-  not_modified: ({ response }) => response.writeHead(304, { etag: innerWords }).end(),
+    response.writeHead(300, { "content-type": "application/json" }).end(JSON.stringify(tenHits)),
+  not_modified: ({ response }) => response.writeHead(304, { etag: upstreamText }).end(),
   credential_wanted: ({ response }) =>
-    response.writeHead(401, { "www-authenticate": `Basic realm="${innerWords}"` }).end(innerWords),
+    response.writeHead(401, { "www-authenticate": `Basic realm="${upstreamText}"` }).end(upstreamText),
   payment_wanted: ({ response }) =>
     response
       .writeHead(402, {
-        "www-authenticate": `Payment realm="${innerWords}"`,
-        "x-payment": innerWords,
-        "payment-required": innerWords,
-        link: `<https://example.org/${innerWords}>; rel="payment"`,
+        "www-authenticate": `Payment realm="${upstreamText}"`,
+        "x-payment": upstreamText,
+        "payment-required": upstreamText,
+        link: `<https://example.org/${upstreamText}>; rel="payment"`,
       })
-      .end(JSON.stringify({ top_up: { url: `https://example.org/${innerWords}` } })),
+      .end(JSON.stringify({ top_up: { url: `https://example.org/${upstreamText}` } })),
   poisonous_error: ({ response }) =>
     response
       .writeHead(500, { "content-type": "application/problem+json", "wallet-charge": "9.99;currency=usd" })
-      .end(JSON.stringify({ title: innerWords, detail: innerWords, code: innerWords, charged: true, status: 200 })),
+      .end(
+        JSON.stringify({ title: upstreamText, detail: upstreamText, code: upstreamText, charged: true, status: 200 }),
+      ),
   error_that_claims_results: ({ response }) =>
-    response
-      .writeHead(404, { "content-type": "application/json" })
-      .end(JSON.stringify({ results: hitsBetween(1, 10) })),
+    response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify(tenHits)),
   endless_error: ({ response }) => pour(response, Number.POSITIVE_INFINITY, 500),
-  error_that_stalls: ({ response }) => void response.writeHead(503).write(innerWords),
-  retry_after_words: ({ response }) => response.writeHead(429, { "retry-after": innerWords }).end(),
+  error_that_stalls: ({ response }) => void response.writeHead(503).write(upstreamText),
+  retry_after_words: ({ response }) => response.writeHead(429, { "retry-after": upstreamText }).end(),
   retry_after_negative: ({ response }) => response.writeHead(503, { "retry-after": "-5" }).end(),
   retry_after_huge: ({ response }) => response.writeHead(503, { "retry-after": "9".repeat(9) }).end(),
   retry_after_beyond_numbers: ({ response }) => response.writeHead(503, { "retry-after": "9".repeat(400) }).end(),
@@ -227,17 +224,17 @@ const behaviours = {
   retry_after_date_far_away: ({ response }) =>
     response.writeHead(429, { "retry-after": new Date(8e15).toUTCString() }).end(),
   status_beyond_http: ({ socket }) =>
-    socket.end(`HTTP/1.1 600 ${innerWords}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`),
-  status_999: ({ socket }) => socket.end(`HTTP/1.1 999 ${innerWords}\r\ncontent-length: 0\r\n\r\n`),
+    socket.end(`HTTP/1.1 600 ${upstreamText}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`),
+  status_999: ({ socket }) => socket.end(`HTTP/1.1 999 ${upstreamText}\r\ncontent-length: 0\r\n\r\n`),
 
   // 200s of the wrong type.
   wrong_content_type: ({ response }) =>
-    json(response, { results: hitsBetween(1, 3) }, { "content-type": `text/html; charset=${innerWords}` }),
+    json(response, { results: hitsBetween(1, 3) }, { "content-type": `text/html; charset=${upstreamText}` }),
   no_content_type: ({ response }) => response.end(JSON.stringify({ results: hitsBetween(1, 3) })),
   content_type_twice: ({ response }) =>
     json(response, { results: hitsBetween(1, 3) }, { "content-type": "application/json, text/html" }),
   unknown_encoding: ({ response }) =>
-    json(response, { results: hitsBetween(1, 3) }, { "content-encoding": innerWords }),
+    json(response, { results: hitsBetween(1, 3) }, { "content-encoding": upstreamText }),
   no_bytes: ({ response }) => response.writeHead(200).end(),
 
   // Slowness and size.
@@ -313,7 +310,7 @@ function writeRaw(socket: Socket, { write, afterwards }: RawAnswer): void {
   if (afterwards === "end") socket.end();
   // Delayed, because a reset discards bytes that were not yet sent.
   else if (afterwards === "reset") setTimeout(() => socket.resetAndDestroy(), 20);
-  else if (afterwards === "repeat the last for ever") everyMs(socket, 1, () => socket.write(write.at(-1) ?? ""));
+  else if (afterwards === "repeat the last forever") everyMs(socket, 1, () => socket.write(write.at(-1) ?? ""));
 }
 
 function everyMs(socket: Socket, pauseMs: number, act: () => void): void {
