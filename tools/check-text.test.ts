@@ -22,7 +22,7 @@ const validFiles = new Map([
   ["package-lock.json", '{ "packages": { "node_modules/a": { "resolved": "server" } } }'],
   ["docs/decisions/dependencies.md", "| `pg` | server | talks to PostgreSQL |"],
   ["docs/errors.md", "# Errors\n\n## What to do?\n\n[a](#what-to-do) [b](https://example.com/x) `[c](no)`\n"],
-  ["docs/index.md", "---\nhero:\n    link: /errors\n---\n[a](errors.md#errors)\n```md\n[no](no.md)\n```\n"],
+  ["docs/index.md", "---\nhero:\n    link: /errors\n---\n[a](errors.md#errors)\n```md\n[no](no/page)\n```\n"],
   ["README.md", "[a](docs/errors.md) [b](docs/decisions) [c](server/src/app.ts)"],
 ]);
 
@@ -31,6 +31,12 @@ test("valid files that resemble violations pass", () => {
 });
 
 const cases: [name: string, path: string, text: string, expected: RegExp][] = [
+  [
+    "a banned phrase",
+    "docs/reference.md",
+    `${["No", "body"].join("")} is charged.`,
+    /docs\/reference\.md:1: .*name who/,
+  ],
   [
     "an API change requires a changelog entry",
     "openapi.json",

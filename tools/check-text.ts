@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { missingChangelogEntry } from "./check-changelog.ts";
+import { findLanguageViolations } from "./check-language.ts";
 import { brokenLinks } from "./check-links.ts";
 import { missingFromLock } from "./complete-lock.ts";
 
@@ -44,6 +45,7 @@ export function findViolations(files: Files): string[] {
     ...inexactVersions(files),
     ...brokenLinks(files),
     ...missingChangelogEntry(files),
+    ...findLanguageViolations(files),
   ];
 }
 
