@@ -32,6 +32,7 @@ export type ProblemCode =
   | "rate_limited"
   | "run_budget_spent"
   | "shutting_down"
+  | "unpaid_calls_limited"
   | "unsupported_media_type"
   | "upstream_error"
   | "upstream_invalid_response"

@@ -46,8 +46,8 @@ grant execute on function
 revoke all on
   pb.wallets, pb.transfers, pb.keys, pb.key_budgets, pb.run_budgets, pb.searches, pb.usage_hours, pb.usage_days,
   pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
-  pb.receivables, pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.accounts, pb.people,
-  pb.members
+  pb.receivables, pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days,
+  pb.abandoned_calls, pb.accounts, pb.people, pb.members
   from pennyblack_ledger, pennyblack_tenant, pennyblack_operator, pennyblack_people;
 
 grant select (
@@ -96,7 +96,8 @@ grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_m
   on pb.transfers to pennyblack_operator;
 grant select (id, wallet_id, mode, name, start, scopes, expires_at, revoked_at, created_at)
   on pb.keys to pennyblack_operator;
-grant select (day, charged_micros) on pb.usage_days to pennyblack_operator;
+grant select (wallet_id, day, charged_micros) on pb.usage_days to pennyblack_operator;
 grant select on
-  pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.accounts, pb.people, pb.members
+  pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls,
+  pb.accounts, pb.people, pb.members
   to pennyblack_operator;

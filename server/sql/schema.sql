@@ -3119,7 +3119,7 @@ CREATE FUNCTION pb.utc_month(moment timestamp with time zone) RETURNS date
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (date_trunc('month'::text, (moment AT TIME ZONE 'utc'::text)))::date;
 
-CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb) RETURNS void
+CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb DEFAULT '[]'::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -3151,15 +3151,19 @@ begin
   on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
   set searches = u.searches + excluded.searches;
 
-  insert into pb.upstream_days as u
-  select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint
-  from jsonb_to_recordset(upstreams)
-    as r (day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint)
+  -- Servers of the previous release send no paid_cost_micros and count the cost of successful calls only.
+  insert into pb.upstream_days as u (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
+  select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint,
+    sum(coalesce(r.paid_cost_micros, r.cost_micros))::bigint
+  from jsonb_to_recordset(upstreams) as r (
+    day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint, paid_cost_micros bigint
+  )
   group by 1, 2, 3
   order by 1, 2, 3
   on conflict (day, provider, outcome) do update
   set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
-    revenue_micros = u.revenue_micros + excluded.revenue_micros;
+    revenue_micros = u.revenue_micros + excluded.revenue_micros,
+    paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros;
 
   insert into pb.upstream_hours as u
   select r.hour, r.provider, r.outcome, r.up_to_ms, sum(r.calls)::bigint, bool_or(r.was_open)
@@ -3171,8 +3175,47 @@ begin
   on conflict (hour, provider, outcome, up_to_ms) do update
   set calls = u.calls + excluded.calls, was_open = u.was_open or excluded.was_open;
   delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
+
+  insert into pb.upstream_wallet_days as u
+  select r.day, r.wallet_id, r.provider, r.calls, r.cost_micros, r.paid_calls, r.paid_cost_micros, r.abandoned_calls,
+    r.abandoned_cost_micros
+  from jsonb_to_recordset(wallets) as r (
+    day date, wallet_id uuid, provider text, calls bigint, cost_micros bigint, paid_calls bigint,
+    paid_cost_micros bigint, abandoned_calls bigint, abandoned_cost_micros bigint
+  )
+  order by 1, 2, 3
+  on conflict (day, wallet_id, provider) do update
+  set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
+    paid_calls = u.paid_calls + excluded.paid_calls, paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros,
+    abandoned_calls = u.abandoned_calls + excluded.abandoned_calls,
+    abandoned_cost_micros = u.abandoned_cost_micros + excluded.abandoned_cost_micros;
+
+  insert into pb.abandoned_calls as a
+  select date_bin('5 minutes', clock_timestamp(), timestamptz 'epoch'), r.wallet_id, sum(r.abandoned_calls)::bigint,
+    sum(r.abandoned_cost_micros)::bigint, sum(r.paid_calls)::bigint
+  from jsonb_to_recordset(wallets)
+    as r (wallet_id uuid, abandoned_calls bigint, abandoned_cost_micros bigint, paid_calls bigint)
+  group by r.wallet_id
+  having sum(r.abandoned_calls) > 0
+  order by r.wallet_id
+  on conflict (since, wallet_id) do update
+  set calls = a.calls + excluded.calls, cost_micros = a.cost_micros + excluded.cost_micros,
+    paid_calls = a.paid_calls + excluded.paid_calls;
+  delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
 end
 $$;
+
+CREATE TABLE pb.abandoned_calls (
+    since timestamp with time zone NOT NULL,
+    wallet_id uuid NOT NULL,
+    calls bigint NOT NULL,
+    cost_micros bigint NOT NULL,
+    paid_calls bigint NOT NULL,
+    CONSTRAINT abandoned_calls_calls_check CHECK ((calls >= 0)),
+    CONSTRAINT abandoned_calls_cost_micros_check CHECK ((cost_micros >= 0)),
+    CONSTRAINT abandoned_calls_paid_calls_check CHECK ((paid_calls >= 0))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE pb.accounts (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -3476,9 +3519,11 @@ CREATE TABLE pb.upstream_days (
     calls bigint NOT NULL,
     cost_micros bigint NOT NULL,
     revenue_micros bigint NOT NULL,
+    paid_cost_micros bigint DEFAULT 0 NOT NULL,
     CONSTRAINT upstream_days_calls_check CHECK ((calls >= 0)),
     CONSTRAINT upstream_days_cost_micros_check CHECK ((cost_micros >= 0)),
     CONSTRAINT upstream_days_outcome_check CHECK (((length(outcome) >= 1) AND (length(outcome) <= 64))),
+    CONSTRAINT upstream_days_paid_cost_micros_check CHECK ((paid_cost_micros >= 0)),
     CONSTRAINT upstream_days_provider_check CHECK (((length(provider) >= 1) AND (length(provider) <= 64))),
     CONSTRAINT upstream_days_revenue_micros_check CHECK ((revenue_micros >= 0))
 )
@@ -3496,6 +3541,26 @@ CREATE TABLE pb.upstream_hours (
     CONSTRAINT upstream_hours_outcome_check CHECK (((length(outcome) >= 1) AND (length(outcome) <= 64))),
     CONSTRAINT upstream_hours_provider_check CHECK (((length(provider) >= 1) AND (length(provider) <= 64))),
     CONSTRAINT upstream_hours_up_to_ms_check CHECK ((up_to_ms > 0))
+)
+WITH (fillfactor='50');
+
+CREATE TABLE pb.upstream_wallet_days (
+    day date NOT NULL,
+    wallet_id uuid NOT NULL,
+    provider text NOT NULL,
+    calls bigint NOT NULL,
+    cost_micros bigint NOT NULL,
+    paid_calls bigint NOT NULL,
+    paid_cost_micros bigint NOT NULL,
+    abandoned_calls bigint NOT NULL,
+    abandoned_cost_micros bigint NOT NULL,
+    CONSTRAINT upstream_wallet_days_abandoned_calls_check CHECK ((abandoned_calls >= 0)),
+    CONSTRAINT upstream_wallet_days_abandoned_cost_micros_check CHECK ((abandoned_cost_micros >= 0)),
+    CONSTRAINT upstream_wallet_days_calls_check CHECK ((calls >= 0)),
+    CONSTRAINT upstream_wallet_days_cost_micros_check CHECK ((cost_micros >= 0)),
+    CONSTRAINT upstream_wallet_days_paid_calls_check CHECK ((paid_calls >= 0)),
+    CONSTRAINT upstream_wallet_days_paid_cost_micros_check CHECK ((paid_cost_micros >= 0)),
+    CONSTRAINT upstream_wallet_days_provider_check CHECK (((length(provider) >= 1) AND (length(provider) <= 64)))
 )
 WITH (fillfactor='50');
 
@@ -3558,6 +3623,9 @@ CREATE TABLE pb.webhook_endpoints (
 );
 
 ALTER TABLE ONLY pb.migrations ALTER COLUMN id SET DEFAULT nextval('pb.migrations_id_seq'::regclass);
+
+ALTER TABLE ONLY pb.abandoned_calls
+    ADD CONSTRAINT abandoned_calls_pkey PRIMARY KEY (since, wallet_id);
 
 ALTER TABLE ONLY pb.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
@@ -3735,6 +3803,9 @@ ALTER TABLE ONLY pb.upstream_days
 
 ALTER TABLE ONLY pb.upstream_hours
     ADD CONSTRAINT upstream_hours_pkey PRIMARY KEY (hour, provider, outcome, up_to_ms);
+
+ALTER TABLE ONLY pb.upstream_wallet_days
+    ADD CONSTRAINT upstream_wallet_days_pkey PRIMARY KEY (day, wallet_id, provider);
 
 ALTER TABLE ONLY pb.usage_days
     ADD CONSTRAINT usage_days_pkey PRIMARY KEY (wallet_id, day, key_id, mode, category, outcome, was_held) INCLUDE (searches, charged_micros);
@@ -4447,8 +4518,10 @@ GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_
 REVOKE ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) TO pennyblack_ledger;
+
+GRANT SELECT ON TABLE pb.abandoned_calls TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
 
@@ -4548,7 +4621,10 @@ GRANT SELECT ON TABLE pb.upstream_days TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.upstream_hours TO pennyblack_operator;
 
+GRANT SELECT ON TABLE pb.upstream_wallet_days TO pennyblack_operator;
+
 GRANT SELECT(wallet_id) ON TABLE pb.usage_days TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.usage_days TO pennyblack_operator;
 
 GRANT SELECT(day) ON TABLE pb.usage_days TO pennyblack_tenant;
 GRANT SELECT(day) ON TABLE pb.usage_days TO pennyblack_operator;

@@ -124,7 +124,10 @@ end
 $$;
 
 -- Adds the counts of a server since its last batch. Rows are written in one order, so that two servers do not deadlock.
-create or replace function pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb) returns void
+drop function if exists pb.write_tally(uuid, bigint, jsonb, jsonb);
+create or replace function pb.write_tally(
+  writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb default '[]'
+) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 begin
@@ -153,15 +156,19 @@ begin
   on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
   set searches = u.searches + excluded.searches;
 
-  insert into pb.upstream_days as u
-  select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint
-  from jsonb_to_recordset(upstreams)
-    as r (day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint)
+  -- Servers of the previous release send no paid_cost_micros and count the cost of successful calls only.
+  insert into pb.upstream_days as u (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
+  select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint,
+    sum(coalesce(r.paid_cost_micros, r.cost_micros))::bigint
+  from jsonb_to_recordset(upstreams) as r (
+    day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint, paid_cost_micros bigint
+  )
   group by 1, 2, 3
   order by 1, 2, 3
   on conflict (day, provider, outcome) do update
   set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
-    revenue_micros = u.revenue_micros + excluded.revenue_micros;
+    revenue_micros = u.revenue_micros + excluded.revenue_micros,
+    paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros;
 
   insert into pb.upstream_hours as u
   select r.hour, r.provider, r.outcome, r.up_to_ms, sum(r.calls)::bigint, bool_or(r.was_open)
@@ -173,6 +180,33 @@ begin
   on conflict (hour, provider, outcome, up_to_ms) do update
   set calls = u.calls + excluded.calls, was_open = u.was_open or excluded.was_open;
   delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
+
+  insert into pb.upstream_wallet_days as u
+  select r.day, r.wallet_id, r.provider, r.calls, r.cost_micros, r.paid_calls, r.paid_cost_micros, r.abandoned_calls,
+    r.abandoned_cost_micros
+  from jsonb_to_recordset(wallets) as r (
+    day date, wallet_id uuid, provider text, calls bigint, cost_micros bigint, paid_calls bigint,
+    paid_cost_micros bigint, abandoned_calls bigint, abandoned_cost_micros bigint
+  )
+  order by 1, 2, 3
+  on conflict (day, wallet_id, provider) do update
+  set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
+    paid_calls = u.paid_calls + excluded.paid_calls, paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros,
+    abandoned_calls = u.abandoned_calls + excluded.abandoned_calls,
+    abandoned_cost_micros = u.abandoned_cost_micros + excluded.abandoned_cost_micros;
+
+  insert into pb.abandoned_calls as a
+  select date_bin('5 minutes', clock_timestamp(), timestamptz 'epoch'), r.wallet_id, sum(r.abandoned_calls)::bigint,
+    sum(r.abandoned_cost_micros)::bigint, sum(r.paid_calls)::bigint
+  from jsonb_to_recordset(wallets)
+    as r (wallet_id uuid, abandoned_calls bigint, abandoned_cost_micros bigint, paid_calls bigint)
+  group by r.wallet_id
+  having sum(r.abandoned_calls) > 0
+  order by r.wallet_id
+  on conflict (since, wallet_id) do update
+  set calls = a.calls + excluded.calls, cost_micros = a.cost_micros + excluded.cost_micros,
+    paid_calls = a.paid_calls + excluded.paid_calls;
+  delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
 end
 $$;
 

@@ -1,12 +1,13 @@
 import { formatUsd, type Micros } from "../lib/money.ts";
-import { type MarginRow, readMargin } from "../usage/usage.ts";
+import { type MarginRow, readMargin, readWalletMargin, type WalletMarginRow } from "../usage/usage.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import { readOptionalCount } from "./read-values.ts";
 
 export const marginCommand: Command = {
   usage: "[--days 30] [--json]",
-  summary: "Show cost and revenue per upstream and UTC day, newest first.",
+  summary:
+    "Show cost and revenue per upstream and UTC day, newest first, and of the wallets with the most unpaid cost.",
   options: { days: { type: "string" }, json: { type: "boolean" } },
   run: printMargin,
 };
@@ -16,19 +17,27 @@ const dayMs = 86_400_000;
 async function printMargin({ values, pool, print }: CommandContext): Promise<void> {
   const days = readOptionalCount(values, "days") ?? 30;
   const day = (ago: number): string => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10);
-  const { rows, charged } = await readMargin(pool, { from: day(Math.min(days, 3_660) - 1), to: day(0) });
-  if (values["json"]) return print(JSON.stringify({ rows: rows.map(toJson), charged: formatUsd(charged) }));
+  const period = { from: day(Math.min(days, 3_660) - 1), to: day(0) };
+  const { rows, charged } = await readMargin(pool, period);
+  const wallets = await readWalletMargin(pool, { ...period, limit: 10 });
+  if (values["json"]) {
+    const json = { rows: rows.map(toJson), wallets: wallets.map(toWalletJson), charged: formatUsd(charged) };
+    return print(JSON.stringify(json));
+  }
   if (rows.length === 0) return print("No upstream calls in this period.");
   print(formatTable(alignNumbers([heading, ...[...rows, ...totalsOf(rows)].map(toCells)])));
+  if (wallets.length > 0) print(`\n${formatTable(alignNumbers([walletHeading, ...wallets.map(toWalletCells)]))}`);
   print(`\nThe ledger charged ${formatUsd(charged)} USD for searches in this period, as far as usage is rolled up.`);
   print("The other figures are counted by the servers, which lose up to five seconds when they crash.");
 }
 
-const heading = ["day", "upstream", "calls", "failed", "revenue", "cost", "margin", "failure reasons"];
+const heading = ["day", "upstream", "calls", "failed", "revenue", "cost", "unpaid", "margin", "failure reasons"];
+const walletHeading = ["wallet", "", "calls", "abandoned", "revenue", "cost", "unpaid", "margin"];
+
 function alignNumbers(lines: readonly string[][]): string[][] {
   const width = (column: number): number => Math.max(...lines.map((line) => line[column]?.length ?? 0));
   return lines.map((line) =>
-    line.map((cell, column) => (column > 1 && column < 7 ? cell.padStart(width(column)) : cell)),
+    line.map((cell, column) => (column > 1 && column < 8 ? cell.padStart(width(column)) : cell)),
   );
 }
 
@@ -40,10 +49,11 @@ function totalsOf(rows: readonly MarginRow[]): MarginRow[] {
 }
 
 function sum(provider: string, rows: readonly MarginRow[]): MarginRow {
-  const total: MarginRow = { day: "total", provider, calls: 0, failures: {}, cost: 0n, revenue: 0n };
+  const total: MarginRow = { day: "total", provider, calls: 0, failures: {}, cost: 0n, paidCost: 0n, revenue: 0n };
   for (const row of rows) {
     total.calls += row.calls;
     total.cost += row.cost;
+    total.paidCost += row.paidCost;
     total.revenue += row.revenue;
     for (const [reason, count] of Object.entries(row.failures)) {
       total.failures[reason] = (total.failures[reason] ?? 0) + count;
@@ -52,12 +62,24 @@ function sum(provider: string, rows: readonly MarginRow[]): MarginRow {
   return total;
 }
 
-function toCells({ day, provider, calls, failures, cost, revenue }: MarginRow): string[] {
+function toCells({ day, provider, calls, failures, ...money }: MarginRow): string[] {
   const reasons = Object.entries(failures).map(([reason, count]) => `${reason} ${count}`);
-  return [day, provider, String(calls), failureRate({ calls, failures }), ...usd(revenue, cost), reasons.join(", ")];
+  return [day, provider, String(calls), failureRate({ calls, failures }), ...usd(money), reasons.join(", ")];
 }
 
-const usd = (revenue: Micros, cost: Micros): string[] => [revenue, cost, revenue - cost].map(formatUsd);
+function toWalletCells({ walletId, calls, abandonedCalls, ...money }: WalletMarginRow): string[] {
+  return [walletId, "", String(calls), String(abandonedCalls), ...usd(money)];
+}
+
+interface Money {
+  revenue: Micros;
+  cost: Micros;
+  paidCost: Micros;
+}
+
+function usd({ revenue, cost, paidCost }: Money): string[] {
+  return [revenue, cost, cost - paidCost, revenue - cost].map(formatUsd);
+}
 
 /** Calls aborted by the caller count neither as failed nor as successful. */
 function failureRate({ calls, failures }: Pick<MarginRow, "calls" | "failures">): string {
@@ -66,6 +88,19 @@ function failureRate({ calls, failures }: Pick<MarginRow, "calls" | "failures">)
   return calls > aborted ? `${((100 * failed) / (calls - aborted)).toFixed(1)} %` : "-";
 }
 
-function toJson({ cost, revenue, ...row }: MarginRow) {
-  return { ...row, cost: formatUsd(cost), revenue: formatUsd(revenue), margin: formatUsd(revenue - cost) };
+function toJson({ cost, paidCost, revenue, ...row }: MarginRow) {
+  return { ...row, ...moneyToJson({ cost, paidCost, revenue }) };
+}
+
+function toWalletJson({ walletId, calls, abandonedCalls, ...money }: WalletMarginRow) {
+  return { wallet_id: walletId, calls, abandoned_calls: abandonedCalls, ...moneyToJson(money) };
+}
+
+function moneyToJson({ revenue, cost, paidCost }: Money) {
+  return {
+    revenue: formatUsd(revenue),
+    cost: formatUsd(cost),
+    unpaid_cost: formatUsd(cost - paidCost),
+    margin: formatUsd(revenue - cost),
+  };
 }

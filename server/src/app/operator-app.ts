@@ -5,7 +5,7 @@ import { type OperatorDependencies, operatorRoutes } from "../operator/operator-
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
 import type { Router } from "../search/routing.ts";
 import type { ProcessFigures } from "../telemetry/process-figures.ts";
-import { readMargin, readUpstreamHours } from "../usage/usage.ts";
+import { readAbandonedCalls, readMargin, readUpstreamHours, readWalletMargin } from "../usage/usage.ts";
 import { findEntries, type Ledger, listWallets, readReconciliation } from "../wallet/wallet.ts";
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
@@ -33,6 +33,7 @@ function operatorDependencies(db: Pool): OperatorDependencies {
     findEntries: (requestId) => findEntries(db, requestId),
     readReconciliation: () => readReconciliation(db),
     readMargin: (days) => readMargin(db, days),
+    readWalletMargin: (query) => readWalletMargin(db, query),
   };
 }
 
@@ -41,6 +42,7 @@ function watchedDatabase(pool: Pool): WatchedDatabase {
     pool,
     readUpstreamHours: (now) => readUpstreamHours(pool, now),
     readMargin: (days) => readMargin(pool, days),
+    readAbandonedCalls: () => readAbandonedCalls(pool),
     readReconciliation: () => readReconciliation(pool),
   };
 }

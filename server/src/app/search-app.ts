@@ -11,6 +11,8 @@ import { createSearchPayments } from "../search/pay-for-search.ts";
 import { recordCall } from "../search/record-call.ts";
 import { createRouter, type Router, type RouterDependencies } from "../search/routing.ts";
 import type { SearchDependencies } from "../search/search.ts";
+import { createStartCalls } from "../search/search-calls.ts";
+import type { UnpaidLimit } from "../search/unpaid-limit.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
@@ -25,6 +27,7 @@ interface SearchAppDependencies {
   keys: Keys;
   ledger: Ledger;
   acquireSlot: AcquireSlot;
+  unpaidLimit: UnpaidLimit;
   router: Router;
   ranking: Ranking;
   tally: Tally;
@@ -32,7 +35,8 @@ interface SearchAppDependencies {
 }
 
 export function createSearchDependencies(dependencies: SearchAppDependencies): SearchDependencies {
-  const { config, log, metrics, keys, ledger, acquireSlot, router, ranking, tally, tracing } = dependencies;
+  const { config, log, metrics, keys, ledger, acquireSlot, unpaidLimit, router, ranking, tally, tracing } =
+    dependencies;
   return {
     authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
     async acquireSlot(key) {
@@ -47,6 +51,7 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
       };
     },
     queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
+    startCalls: createStartCalls({ unpaidLimit, tally, metrics }),
     findHits: createFindHits({
       live: router.query,
       test: queryTestUpstream,
@@ -83,9 +88,9 @@ export function openRouter({ config, log, metrics, tally, callProvider }: Router
   const router = createRouter({
     providers: config.upstreams,
     callProvider,
-    onCall(answer, cost, isOpen) {
-      recordCall({ metrics, log }, answer, cost);
-      tally.recordCall(answer, cost, isOpen);
+    onCall(answer, isOpen) {
+      recordCall({ metrics, log }, answer);
+      tally.recordCall(answer, isOpen);
     },
   });
   metrics.watchUpstreams(() =>

@@ -99,9 +99,10 @@ const operatorMayRead: Record<string, string[]> = {
   wallets: words("id account_id name credited_micros debited_micros held_micros suspended_at created_at"),
   transfers: words("id wallet_id search_id kind from_account to_account amount_micros created_at"),
   keys: ["id", "wallet_id", "mode", "name", "start", "scopes", "expires_at", "revoked_at", "created_at"],
-  usage_days: ["day", "charged_micros"],
+  usage_days: ["wallet_id", "day", "charged_micros"],
 };
 const operatorMayReadWhole = [
+  "abandoned_calls",
   "accounts",
   "audit_log",
   "members",
@@ -109,6 +110,7 @@ const operatorMayReadWhole = [
   "reconciliations",
   "upstream_days",
   "upstream_hours",
+  "upstream_wallet_days",
 ];
 
 function words(...lines: string[]): string[] {

@@ -10,6 +10,7 @@ const healthyDatabase: DatabaseState = {
   partitionDays: 14,
   oldestPendingSeconds: 59,
   sweptAt: ago(5),
+  abandonedCalls: [],
 };
 const healthy: UpstreamState = { name: "brave", circuit: { state: "closed", until: null }, last_failure: null };
 
@@ -49,6 +50,10 @@ test("reports each problem once, with its runbook", () => {
     [{ oldestPendingSeconds: 181 }, "page: A hold has been pending for 181 seconds: worker-not-seen"],
     [{ sweptAt: ago(301) }, "page: No worker activity for five minutes: worker-not-seen"],
     [{ sweptAt: undefined }, "page: No worker activity for five minutes: worker-not-seen"],
+    [
+      { abandonedCalls: [{ walletId: "w1", calls: 320, cost: 1_600_001n }] },
+      "ticket: Wallet w1 caused 320 unpaid upstream calls costing $1.600001 in the last hour: unpaid-calls",
+    ],
     ["unavailable", "page: Database unavailable: own-availability"],
   ];
   for (const [database, line] of cases) assert.deepEqual(describeItems(database), [line]);

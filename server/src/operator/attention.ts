@@ -1,6 +1,8 @@
 // Current problems for the operator console, most severe first. A pure function of known state; unknown values are
 // undefined. The alerts in deploy/ cover the same conditions over time and page people.
 
+import { formatUsd, type Micros } from "../lib/money.ts";
+
 export interface AttentionItem {
   /** `page`: act now. `ticket`: act today. */
   severity: "page" | "ticket";
@@ -30,6 +32,8 @@ export interface DatabaseState {
   oldestPendingSeconds: number | undefined;
   /** Time of the last sweep by a worker. */
   sweptAt: Date | undefined;
+  /** Wallets that caused more unpaid than paid upstream calls in the last hour. */
+  abandonedCalls: readonly { walletId: string; calls: number; cost: Micros }[];
 }
 
 const hourMs = 3_600_000;
@@ -88,6 +92,14 @@ function databaseItems(state: DatabaseState, now: Date): AttentionItem[] {
         state.sweptAt ? `Last sweep: ${state.sweptAt.toISOString()}.` : "No worker has ever run on this database.",
         "worker-not-seen",
       ),
+    ...state.abandonedCalls.map(({ walletId, calls, cost }) =>
+      item(
+        "ticket",
+        `Wallet ${walletId} caused ${plural(calls, "unpaid upstream call")} costing $${formatUsd(cost)} in the last hour`,
+        "Its searches were abandoned or timed out by their own deadline. It is limited to 5 such calls a minute.",
+        "unpaid-calls",
+      ),
+    ),
   ].filter((found) => found !== false);
 }
 

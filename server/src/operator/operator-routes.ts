@@ -6,9 +6,9 @@ import type { OperatorRoute } from "../http/ops-server.ts";
 import { paginate } from "../http/paginate.ts";
 import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
-import { formatUsd, parseUsd } from "../lib/money.ts";
+import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
-import type { Margin } from "../usage/usage.ts";
+import type { Margin, WalletMarginRow } from "../usage/usage.ts";
 import { creditManually, type EntryOfWallet, type WalletSummary } from "../wallet/wallet.ts";
 import { type AuditLine, readAudit, refund, revokeAnyKey, setSuspended } from "./operator.ts";
 
@@ -20,6 +20,13 @@ export interface OperatorDependencies {
   findEntries(requestId: string): Promise<EntryOfWallet[]>;
   readReconciliation(): Promise<unknown>;
   readMargin(days: { from: string; to: string }): Promise<Margin>;
+  /** The highest cost of unpaid searches first. */
+  readWalletMargin(query: {
+    from: string;
+    to: string;
+    walletId?: string | undefined;
+    limit: number;
+  }): Promise<WalletMarginRow[]>;
 }
 
 const reason = Type.String({ minLength: 1, maxLength: 500 });
@@ -154,23 +161,41 @@ async function listEntries(dependencies: OperatorDependencies, request: FastifyR
   };
 }
 
-/** Cost and revenue per upstream and day. Default: the last 30 days. */
+/** Cost and revenue per upstream and day, and per wallet. Default: the last 30 days and the 50 wallets that cost most. */
 async function getMargin(dependencies: OperatorDependencies, request: FastifyRequest) {
-  const { from = daysAgo(29), to = daysAgo(0) } = readParameters(request.query, ["from", "to"]);
+  const { from = daysAgo(29), to = daysAgo(0), wallet } = readParameters(request.query, ["from", "to", "wallet"]);
   for (const [name, day] of Object.entries({ from, to })) {
     if (!isDay(day)) throw invalidParameter(name, "must be a day such as 2030-01-31");
   }
-  const { rows, charged } = await dependencies.readMargin({ from, to });
+  if (wallet !== undefined && !isUuid(wallet)) throw invalidParameter("wallet", "must be an id");
+  const [{ rows, charged }, wallets] = await Promise.all([
+    dependencies.readMargin({ from, to }),
+    dependencies.readWalletMargin({ from, to, walletId: wallet, limit: 50 }),
+  ]);
   return {
     from,
     to,
     charged: formatUsd(charged),
-    days: rows.map(({ cost, revenue, ...row }) => ({
+    days: rows.map(({ cost, paidCost, revenue, ...row }) => ({
       ...row,
+      ...serializeMargin({ cost, paidCost, revenue }),
       cost: formatUsd(cost),
-      revenue: formatUsd(revenue),
-      margin: formatUsd(revenue - cost),
     })),
+    wallets: wallets.map(({ walletId, calls, abandonedCalls, ...money }) => ({
+      wallet_id: walletId,
+      calls,
+      abandoned_calls: abandonedCalls,
+      ...serializeMargin(money),
+    })),
+  };
+}
+
+function serializeMargin({ cost, paidCost, revenue }: { cost: Micros; paidCost: Micros; revenue: Micros }) {
+  return {
+    revenue: formatUsd(revenue),
+    paid_cost: formatUsd(paidCost),
+    unpaid_cost: formatUsd(cost - paidCost),
+    margin: formatUsd(revenue - cost),
   };
 }
 

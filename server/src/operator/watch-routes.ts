@@ -1,7 +1,7 @@
 import type { Pool } from "../db/pool.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
-import type { Margin, UpstreamHour } from "../usage/usage.ts";
+import type { AbandonedCalls, Margin, UpstreamHour } from "../usage/usage.ts";
 import { type DatabaseState, findAttention, type UpstreamState } from "./attention.ts";
 import { readHealth } from "./read-health.ts";
 
@@ -19,6 +19,7 @@ export interface WatchedDatabase {
   pool: Pool;
   readUpstreamHours: (now: Date) => Promise<Map<string, UpstreamHour[]>>;
   readMargin: (days: { from: string; to: string }) => Promise<Margin>;
+  readAbandonedCalls: () => Promise<AbandonedCalls[]>;
   readReconciliation: () => Promise<{ last: { at: string; differences: number } | null }>;
 }
 
@@ -76,6 +77,11 @@ async function getAttention({ reportUpstreams, db }: WatchDependencies) {
 }
 
 async function readDatabase(db: WatchedDatabase): Promise<DatabaseState> {
-  const [health, { last }] = await Promise.all([readHealth(db.pool), db.readReconciliation()]);
-  return { ...health, lastReconciliation: last ? { at: new Date(last.at), differences: last.differences } : undefined };
+  const [health, { last }, abandonedCalls] = await Promise.all([
+    readHealth(db.pool),
+    db.readReconciliation(),
+    db.readAbandonedCalls(),
+  ]);
+  const lastReconciliation = last ? { at: new Date(last.at), differences: last.differences } : undefined;
+  return { ...health, lastReconciliation, abandonedCalls };
 }

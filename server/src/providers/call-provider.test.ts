@@ -313,6 +313,22 @@ test("does not pay for an extra page because an earlier page was short", async (
   assert.equal(upstream.requests.length, 1);
 });
 
+test("reports once that the call was sent, and only if a request was", async () => {
+  let sent = 0;
+  const onSent = (): void => void (sent += 1);
+  const count = async (name: BehaviourName, signal = neverAborted): Promise<number> => {
+    await upstream.behave(name, { hits: 100 });
+    sent = 0;
+    await caller.callProvider(provider, { query: "cats", n: 20 }, { signal, deadlineMs: 2000, onSent });
+    return sent;
+  };
+  assert.equal(await count("ok"), 1, "two pages");
+  assert.equal(await count("status_500"), 1);
+  assert.equal(await count("slow_headers"), 1);
+  assert.equal(await count("ok", AbortSignal.abort()), 0);
+  assert.equal(await count("refused"), 0);
+});
+
 test("returns the first page when a later page fails or hangs", async () => {
   for (const name of ["later_page_fails", "later_page_hangs"] as const) {
     await upstream.behave(name);

@@ -67,7 +67,7 @@ async function callProvider(
   { agent, onReply }: { agent: Agent; onReply: OnReply | undefined },
   provider: Provider,
   search: UpstreamSearch,
-  { signal, deadlineMs }: QueryOptions,
+  { signal, deadlineMs, onSent }: QueryOptions,
 ): Promise<UpstreamAnswer> {
   const startedAt = performance.now();
   // Not AbortSignal.any: it creates weak references for each call, which slow down garbage collection.
@@ -76,10 +76,15 @@ async function callProvider(
   const timer = setTimeout(end, deadlineMs);
   signal.addEventListener("abort", end);
   if (signal.aborted) end();
+  let isSent = false;
+  const recordSent = (): void => {
+    if (!isSent) onSent?.();
+    isSent = true;
+  };
 
   try {
     const pages = await collectHits({ n: search.n, maxPages: maxUsefulPages(provider, search.n) }, async (number) => {
-      const outcome = await send(agent, provider.request(search, number), ended.signal);
+      const outcome = await send(agent, provider.request(search, number), ended.signal, recordSent);
       if (outcome.head) onReply?.(outcome.head);
       return readOutcome(provider, outcome, ended.signal);
     });
@@ -119,10 +124,10 @@ const timeouts = new Set(["ConnectTimeoutError", "HeadersTimeoutError", "BodyTim
  * An upstream may close an idle socket just as we write to it. It has most likely not seen the request, so the request is
  * resent once. A reset of a new socket is a failure of the upstream and is not retried.
  */
-async function send(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promise<Outcome> {
-  const outcome = await exchange(agent, call, signal);
+async function send(agent: Agent, call: UpstreamCall, signal: AbortSignal, onSent: () => void): Promise<Outcome> {
+  const outcome = await exchange(agent, call, signal, onSent);
   const wasStale = !outcome.ok && outcome.isStaleSocket && isClosedSocket(outcome.error);
-  return wasStale && !signal.aborted ? exchange(agent, call, signal) : outcome;
+  return wasStale && !signal.aborted ? exchange(agent, call, signal, onSent) : outcome;
 }
 
 function isClosedSocket(error: Error): boolean {
@@ -142,7 +147,7 @@ interface Fault {
   isStaleSocket: boolean;
 }
 
-function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promise<Outcome> {
+function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal, onSent: () => void): Promise<Outcome> {
   return new Promise((resolve) => {
     let head: UpstreamReply | undefined;
     let hasStarted = false;
@@ -166,6 +171,7 @@ function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal): Promis
       onRequestStart(started) {
         controller = started;
         if (signal.aborted) started.abort(new Error("aborted"));
+        else onSent();
       },
       onResponseStarted() {
         hasStarted = true;

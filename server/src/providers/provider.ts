@@ -130,6 +130,8 @@ export interface QueryOptions {
   deadlineMs: number;
   /** Called before each upstream call. The returned function is called with its outcome. */
   startAttempt?: ((upstream: string) => (outcome: string, upstreamStatus?: number) => void) | undefined;
+  /** Called once, when the first request of the call is sent. From then on the upstream may charge for the call. */
+  onSent?: (() => void) | undefined;
 }
 
 export type QueryUpstream = (search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;

@@ -11,6 +11,7 @@ const upstream = await startHostileUpstream();
 const provider = searxngAt(upstream.url);
 const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
 const { signal } = new AbortController();
+const calls = { recordSent: () => undefined, recordAnswer: () => undefined };
 const findHits = createFindHits({
   live: async (search, options) => ({ answer: await caller.callProvider(provider, search, options), queried: 1 }),
   test: async () => assert.fail("a live search queried the test upstream"),
@@ -25,21 +26,24 @@ after(async () => {
 test("returns 504 upstream_timeout when the deadline passes, wherever the upstream stalls", async () => {
   for (const behaviour of ["slow_headers", "stall_in_body", "slow_drip"] as const) {
     await upstream.behave(behaviour);
-    await assert.rejects(findHits("live", { query: "cats", n: 10 }, { signal, deadlineMs: 80 }), (error: unknown) => {
-      assert.ok(error instanceof Problem);
-      assert.deepEqual(
-        [error.code, error.status, error.retryable, error.retryAfterSeconds],
-        ["upstream_timeout", 504, true, 2],
-      );
-      assert.match(error.headers["proxy-status"] ?? "", /^search; error=http_response_timeout/);
-      return true;
-    });
+    await assert.rejects(
+      findHits("live", { query: "cats", n: 10 }, { calls, signal, deadlineMs: 80 }),
+      (error: unknown) => {
+        assert.ok(error instanceof Problem);
+        assert.deepEqual(
+          [error.code, error.status, error.retryable, error.retryAfterSeconds],
+          ["upstream_timeout", 504, true, 2],
+        );
+        assert.match(error.headers["proxy-status"] ?? "", /^search; error=http_response_timeout/);
+        return true;
+      },
+    );
   }
 });
 
 test("returns the hits, the provider and the number of upstreams queried", async () => {
   await upstream.behave("ok");
-  const found = await findHits("live", { query: "cats", n: 10 }, { signal, deadlineMs: 5_000 });
+  const found = await findHits("live", { query: "cats", n: 10 }, { calls, signal, deadlineMs: 5_000 });
   assert.deepEqual([found.hits.length, found.provider, found.queried], [10, "searxng", 1]);
 });
 
@@ -50,7 +54,7 @@ test("returns upstream_not_configured without any upstream", async () => {
     requestedProblem: () => undefined,
   });
   await assert.rejects(
-    unconfigured("live", { query: "cats", n: 10 }, { signal, deadlineMs: 80 }),
+    unconfigured("live", { query: "cats", n: 10 }, { calls, signal, deadlineMs: 80 }),
     (error: unknown) => error instanceof Problem && error.code === "upstream_not_configured",
   );
 });
@@ -58,17 +62,20 @@ test("returns upstream_not_configured without any upstream", async () => {
 test("rejects with NoResponse when the caller disconnects", async () => {
   const disconnected = new AbortController();
   await upstream.behave("slow_headers");
-  const running = findHits("live", { query: "cats", n: 10 }, { signal: disconnected.signal, deadlineMs: 5_000 });
+  const running = findHits("live", { query: "cats", n: 10 }, { calls, signal: disconnected.signal, deadlineMs: 5_000 });
   disconnected.abort();
   await assert.rejects(running, NoResponse);
 });
 
 test("the cause names the upstream, and the caller sees nothing of it", async () => {
   await upstream.behave("status_500", { body: "a secret of the upstream" });
-  await assert.rejects(findHits("live", { query: "cats", n: 10 }, { signal, deadlineMs: 5_000 }), (error: unknown) => {
-    assert.ok(error instanceof Problem && error.cause instanceof Error);
-    assert.match(error.cause.message, /^searxng: status after \d+ ms$/);
-    assert.doesNotMatch(`${error.detail} ${JSON.stringify([error.members, error.headers])}`, /searxng|secret|cats/);
-    return true;
-  });
+  await assert.rejects(
+    findHits("live", { query: "cats", n: 10 }, { calls, signal, deadlineMs: 5_000 }),
+    (error: unknown) => {
+      assert.ok(error instanceof Problem && error.cause instanceof Error);
+      assert.match(error.cause.message, /^searxng: status after \d+ ms$/);
+      assert.doesNotMatch(`${error.detail} ${JSON.stringify([error.members, error.headers])}`, /searxng|secret|cats/);
+      return true;
+    },
+  );
 });

@@ -1,12 +1,12 @@
 import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { exampleProblem, isProblemCode, Problem } from "../problems/problems.ts";
-import type { Hit, QueryOptions, QueryUpstream, UpstreamAnswer } from "../providers/provider.ts";
+import type { Hit, QueryUpstream, UpstreamAnswer } from "../providers/provider.ts";
 import { forwardFailure } from "./forward-failure.ts";
 import type { SearchInput } from "./parse-search.ts";
-import type { Router } from "./routing.ts";
+import type { RouteOptions, Router } from "./routing.ts";
 
-export type FindHits = (mode: KeyMode, input: SearchInput, options: QueryOptions) => Promise<Found>;
+export type FindHits = (mode: KeyMode, input: SearchInput, options: RouteOptions) => Promise<Found>;
 
 export interface Found {
   hits: Hit[];

@@ -1,4 +1,3 @@
-import type { Micros } from "../lib/money.ts";
 import type { UpstreamAnswer, UpstreamFailure } from "../providers/provider.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -7,10 +6,9 @@ import type { Metrics } from "../telemetry/metrics.ts";
 export function recordCall(
   { metrics, log }: { metrics: Pick<Metrics, "countUpstreamCall" | "countUpstreamAlert">; log: Pick<Log, "error"> },
   answer: UpstreamAnswer,
-  cost: Micros,
 ): void {
   const { provider, tookMs } = answer;
-  metrics.countUpstreamCall(provider, { outcome: answer.ok ? "ok" : answer.reason, seconds: tookMs / 1_000, cost });
+  metrics.countUpstreamCall(provider, { outcome: answer.ok ? "ok" : answer.reason, seconds: tookMs / 1_000 });
   if (answer.ok) return;
   const alert = alertFor(answer);
   if (alert === undefined) return;

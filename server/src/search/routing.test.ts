@@ -28,14 +28,20 @@ function route(plays: Record<string, Play>, capabilities: Record<string, Partial
     async callProvider({ name }, search, options): Promise<UpstreamAnswer> {
       calls.push(name);
       requests.push({ search, options });
+      if (plays[name] !== "unreachable") options.onSent?.();
       const play = plays[name];
       const result = typeof play === "function" ? await play(options) : play;
       if (Array.isArray(result)) return { ok: true, provider: name, hits: result, tookMs: 1 };
       return { ok: false, provider: name, reason: result ?? "status", tookMs: 1 };
     },
-    onCall: (_answer, cost) => spent.push(cost),
+    onCall: () => undefined,
   });
-  const search = (n = 10, query = "cats", deadlineMs = 1_000) => router.query({ query, n }, { signal, deadlineMs });
+  const recorder = {
+    recordSent: (_provider: string, cost: bigint) => void spent.push(cost),
+    recordAnswer: () => undefined,
+  };
+  const search = (n = 10, query = "cats", deadlineMs = 1_000) =>
+    router.query({ query, n }, { signal, deadlineMs, calls: recorder });
   return { router, search, calls, requests, spent, plays };
 }
 
@@ -176,8 +182,12 @@ test("reports state, latency, money and last failure of each upstream", async ()
   assert.deepEqual(b?.circuit, { state: "closed", until: null });
   assert.deepEqual(b?.money, { searches: 2, price: "0.01", revenue: "0.01", cost: "0.008", margin: "0.002" });
   assert.deepEqual([b?.recent.calls, b?.recent.p50_ms, b?.last_failure], [2, 1, null]);
-  assert.deepEqual(spent, [0n, 4_000n, 4_000n]);
+  assert.deepEqual(spent, [5_000n, 4_000n, 4_000n], "a failed call costs as much as a successful one");
+  assert.equal(a?.money.cost, "0.005");
   plays["b"] = "aborted";
   await search();
-  assert.equal(router.report()[1]?.recent.calls, 2);
+  assert.deepEqual([router.report()[1]?.recent.calls, router.report()[1]?.money.cost], [2, "0.012"]);
+  plays["b"] = "unreachable";
+  await search();
+  assert.equal(router.report()[1]?.money.cost, "0.012", "a call that was not sent costs nothing");
 });

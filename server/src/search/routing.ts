@@ -17,11 +17,23 @@ import { createUpstreamHealth, type HealthReport, type UpstreamHealth } from "./
 // fails only when every upstream that accepts its query has failed.
 
 export interface Router {
-  query: (search: UpstreamSearch, options: QueryOptions) => Promise<Routed>;
+  query: (search: UpstreamSearch, options: RouteOptions) => Promise<Routed>;
   /** At least one of these must accept a query. */
   queryLimits: readonly QueryLimit[];
   recordCharge(provider: string, charge: Micros): void;
   report(): UpstreamReport[];
+}
+
+export interface RouteOptions extends Omit<QueryOptions, "onSent"> {
+  calls: CallRecorder;
+}
+
+/** Receives the calls of one search: each is sent or not, and then answered or failed. */
+export interface CallRecorder {
+  /** The upstream may charge for the call from now on. */
+  recordSent(provider: string, cost: Micros): void;
+  /** `isOpen`: the upstream's circuit is open after this call. */
+  recordAnswer(answer: UpstreamAnswer, isOpen: boolean): void;
 }
 
 export interface Routed {
@@ -41,7 +53,7 @@ export interface RouterDependencies {
   providers: readonly Provider[];
   callProvider: (provider: Provider, search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;
   /** `isOpen`: whether the upstream's circuit is open after this call. */
-  onCall: (answer: UpstreamAnswer, cost: Micros, isOpen: boolean) => void;
+  onCall: (answer: UpstreamAnswer, isOpen: boolean) => void;
 }
 
 interface Upstream {
@@ -57,20 +69,30 @@ export function createRouter({ providers, callProvider, onCall }: RouterDependen
     health: createUpstreamHealth(),
   }));
 
-  async function queryOne({ provider, circuit, health }: Upstream, search: UpstreamSearch, options: QueryOptions) {
+  async function queryOne(
+    { provider, circuit, health }: Upstream,
+    search: UpstreamSearch,
+    { calls, ...options }: RouteOptions,
+  ) {
     const n = candidateCount(provider, search.n);
+    const cost = provider.costMicros(n);
+    const onSent = (): void => {
+      health.recordCost(cost);
+      calls.recordSent(provider.name, cost);
+    };
     const recordAnswer = circuit.startCall(Date.now());
     const endAttempt = options.startAttempt?.(provider.name);
-    const answer = await callProvider(provider, { ...search, n }, options);
+    const answer = await callProvider(provider, { ...search, n }, { ...options, onSent });
     endAttempt?.(answer.ok ? "ok" : answer.reason, answer.ok ? undefined : answer.upstreamStatus);
-    const costMicros = answer.ok ? provider.costMicros(n) : 0n;
     recordAnswer(answer, Date.now());
-    health.recordCall(answer, costMicros, Date.now());
-    onCall(answer, costMicros, circuit.isOpen(Date.now()));
+    health.recordCall(answer, Date.now());
+    const isOpen = circuit.isOpen(Date.now());
+    calls.recordAnswer(answer, isOpen);
+    onCall(answer, isOpen);
     return answer;
   }
 
-  async function query(search: UpstreamSearch, { deadlineMs, ...options }: QueryOptions): Promise<Routed> {
+  async function query(search: UpstreamSearch, { deadlineMs, ...options }: RouteOptions): Promise<Routed> {
     const startedAt = performance.now();
     const queue = inOrder(upstreams, search, Date.now());
     let failure: UpstreamFailure | undefined;

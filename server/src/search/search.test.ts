@@ -22,8 +22,8 @@ const caller: Principal = {
 };
 const secret = createSecretKey(Buffer.alloc(32, 7));
 const hit = { title: "A title", url: "https://example.org/", snippet: "Some text" };
-const stepsToHold = ["authenticate", "acquireSlot", "setHeaders", "readBody", "hold"];
-const allSteps = [...stepsToHold, "findHits", "rank", "setHeaders", "capture", "releaseSlot"];
+const stepsToHold = ["authenticate", "acquireSlot", "setHeaders", "readBody", "startCalls", "hold"];
+const allSteps = [...stepsToHold, "findHits", "rank", "setHeaders", "capture", "endCalls paid", "releaseSlot"];
 
 /** Runs a search with fakes that succeed, except those in `replace`. */
 function runSearch(
@@ -50,6 +50,11 @@ function runSearch(
       release: () => void calls.push("releaseSlot"),
     })),
     queryLimits: () => [{ characters: 100 }],
+    startCalls: recorded("startCalls", async () => ({
+      recordSent: () => undefined,
+      recordAnswer: () => undefined,
+      end: (isPaid) => void calls.push(isPaid ? "endCalls paid" : "endCalls unpaid"),
+    })),
     findHits: recorded("findHits", async () => ({ hits: [hit], provider: "searxng", queried: 1 })),
     rank: recorded("rank", (hits) => ({
       results: hits.map((each) => ({ ...each, source: "example.org" })),
@@ -130,7 +135,7 @@ test("any failure between hold and capture releases the hold once", async () => 
     const { calls, answer } = runSearch(replace, { "idempotency-key": "once", "rank-explain": "1" });
     await assert.rejects(answer);
     assert.equal(calls.filter((call) => call === "release").length, 1, calls.join(" "));
-    assert.deepEqual(calls.slice(-2), ["release", "releaseSlot"]);
+    assert.deepEqual(calls.slice(-3), ["release", "endCalls unpaid", "releaseSlot"]);
     assert.ok(!calls.includes("capture"));
   }
 });
@@ -153,13 +158,15 @@ test("rejects with the original failure after the release", async () => {
 test("does not release or respond if the outcome of the capture is unknown", async () => {
   const { calls, answer } = runSearch({ capture: fail(new NoResponse("the capture's outcome is unknown")) });
   await assert.rejects(answer, NoResponse);
-  assert.deepEqual(calls, allSteps);
+  const unpaid = (step: string) => (step === "endCalls paid" ? "endCalls unpaid" : step);
+  assert.deepEqual(calls, allSteps.map(unpaid));
 });
 
 test("a capture that is too late is a 503, never a 200", async () => {
   for (const state of ["expired", "released", "unknown", "pending"] as const) {
-    const { answer } = runSearch({ capture: async () => ({ state, balance: 0n }) });
+    const { calls, answer } = runSearch({ capture: async () => ({ state, balance: 0n }) });
     await assert.rejects(answer, { code: "ledger_unavailable" });
+    assert.ok(calls.includes("endCalls unpaid"));
   }
 });
 
@@ -168,6 +175,7 @@ test("does not release if the search is rejected before or by the hold", async (
     [{ authenticate: fail(new Problem("api_key_invalid")) }, "authenticate"],
     [{ acquireSlot: fail(new Problem("rate_limited")) }, "acquireSlot"],
     [{}, "readBody", "{"],
+    [{ startCalls: fail(new Problem("unpaid_calls_limited")) }, "startCalls"],
     [{ hold: fail(new Problem("ledger_unavailable")) }, "hold"],
   ];
   for (const outcome of ["insufficient_balance", "balance_reserved"] as const)
@@ -177,7 +185,7 @@ test("does not release if the search is rejected before or by the hold", async (
   for (const [replace, last, body] of rejections) {
     const { calls, answer } = runSearch(replace, {}, body);
     await assert.rejects(answer, Problem);
-    const isStep = (call: string) => call !== "setHeaders" && call !== "releaseSlot";
+    const isStep = (call: string) => !/^(setHeaders|releaseSlot|endCalls)/.test(call);
     const steps = calls.filter(isStep);
     assert.deepEqual(steps, allSteps.filter(isStep).slice(0, steps.length));
     assert.equal(steps.at(-1), last);
@@ -192,6 +200,7 @@ test("every authenticated request either has a hold or is recorded as a refusal,
     [{ authenticate: fail(new Problem("api_key_invalid")) }, undefined, []],
     [{ acquireSlot: fail(new Problem("rate_limited")) }, undefined, ["rate_limited"]],
     [{}, "{", ["malformed_json"]],
+    [{ startCalls: fail(new Problem("unpaid_calls_limited")) }, undefined, ["unpaid_calls_limited"]],
     [{ hold: async () => ({ outcome: "insufficient_balance", balance: 0n }) }, undefined, ["insufficient_balance"]],
     [{ hold: fail(bug) }, undefined, ["internal_error"]],
     [{ hold: async () => replayed }, undefined, ["replayed"]],
@@ -232,7 +241,7 @@ test("a replay queries no upstream, captures nothing and is free", async () => {
   const replayed = await answer;
   assert.deepEqual(replayed.body, body);
   assert.deepEqual([replayed.charge, replayed.balance, replayed.isReplayed], [0n, 3n, true]);
-  assert.deepEqual(calls, [...stepsToHold, "releaseSlot"]);
+  assert.deepEqual(calls, [...stepsToHold, "endCalls unpaid", "releaseSlot"]);
 });
 
 test("the stored answer decrypts to the bytes of the response", async () => {

@@ -14,6 +14,7 @@ import type { FindHits } from "./find-hits.ts";
 import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
+import type { SearchCalls, StartCalls } from "./search-calls.ts";
 import { readRun, readWait, timeLeftMs } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
@@ -30,7 +31,9 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
   const caller = await steps.time("auth", () => dependencies.authenticate(request));
   request.setCaller(caller);
   let slot: Slot | undefined;
+  let calls: SearchCalls | undefined;
   let isHeld = false;
+  let isPaid = false;
   try {
     slot = await dependencies.acquireSlot(caller);
     request.setHeaders({ "ratelimit-policy": slot.rateLimitPolicy, ratelimit: slot.rateLimit });
@@ -40,6 +43,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     const wait = readWait(headers.prefer);
     if (wait !== undefined) request.setHeaders({ "preference-applied": `wait=${wait}` });
     const claim = idempotencyKey ? makeClaim(dependencies.secret, caller, idempotencyKey, input) : undefined;
+    calls = await dependencies.startCalls(caller, wait);
 
     const hold = { searchId, walletId: caller.walletId };
     const held = await steps.time("hold", () =>
@@ -55,7 +59,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     let found: FoundAnswer;
     try {
       const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
-      found = await findAnswer(request, dependencies, { mode: caller.mode, input, claim, deadlineMs });
+      found = await findAnswer(request, dependencies, { mode: caller.mode, input, claim, calls, deadlineMs });
     } catch (error) {
       await steps.trace("release", () => dependencies.release({ ...hold, outcome: outcomeOf(error) }, caller.mode));
       throw error;
@@ -65,12 +69,14 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     const paid = await steps.time("capture", () => dependencies.capture({ ...hold, answer: found.storedAnswer }));
     if (paid.state !== "captured")
       throw new Problem("ledger_unavailable", { cause: new Error(`capture too late: ${paid.state}`) });
+    isPaid = true;
     const charge = caller.mode === "live" ? priceMicros : 0n;
     return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
   } catch (error) {
     if (!isHeld) dependencies.recordRefusal(caller, outcomeOf(error));
     throw error;
   } finally {
+    calls?.end(isPaid);
     slot?.release();
   }
 }
@@ -79,6 +85,7 @@ interface AnswerQuery {
   mode: Principal["mode"];
   input: SearchInput;
   claim: Claim | undefined;
+  calls: SearchCalls;
   deadlineMs: number;
 }
 
@@ -94,10 +101,10 @@ interface FoundAnswer {
 async function findAnswer(
   { headers, signal, steps }: SearchRequest,
   dependencies: SearchDependencies,
-  { mode, input, claim, deadlineMs }: AnswerQuery,
+  { mode, input, claim, calls, deadlineMs }: AnswerQuery,
 ): Promise<FoundAnswer> {
   const { hits, provider, queried } = await steps.time("upstream", () =>
-    dependencies.findHits(mode, input, { signal, deadlineMs, startAttempt: steps.startAttempt }),
+    dependencies.findHits(mode, input, { signal, deadlineMs, calls, startAttempt: steps.startAttempt }),
   );
   const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, input));
   const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
@@ -150,6 +157,7 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   authenticate(request: Pick<SearchRequest, "rawHeaders" | "ip">): Promise<Principal>;
   acquireSlot: AcquireSlot;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
+  startCalls: StartCalls;
   findHits: FindHits;
   rank(hits: Hit[], input: SearchInput): Ranked<SearchResult>;
   /** Never rejects: a hold that cannot be released expires. */

@@ -3,7 +3,9 @@ import type { FailureReason, UpstreamAnswer } from "../providers/provider.ts";
 
 /** Availability, latency and margin of one upstream, for the operator. */
 export interface UpstreamHealth {
-  recordCall(answer: UpstreamAnswer, costMicros: Micros, nowMs: number): void;
+  recordCall(answer: UpstreamAnswer, nowMs: number): void;
+  /** The cost of a call, when it is sent. */
+  recordCost(cost: Micros): void;
   recordCharge(charge: Micros): void;
   report(nowMs: number): HealthReport;
 }
@@ -11,7 +13,7 @@ export interface UpstreamHealth {
 export interface HealthReport {
   /** Calls in the last 15 minutes, at most the latest 1,000. The rates are null without any. */
   recent: { calls: number; success_rate: number | null; p50_ms: number | null; p95_ms: number | null };
-  /** Since this process started, in USD. Revenue is the amount charged to callers for its answers. */
+  /** Since this process started, in USD. Cost includes failed calls; revenue is charged to callers for its answers. */
   money: { searches: number; price: string; revenue: string; cost: string; margin: string };
   last_failure: { reason: FailureReason; upstream_status: number | null; at: string } | null;
 }
@@ -29,18 +31,19 @@ export function createUpstreamHealth(): UpstreamHealth {
   let lastFailure: HealthReport["last_failure"] = null;
 
   return {
-    recordCall(answer, costMicros, nowMs) {
+    recordCall(answer, nowMs) {
       if (!answer.ok && answer.reason === "aborted") return;
       calls[next] = { atMs: nowMs, ok: answer.ok, tookMs: answer.tookMs };
       next = (next + 1) % maxCalls;
       if (answer.ok) {
         searches += 1;
-        // Providers do not charge for failed calls.
-        cost += costMicros;
       } else {
         const at = new Date(nowMs).toISOString();
         lastFailure = { reason: answer.reason, upstream_status: answer.upstreamStatus ?? null, at };
       }
+    },
+    recordCost(costMicros) {
+      cost += costMicros;
     },
     recordCharge(charge) {
       revenue += charge;

@@ -118,8 +118,15 @@ export const metricTable = {
     kind: "counter",
     of: "server",
     unit: "micro-USD",
-    help: "Cost of the upstreams' answers.",
+    help: "Cost of the calls sent to upstreams, whether they succeeded or not.",
     labels: { upstream: "upstreams" },
+  },
+  pennyblack_unpaid_upstream_calls: {
+    kind: "counter",
+    of: "server",
+    unit: "calls",
+    help: "Calls sent for searches that were not charged. Cause `caller`: abandoned, or timed out by `Prefer: wait`.",
+    labels: { upstream: "upstreams", cause: ["caller", "other"] },
   },
   pennyblack_upstream_alerts: {
     kind: "counter",

@@ -8,7 +8,21 @@ export interface MarginRow {
   calls: number;
   /** Count per reason. "aborted" means the caller disconnected, which is not a failure of the upstream. */
   failures: Record<string, number>;
+  /** Of all calls sent, including failed ones. */
   cost: Micros;
+  /** The part of `cost` that was spent on searches the caller was charged for. */
+  paidCost: Micros;
+  revenue: Micros;
+}
+
+export interface WalletMarginRow {
+  walletId: string;
+  calls: number;
+  cost: Micros;
+  paidCost: Micros;
+  /** Unpaid calls of searches that the caller abandoned or that timed out by `Prefer: wait`. */
+  abandonedCalls: number;
+  /** Charges in the ledger, as far as usage is rolled up. */
   revenue: Micros;
 }
 
@@ -19,14 +33,15 @@ export interface Margin {
 }
 
 /**
- * Cost and revenue per upstream and day, newest first, both days included. Servers count them and lose up to five
- * seconds when they crash; `charged` is the exact revenue from the ledger. Runs as the owner or an operator.
+ * Cost and revenue per upstream and day, newest first, both days included. A cost is counted when the call is sent, so calls
+ * in flight have no revenue yet. Servers count these and lose up to five seconds when they crash; `charged` is the exact revenue from the ledger. Runs as the owner or an operator.
  */
 export async function readMargin(db: Queryable, { from, to }: { from: string; to: string }): Promise<Margin> {
   const { rows } = await db.query<MarginRow>(
     `select to_char(day, 'YYYY-MM-DD') as day, provider, sum(calls)::float8 as calls,
        coalesce(json_object_agg(outcome, calls) filter (where outcome <> 'ok'), '{}') as failures,
-       sum(cost_micros)::bigint as cost, sum(revenue_micros)::bigint as revenue
+       sum(cost_micros)::bigint as cost, sum(paid_cost_micros)::bigint as "paidCost",
+       sum(revenue_micros)::bigint as revenue
      from pb.upstream_days u where u.day between $1 and $2
      group by u.day, provider order by u.day desc, provider`,
     [from, to],
@@ -36,4 +51,43 @@ export async function readMargin(db: Queryable, { from, to }: { from: string; to
     [from, to],
   );
   return { rows, charged: total.rows[0]?.charged ?? 0n };
+}
+
+/** The wallets with the highest cost of unpaid searches first. Runs as the owner or an operator. */
+export async function readWalletMargin(
+  db: Queryable,
+  { from, to, walletId, limit }: { from: string; to: string; walletId?: string | undefined; limit: number },
+): Promise<WalletMarginRow[]> {
+  const { rows } = await db.query<WalletMarginRow>(
+    `select c.*, coalesce((
+         select sum(u.charged_micros) from pb.usage_days u where u.wallet_id = c."walletId" and u.day between $1 and $2
+       ), 0)::bigint as revenue
+     from (
+       select wallet_id as "walletId", sum(calls)::float8 as calls, sum(cost_micros)::bigint as cost,
+         sum(paid_cost_micros)::bigint as "paidCost", sum(abandoned_calls)::float8 as "abandonedCalls"
+       from pb.upstream_wallet_days
+       where day between $1 and $2 and ($3::uuid is null or wallet_id = $3)
+       group by wallet_id order by sum(cost_micros - paid_cost_micros) desc, wallet_id limit $4
+     ) c
+     order by c.cost - c."paidCost" desc, c."walletId"`,
+    [from, to, walletId ?? null, limit],
+  );
+  return rows;
+}
+
+export interface AbandonedCalls {
+  walletId: string;
+  calls: number;
+  cost: Micros;
+}
+
+/** Wallets that caused at least 20 unpaid calls in the last hour, and more unpaid than paid ones. At most ten. */
+export async function readAbandonedCalls(db: Queryable): Promise<AbandonedCalls[]> {
+  const { rows } = await db.query<AbandonedCalls>(
+    `select wallet_id as "walletId", sum(calls)::float8 as calls, sum(cost_micros)::bigint as cost
+     from pb.abandoned_calls where since > clock_timestamp() - interval '1 hour'
+     group by wallet_id having sum(calls) >= 20 and sum(calls) > sum(paid_calls)
+     order by sum(cost_micros) desc, sum(calls) desc limit 10`,
+  );
+  return rows;
 }

@@ -4,13 +4,17 @@ import { after, beforeEach, test } from "node:test";
 import { createTestDatabase } from "../../test/support/services/database.ts";
 import type { Queryable } from "../db/pool.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
-import { readMargin } from "./read-margin.ts";
+import { readAbandonedCalls, readMargin, readWalletMargin } from "./read-margin.ts";
 import { readUpstreamHours } from "./read-upstream-hours.ts";
 import { createTally } from "./tally.ts";
 
 const db = await createTestDatabase();
 after(() => db.drop());
-beforeEach(() => db.owner.query("truncate pb.usage_hours, pb.usage_days, pb.upstream_days, pb.upstream_hours"));
+beforeEach(() =>
+  db.owner.query(
+    "truncate pb.usage_hours, pb.usage_days, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls",
+  ),
+);
 
 const intervalMs = 3_600_000;
 const caller = { walletId: randomUUIDv7(), keyId: randomUUIDv7(), mode: "live" as const };
@@ -73,6 +77,16 @@ test("a batch is resent until it is acknowledged, and counts once", async () => 
   assert.equal(lines.length, 3);
 });
 
+test("logs the costs that cannot be written at shutdown", async () => {
+  const logged: unknown[] = [];
+  const log = { warn: () => undefined, error: (fields: unknown) => void logged.push(fields) };
+  const query = async () => assert.fail("the connection broke");
+  const tally = createTally({ db: { query }, log, intervalMs });
+  tally.recordSent({ walletId: caller.walletId, provider: "brave", cost: 5_001n });
+  await tally.close();
+  assert.match(JSON.stringify(logged), /brave.*5001/);
+});
+
 test("a batch that the database rejects is dropped, and later batches are written", async () => {
   const { lines, log } = quietLog();
   const tally = createTally({ db: db.ledger, log, intervalMs });
@@ -97,27 +111,102 @@ test("bounds its memory and logs how many requests were not counted", async () =
   assert.match(lines.join(), /tally full/);
 });
 
+const sent = (provider: string, cost: bigint, walletId: string = caller.walletId) => ({ walletId, provider, cost });
+
 test("the margin of an upstream is its revenue minus the cost of its calls, per day", async () => {
   let now = Date.parse("2026-01-31T23:59:59Z");
   const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now });
   const ok: UpstreamAnswer = { ok: true, provider: "brave", hits: [], tookMs: 1 };
-  tally.recordCall(ok, 5_000n, false);
+  tally.recordPaid(tally.recordSent(sent("brave", 5_000n)));
+  tally.recordCall(ok, false);
   tally.recordCharge("brave", 10_000n);
-  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
+  tally.recordSent(sent("brave", 5_000n));
+  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, false);
   await tally.write();
-  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 1 }, 0n, false);
+  // Not sent, so it costs nothing.
+  tally.recordCall({ ok: false, provider: "brave", reason: "unreachable", tookMs: 1 }, false);
   now += 2_000;
-  tally.recordCall(ok, 5_000n, false);
-  tally.recordCall({ ...ok, provider: "exa" }, 7_000n, false);
+  tally.recordSent(sent("brave", 5_000n));
+  tally.recordCall(ok, false);
+  tally.recordPaid(tally.recordSent(sent("exa", 7_000n)));
+  tally.recordCall({ ...ok, provider: "exa" }, false);
   tally.recordCharge("exa", 10_000n);
   await tally.close();
   const { rows } = await readMargin(db.owner, { from: "2026-01-31", to: "2026-02-01" });
+  const row = { day: "2026-02-01", failures: {}, calls: 1 };
   assert.deepEqual(rows, [
-    { day: "2026-02-01", provider: "brave", calls: 1, failures: {}, cost: 5_000n, revenue: 0n },
-    { day: "2026-02-01", provider: "exa", calls: 1, failures: {}, cost: 7_000n, revenue: 10_000n },
-    { day: "2026-01-31", provider: "brave", calls: 3, failures: { timeout: 2 }, cost: 5_000n, revenue: 10_000n },
+    { ...row, provider: "brave", cost: 5_000n, paidCost: 0n, revenue: 0n },
+    { ...row, provider: "exa", cost: 7_000n, paidCost: 7_000n, revenue: 10_000n },
+    {
+      day: "2026-01-31",
+      provider: "brave",
+      calls: 3,
+      failures: { timeout: 1, unreachable: 1 },
+      cost: 10_000n,
+      paidCost: 5_000n,
+      revenue: 10_000n,
+    },
   ]);
   assert.deepEqual((await readMargin(db.owner, { from: "2026-02-02", to: "2026-03-01" })).rows, []);
+});
+
+test("the cost of a wallet is counted on the day its calls were sent, paid and unpaid apart", async () => {
+  let now = Date.parse("2026-01-31T23:59:59Z");
+  const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now });
+  const other = randomUUIDv7();
+  const [paid, abandoned] = [1, 2].map(() => tally.recordSent(sent("brave", 5_001n)));
+  tally.recordSent(sent("brave", 1n, other));
+  await tally.write();
+  now += 2_000;
+  assert.ok(paid && abandoned);
+  tally.recordPaid(paid);
+  tally.recordAbandoned(abandoned);
+  await tally.close();
+  const read = (day: string, limit = 10) => readWalletMargin(db.operator, { from: day, to: day, limit });
+  const own = { walletId: caller.walletId, calls: 2, cost: 10_002n, paidCost: 5_001n, abandonedCalls: 1, revenue: 0n };
+  const others = { walletId: other, calls: 1, cost: 1n, paidCost: 0n, abandonedCalls: 0, revenue: 0n };
+  assert.deepEqual(await read("2026-01-31"), [own, others], "the highest unpaid cost first");
+  assert.deepEqual(await read("2026-01-31", 1), [own]);
+  assert.deepEqual(await read("2026-02-01"), []);
+});
+
+test("lists the wallets that abandoned more calls than they paid for in the last hour", async () => {
+  const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs });
+  const wallets = { abusive: randomUUIDv7(), paying: randomUUIDv7(), rare: randomUUIDv7(), past: randomUUIDv7() };
+  const record = (walletId: string, abandoned: number, paid: number): void => {
+    for (let count = 0; count < abandoned; count += 1)
+      tally.recordAbandoned(tally.recordSent(sent("exa", 7_001n, walletId)));
+    for (let count = 0; count < paid; count += 1) tally.recordPaid(tally.recordSent(sent("exa", 7_001n, walletId)));
+  };
+  record(wallets.abusive, 21, 20);
+  record(wallets.paying, 21, 21);
+  record(wallets.rare, 19, 0);
+  await tally.write();
+  await db.owner.query("insert into pb.abandoned_calls values (now() - interval '61 minutes', $1, 99, 99, 0)", [
+    wallets.past,
+  ]);
+  await db.owner.query("insert into pb.abandoned_calls values (now() - interval '2 days', $1, 99, 99, 0)", [
+    wallets.past,
+  ]);
+  assert.deepEqual(await readAbandonedCalls(db.operator), [{ walletId: wallets.abusive, calls: 21, cost: 147_021n }]);
+  record(wallets.rare, 1, 0);
+  await tally.close();
+  const listed = await readAbandonedCalls(db.operator);
+  assert.deepEqual(listed.map(({ walletId }) => walletId).toSorted(), [wallets.abusive, wallets.rare].toSorted());
+  const { rows } = await db.owner.query("select from pb.abandoned_calls where since < now() - interval '1 day'");
+  assert.deepEqual(rows, [], "calls older than a day are deleted");
+});
+
+test("costs beyond the row limit are still counted for the upstream", async () => {
+  const { lines, log } = quietLog();
+  const tally = createTally({ db: db.ledger, log, intervalMs, maxRows: 1, now: () => Date.parse("2026-01-31T12:00Z") });
+  for (let count = 0; count < 3; count += 1) tally.recordPaid(tally.recordSent(sent("exa", 7_000n, randomUUIDv7())));
+  await tally.close();
+  const day = { from: "2026-01-31", to: "2026-01-31" };
+  const [row] = (await readMargin(db.owner, day)).rows;
+  assert.deepEqual([row?.cost, row?.paidCost], [21_000n, 21_000n]);
+  assert.equal((await readWalletMargin(db.owner, { ...day, limit: 10 })).length, 1);
+  assert.match(lines.join(), /tally full/);
 });
 
 test("counts calls per hour and latency bucket, and accepts the daily rows of the previous version", async () => {
@@ -129,12 +218,13 @@ test("counts calls per hour and latency bucket, and accepts the daily rows of th
   ]);
   const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now.getTime() });
   const call = (tookMs: number): UpstreamAnswer => ({ ok: true, provider: "brave", hits: [], tookMs });
-  for (let count = 0; count < 18; count += 1) tally.recordCall(call(60), 5_000n, false);
-  tally.recordCall(call(401), 5_000n, false);
+  for (let count = 0; count < 19; count += 1) tally.recordSent(sent("brave", 5_000n));
+  for (let count = 0; count < 18; count += 1) tally.recordCall(call(60), false);
+  tally.recordCall(call(401), false);
   tally.recordCharge("brave", 10_000n);
   await tally.write();
-  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 12_000 }, 0n, true);
-  tally.recordCall({ ok: false, provider: "brave", reason: "aborted", tookMs: 2 }, 0n, false);
+  tally.recordCall({ ok: false, provider: "brave", reason: "timeout", tookMs: 12_000 }, true);
+  tally.recordCall({ ok: false, provider: "brave", reason: "aborted", tookMs: 2 }, false);
   await tally.close();
   // The format that pb.write_tally received before hours were added.
   const row = { day, provider: "brave", outcome: "ok", calls: 1, cost_micros: "1", revenue_micros: "0" };
@@ -142,6 +232,7 @@ test("counts calls per hour and latency bucket, and accepts the daily rows of th
 
   const [margin] = (await readMargin(db.owner, { from: day, to: day })).rows;
   assert.deepEqual([margin?.calls, margin?.cost, margin?.revenue], [22, 95_001n, 10_000n]);
+  assert.equal(margin?.paidCost, 1n, "a server of the previous version counts the cost of answered calls only");
   const hours = (await readUpstreamHours(db.operator, now)).get("brave");
   assert.equal(hours?.length, 24);
   const start = (ms: number): string => new Date(ms).toISOString();

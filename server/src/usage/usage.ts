@@ -1,4 +1,13 @@
-export { type Margin, type MarginRow, readMargin } from "./read-margin.ts";
+export {
+  type AbandonedCalls,
+  type Margin,
+  type MarginRow,
+  readAbandonedCalls,
+  readMargin,
+  readWalletMargin,
+  type WalletMarginRow,
+} from "./read-margin.ts";
 export { readUpstreamHours, type UpstreamHour } from "./read-upstream-hours.ts";
 export { readUsageLag, recountUsage, rollUpUsage } from "./roll-up.ts";
 export { createTally, type Tally } from "./tally.ts";
+export type { SentCall } from "./wallet-counts.ts";

@@ -105,13 +105,11 @@ async function sweptSecondsAgo(): Promise<number> {
   return rows[0]?.seconds ?? Number.POSITIVE_INFINITY;
 }
 
-test("the margin of every upstream is printed as a table and as JSON", async () => {
-  const environment = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
-  const none = await runAdmin(environment, "margin");
-  assert.deepEqual([none.exitCode, none.stdout], [0, "No upstream calls in this period.\n"]);
-  const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+
+async function seedMargin(walletId: string): Promise<void> {
   const row = { cost_micros: 0, revenue_micros: 0 };
-  await db.ledger.query("select pb.write_tally($1, 1, '[]', $2)", [
+  await db.ledger.query("select pb.write_tally($1, 1, '[]', $2, $3)", [
     randomUUIDv7(),
     JSON.stringify([
       {
@@ -121,6 +119,7 @@ test("the margin of every upstream is printed as a table and as JSON", async () 
         outcome: "ok",
         calls: 90,
         cost_micros: 450_000,
+        paid_cost_micros: 400_000,
         revenue_micros: 900_000,
       },
       { ...row, day: day(0), provider: "brave", outcome: "timeout", calls: 10 },
@@ -128,26 +127,66 @@ test("the margin of every upstream is printed as a table and as JSON", async () 
       { ...row, day: day(1), provider: "exa", outcome: "aborted", calls: 1 },
       { ...row, day: day(40), provider: "brave", outcome: "ok", calls: 5 },
     ]),
+    JSON.stringify([
+      {
+        day: day(0),
+        wallet_id: walletId,
+        provider: "brave",
+        calls: 12,
+        cost_micros: 60_001,
+        paid_calls: 2,
+        paid_cost_micros: 10_000,
+        abandoned_calls: 10,
+        abandoned_cost_micros: 50_001,
+      },
+    ]),
   ]);
+}
+
+test("an operator reads the margin of every upstream and wallet as a table and as JSON", async () => {
+  const environment = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
+  const none = await runAdmin(environment, "margin");
+  assert.deepEqual([none.exitCode, none.stdout], [0, "No upstream calls in this period.\n"]);
+  const walletId = randomUUIDv7();
+  await seedMargin(walletId);
   const { exitCode, stdout } = await runAdmin(environment, "margin", "--days", "30");
   assert.equal(exitCode, 0);
   const lines = stdout.split("\n").map((line) => line.trim().replaceAll(/ +/g, " "));
   assert.deepEqual(lines.slice(0, 6), [
-    "day upstream calls failed revenue cost margin failure reasons",
-    `${day(0)} brave 100 10.0 % 0.90 0.45 0.45 timeout 10`,
-    `${day(1)} exa 2 0.0 % 0.01 0.017 -0.007 aborted 1`,
-    "total brave 100 10.0 % 0.90 0.45 0.45 timeout 10",
-    "total exa 2 0.0 % 0.01 0.017 -0.007 aborted 1",
-    "total all 102 9.9 % 0.91 0.467 0.443 timeout 10, aborted 1",
+    "day upstream calls failed revenue cost unpaid margin failure reasons",
+    `${day(0)} brave 100 10.0 % 0.90 0.45 0.05 0.45 timeout 10`,
+    `${day(1)} exa 2 0.0 % 0.01 0.017 0.00 -0.007 aborted 1`,
+    "total brave 100 10.0 % 0.90 0.45 0.05 0.45 timeout 10",
+    "total exa 2 0.0 % 0.01 0.017 0.00 -0.007 aborted 1",
+    "total all 102 9.9 % 0.91 0.467 0.05 0.443 timeout 10, aborted 1",
   ]);
-  const json = JSON.parse((await runAdmin(environment, "margin", "--json")).stdout) as { rows: unknown[] };
+  assert.deepEqual(lines.slice(7, 9), [
+    "wallet calls abandoned revenue cost unpaid margin",
+    `${walletId} 12 10 0.00 0.060001 0.050001 -0.060001`,
+  ]);
+  const json = JSON.parse((await runAdmin(environment, "margin", "--json")).stdout) as {
+    rows: unknown[];
+    wallets: unknown[];
+  };
   assert.deepEqual(json.rows[1], {
     day: day(1),
     provider: "exa",
     calls: 2,
     failures: { aborted: 1 },
     cost: "0.017",
+    unpaid_cost: "0.00",
     revenue: "0.01",
     margin: "-0.007",
   });
+  assert.deepEqual(json.wallets, [
+    {
+      wallet_id: walletId,
+      calls: 12,
+      abandoned_calls: 10,
+      revenue: "0.00",
+      cost: "0.060001",
+      unpaid_cost: "0.050001",
+      margin: "-0.060001",
+    },
+  ]);
 });

@@ -128,12 +128,30 @@ test("the last reconciliation can be read", async () => {
 
 test("margins are listed by day and upstream", async () => {
   await db.owner.query(
-    "insert into pb.upstream_days values (current_date, 'brave', 'ok', 10, 50000, 90000), (current_date, 'brave', 'timeout', 2, 0, 0)",
+    "insert into pb.upstream_days values (current_date, 'brave', 'ok', 10, 60000, 90000, 50000), (current_date, 'brave', 'timeout', 2, 0, 0, 0)",
   );
   const { days } = (await server.operate("margin")).body;
   const [today] = days;
   assert.deepEqual([today.provider, today.calls, today.failures], ["brave", 12, { timeout: 2 }]);
-  assert.deepEqual([today.cost, today.revenue, today.margin], ["0.05", "0.09", "0.04"]);
+  assert.deepEqual([today.cost, today.revenue, today.margin], ["0.06", "0.09", "0.03"]);
+  assert.deepEqual([today.paid_cost, today.unpaid_cost], ["0.05", "0.01"]);
+  const { walletId } = await createTestWallet(db, "0.05");
+  await db.owner.query(
+    "insert into pb.upstream_wallet_days values (current_date, $1, 'brave', 3, 15001, 1, 5000, 2, 10001)",
+    [walletId],
+  );
+  assert.deepEqual((await server.operate(`margin?wallet=${walletId}`)).body.wallets, [
+    {
+      wallet_id: walletId,
+      calls: 3,
+      abandoned_calls: 2,
+      revenue: "0.00",
+      paid_cost: "0.005",
+      unpaid_cost: "0.010001",
+      margin: "-0.015001",
+    },
+  ]);
+  assert.equal((await server.operate("margin?wallet=1")).status, 400);
   assert.equal((await server.operate("margin?from=yesterday")).status, 400);
   assert.equal((await server.operate("margin?from=2020-01-01&to=2020-01-31")).body.days.length, 0);
 });

@@ -55,6 +55,7 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   idempotency_key_reused: [422, false, [], []],
   rate_limited: [429, true, [], ["ratelimit", "ratelimit-policy", "retry-after"]],
   concurrency_limited: [429, true, [], ["ratelimit", "ratelimit-policy", "retry-after"]],
+  unpaid_calls_limited: [429, true, [], ["ratelimit", "ratelimit-policy", "retry-after"]],
   internal_error: [500, true, [], []],
   upstream_error: [503, true, ["upstream_status"], ["proxy-status", "retry-after"]],
   upstream_invalid_response: [502, true, ["upstream_status"], ["proxy-status", "retry-after"]],
@@ -158,6 +159,14 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
   concurrency_limited: async () => {
     const { key } = await createTestKey(db, { walletId, searchesInFlight: 1 });
     return whileSearching(key, () => server.search(key, question));
+  },
+  unpaid_calls_limited: async () => {
+    const impatient = await createTestWallet(db, "0.20");
+    const search = () => server.search(impatient.live, question, { prefer: "wait=1" });
+    await upstream.behave("slow_headers");
+    await Promise.all(Array.from({ length: 20 }, search));
+    await upstream.behave("ok");
+    return search();
   },
   internal_error: async () => {
     // A stored answer that cannot be decrypted is the only internal error that a test can cause from outside.
