@@ -7,7 +7,7 @@ import { Page, Section } from "../components/page.tsx";
 import { ScrollRegion } from "../components/scroll-region.tsx";
 import { EmptyState, ErrorState, RowsSkeleton } from "../components/states.tsx";
 import { addMoney, formatMoney, toNumber } from "../format/format-money.ts";
-import { type MarginDay, marginQuery } from "./queries.ts";
+import { type MarginDay, marginQuery, type WalletMargin } from "./queries.ts";
 
 const colors = ["blue.6", "amber.6", "green.6", "red.6", "ink.5", "blue.3", "amber.3", "green.3"];
 
@@ -36,6 +36,12 @@ export function Margin() {
           <Section title="By upstream" description={`The ledger charged ${formatMoney(data.charged)} in this period.`}>
             <MarginTable days={data.days} names={names} />
           </Section>
+          <Section
+            title="By wallet"
+            description="Wallets with the highest cost of unpaid searches. Abandoned calls are those of searches that the caller gave up on."
+          >
+            <WalletTable wallets={data.wallets} />
+          </Section>
         </>
       )}
     </Page>
@@ -52,6 +58,7 @@ function MarginTable({ days, names }: { days: readonly MarginDay[]; names: reado
             <Table.Th className="numeric">Calls</Table.Th>
             <Table.Th className="numeric">Charged</Table.Th>
             <Table.Th className="numeric">Cost</Table.Th>
+            <Table.Th className="numeric">Unpaid cost</Table.Th>
             <Table.Th className="numeric">Margin</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -64,7 +71,7 @@ function MarginTable({ days, names }: { days: readonly MarginDay[]; names: reado
                 <Table.Td className="numeric">
                   {providerDays.reduce((sum, { calls }) => sum + calls, 0).toLocaleString("en")}
                 </Table.Td>
-                {(["revenue", "cost", "margin"] as const).map((part) => (
+                {(["revenue", "cost", "unpaid_cost", "margin"] as const).map((part) => (
                   <Table.Td key={part} className="numeric">
                     <Money amount={addMoney(providerDays.map((day) => day[part]))} />
                   </Table.Td>
@@ -72,6 +79,40 @@ function MarginTable({ days, names }: { days: readonly MarginDay[]; names: reado
               </Table.Tr>
             );
           })}
+        </Table.Tbody>
+      </Table>
+    </ScrollRegion>
+  );
+}
+
+function WalletTable({ wallets }: { wallets: readonly WalletMargin[] }) {
+  return (
+    <ScrollRegion label="Margin by wallet">
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Wallet</Table.Th>
+            <Table.Th className="numeric">Calls</Table.Th>
+            <Table.Th className="numeric">Abandoned</Table.Th>
+            <Table.Th className="numeric">Charged</Table.Th>
+            <Table.Th className="numeric">Paid cost</Table.Th>
+            <Table.Th className="numeric">Unpaid cost</Table.Th>
+            <Table.Th className="numeric">Margin</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {wallets.map((wallet) => (
+            <Table.Tr key={wallet.wallet_id}>
+              <Table.Td>{wallet.wallet_id}</Table.Td>
+              <Table.Td className="numeric">{wallet.calls.toLocaleString("en")}</Table.Td>
+              <Table.Td className="numeric">{wallet.abandoned_calls.toLocaleString("en")}</Table.Td>
+              {(["revenue", "paid_cost", "unpaid_cost", "margin"] as const).map((part) => (
+                <Table.Td key={part} className="numeric">
+                  <Money amount={wallet[part]} />
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
         </Table.Tbody>
       </Table>
     </ScrollRegion>

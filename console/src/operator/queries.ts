@@ -62,8 +62,20 @@ export interface MarginDay {
   provider: string;
   calls: number;
   failures: Record<string, number>;
+  /** Of all calls sent. `unpaid_cost` is the part for searches that were not charged. */
   cost: string;
+  unpaid_cost: string;
   revenue: string;
+  margin: string;
+}
+
+export interface WalletMargin {
+  wallet_id: string;
+  calls: number;
+  abandoned_calls: number;
+  revenue: string;
+  paid_cost: string;
+  unpaid_cost: string;
   margin: string;
 }
 
@@ -117,7 +129,7 @@ export const attentionQuery = queryOptions({
 
 export const marginQuery = queryOptions({
   queryKey: ["margin"],
-  queryFn: () => api<{ charged: string; days: MarginDay[] }>("/operator/margin"),
+  queryFn: () => api<{ charged: string; days: MarginDay[]; wallets: WalletMargin[] }>("/operator/margin"),
   refetchInterval: 60_000,
 });
 
