@@ -296,9 +296,90 @@ const problemFaults: PlantedFault[] = [
   },
 ];
 
+const searchCalls = "server/src/search/search-calls.ts";
+const unpaidLimit = "server/src/search/unpaid-limit.ts";
+const unpaidCalls = "fairness/unpaid-calls.test";
+
+const unpaidFaults: PlantedFault[] = [
+  {
+    description: "the cost of an upstream call is not booked",
+    file: "server/src/search/routing.ts",
+    find: "calls.recordSent(provider.name, cost);",
+    replace: "",
+    tests: [unpaidCalls],
+    caughtBy: "failures of the upstream cost money and never limit the wallet",
+  },
+  {
+    description: "the costs of the last seconds are lost at shutdown",
+    file: "server/src/app.ts",
+    find: "await tally.close();",
+    replace: "",
+    tests: [unpaidCalls],
+    caughtBy: "an ordinary shutdown writes the costs of abandoned searches",
+  },
+  {
+    description: "abandoned searches do not count as unpaid calls",
+    file: searchCalls,
+    find: 'answer.reason === "aborted" ||',
+    replace: "",
+    tests: [unpaidCalls],
+    caughtBy:
+      "a one-cent wallet that drops every connection gets 20 unpaid upstream calls, and the operator sees their cost",
+  },
+  {
+    description: "searches that time out by their own deadline do not count as unpaid calls",
+    file: searchCalls,
+    find: "waitSeconds !== undefined && !isOpen",
+    replace: "waitSeconds === undefined && !isOpen",
+    tests: [unpaidCalls],
+    caughtBy: "a wallet that sends Prefer: wait=1 is limited in the same way",
+  },
+  {
+    description: "failures of the upstream limit the wallet",
+    file: searchCalls,
+    find: '? "caller" : "upstream";',
+    replace: '? "caller" : "caller";',
+    tests: ["src/search/search-calls.test"],
+    caughtBy: "failures of the upstream never count",
+  },
+  {
+    description: "paid searches do not raise the allowance of unpaid calls",
+    file: unpaidLimit,
+    find: "earned.add(walletId);",
+    replace: "return;",
+    tests: ["src/search/unpaid-limit.test"],
+    caughtBy: "paid searches earn unpaid calls, at most 1,000 and for at most an hour or so",
+  },
+  {
+    description: "searches at once do not reserve their unpaid calls",
+    file: unpaidLimit,
+    find: "local.change(walletId, 1, share);",
+    replace: "local.change(walletId, 0, share);",
+    tests: ["src/search/unpaid-limit.test"],
+    caughtBy: "searches at once cannot exceed the allowance of a wallet with unpaid calls",
+  },
+  {
+    description: "the allowance of unpaid calls never refills in Redis",
+    file: unpaidLimit,
+    find: "level - math.max(0, ms - saved[2]) / ARGV[3]",
+    replace: "level",
+    tests: [unpaidCalls],
+    caughtBy: "two servers count in one place, and time refills the allowance",
+  },
+  {
+    description: "wallets that pay for their searches are listed as open problems",
+    file: "server/src/usage/read-margin.ts",
+    find: " and sum(calls) > sum(paid_calls)",
+    replace: "",
+    tests: ["src/usage/tally.test"],
+    caughtBy: "lists the wallets that abandoned more calls than they paid for in the last hour",
+  },
+];
+
 export const plantedFaults: readonly PlantedFault[] = [
   ...walletFaults,
   ...keyFaults,
   ...searchFaults,
   ...problemFaults,
+  ...unpaidFaults,
 ];
