@@ -14,7 +14,7 @@ const kinds: [kind: string, codes: RegExp][] = [
   ["BalanceError", /^(?:insufficient_balance|balance_reserved)$/],
   ["BudgetError", /_budget_spent$/],
   ["PermissionError", /^(?:insufficient_scope|ip_not_allowed|account_suspended)$/],
-  ["RateLimitError", /^(?:rate|concurrency)_limited$/],
+  ["RateLimitError", /^(?:rate|concurrency|unpaid_calls)_limited$/],
   ["UpstreamError", /^upstream_/],
   ["ServerError", /^(?:internal_error|overloaded|shutting_down|\w+_unavailable|payments_not_configured)$/],
 ];
