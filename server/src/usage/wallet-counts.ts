@@ -1,6 +1,6 @@
 import type { Micros } from "../lib/money.ts";
 
-/** A call that was sent to an upstream. What becomes of it is counted in the hour in which it was sent. */
+/** A call that was sent to an upstream. Its outcome is counted in the hour in which it was sent. */
 export interface SentCall {
   readonly walletId: string;
   readonly provider: string;

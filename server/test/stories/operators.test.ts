@@ -135,7 +135,7 @@ test("margins are listed by day and upstream", async () => {
   assert.deepEqual([today.provider, today.calls, today.failures], ["brave", 12, { timeout: 2 }]);
   assert.deepEqual([today.cost, today.revenue, today.margin], ["0.06", "0.09", "0.03"]);
   assert.deepEqual([today.paid_cost, today.unpaid_cost], ["0.05", "0.01"]);
-  const { walletId } = await createTestWallet(db, "0.05");
+  const { walletId } = await createWallet("0.05");
   await db.owner.query(
     "insert into pb.upstream_wallet_days values (current_date, $1, 'brave', 3, 15001, 1, 5000, 2, 10001)",
     [walletId],

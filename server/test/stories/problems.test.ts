@@ -161,7 +161,7 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     return whileSearching(key, () => server.search(key, question));
   },
   unpaid_calls_limited: async () => {
-    const impatient = await createTestWallet(db, "0.20");
+    const impatient = await createWallet("0.20");
     const search = () => server.search(impatient.live, question, { prefer: "wait=1" });
     await upstream.behave("slow_headers");
     await Promise.all(Array.from({ length: 20 }, search));
