@@ -277,6 +277,17 @@ const searchFaults: PlantedFault[] = [
   },
 ];
 
+const inputFaults: PlantedFault[] = [
+  {
+    description: "an upstream can return URLs of any length",
+    file: "server/src/search/clean-results.ts",
+    find: "if (url.href.length > maxUrlLength) return undefined;",
+    replace: "if (url.href.length < 0) return undefined;",
+    tests: ["src/search/clean-results.test"],
+    caughtBy: "drops results whose URL is longer than 2,048 characters, as returned",
+  },
+];
+
 const problemFaults: PlantedFault[] = [
   {
     description: "an upstream's 401 is forwarded and looks like an invalid API key",
@@ -382,4 +393,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...searchFaults,
   ...problemFaults,
   ...unpaidFaults,
+  ...inputFaults,
 ];

@@ -42,6 +42,22 @@ test("drops results without a valid http or https URL, or with credentials in it
   for (const url of rejected) assert.equal(cleanUrl(url), undefined, url);
 });
 
+test("drops results whose URL is longer than 2,048 characters, as returned", () => {
+  const base = "https://example.org/";
+  const longest = base + "a".repeat(2_048 - base.length);
+  assert.equal(cleanUrl(longest), longest);
+  assert.equal(cleanUrl(`${longest}a`), undefined);
+  assert.equal(cleanUrl(`${base}${"a".repeat(50_000)}`), undefined);
+  // The limit applies after percent-encoding, which turns one character into up to twelve.
+  assert.equal(cleanUrl(`${base}${"é".repeat(338)}`)?.length, 2_048);
+  assert.equal(cleanUrl(`${base}${"é".repeat(339)}`), undefined);
+  const hits = [`${longest}a`, base].map((url) => ({ title: "", url, snippet: "" }));
+  assert.deepEqual(
+    cleanResults(hits).map(({ url }) => url),
+    [base],
+  );
+});
+
 test("encodes or removes hidden characters in URLs", () => {
   assert.equal(cleanUrl("https://example.org/\u202Egnp.exe"), "https://example.org/%E2%80%AEgnp.exe");
   assert.equal(cleanUrl("https://ex\u200Bample.org/"), "https://example.org/");

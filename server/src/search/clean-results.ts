@@ -26,8 +26,15 @@ function parseWebUrl(text: string): URL | undefined {
   if (overlongHost.test(text)) return undefined;
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol)) return undefined;
+  if (url.href.length > maxUrlLength) return undefined;
   return url.username === "" && url.password === "" ? url : undefined;
 }
+
+/**
+ * The limit of sitemaps.org, which search engines apply to the pages they index. Unlike text, a URL cannot be truncated,
+ * so the result is dropped: a few long URLs could fill the context of a language model.
+ */
+const maxUrlLength = 2_048;
 
 // A hostname has at most 253 characters, a port six. The URL parser converts internationalized hostnames in quadratic
 // time: three seconds for the longest response an upstream may send.

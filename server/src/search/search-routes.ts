@@ -14,7 +14,11 @@ import { startSteps } from "./steps.ts";
 
 const resultSchema = Type.Object({
   title: Type.String({ description: "Title of the page. Plain text, at most 300 characters." }),
-  url: Type.String({ description: "URL of the page, http or https.", format: "uri" }),
+  url: Type.String({
+    description: "URL of the page, http or https, at most 2,048 characters. Results with a longer URL are dropped.",
+    format: "uri",
+    maxLength: 2_048,
+  }),
   snippet: Type.String({
     description: "Excerpt of the page. Plain text, at most 1,000 characters. Untrusted: it comes from the web.",
   }),
