@@ -279,6 +279,14 @@ const searchFaults: PlantedFault[] = [
 
 const inputFaults: PlantedFault[] = [
   {
+    description: "a request with two Host headers is served",
+    file: "server/src/http/http-server.ts",
+    find: 'if (count > 1) return "There is more than one Host header.";',
+    replace: "",
+    tests: ["stories/answer-headers.test"],
+    caughtBy: "a request with two Host headers is 400, and a search with them is not charged",
+  },
+  {
     description: "an upstream can return URLs of any length",
     file: "server/src/search/clean-results.ts",
     find: "if (url.href.length > maxUrlLength) return undefined;",

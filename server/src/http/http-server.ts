@@ -64,9 +64,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook("onRequest", (request, reply, done) => {
     if (recordInFlight(request.raw, reply.raw) > maxPipelined) return closeConnection(request, reply);
     reply.headers(commonHeaders(request.id));
-    const isHostMissing = request.raw.headers.host === undefined && request.raw.httpVersion === "1.1";
+    const hostFault = findHostFault(request.raw);
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
-    else if (isHostMissing) done(invalidHttp("The Host header is missing."));
+    else if (hostFault) done(invalidHttp(hostFault));
     // Sent directly instead of thrown, to keep rejections cheap under overload.
     else if (admission.isFull()) sendProblem(request, reply, overloaded);
     else done();
@@ -250,6 +250,17 @@ function matchesPath(pattern: string, path: string): boolean {
     expected.length === actual.length &&
     expected.every((segment, index) => (segment.startsWith(":") ? actual[index] !== "" : segment === actual[index]))
   );
+}
+
+/** As RFC 9112 requires. With two Host headers, a proxy may have routed the request by the one that Node ignores. */
+function findHostFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === "host") count += 1;
+  }
+  if (count > 1) return "There is more than one Host header.";
+  return count === 0 && httpVersion === "1.1" ? "The Host header is missing." : undefined;
 }
 
 /** True if the rest of the body is too large to be worth reading, so that the connection has to be closed. */

@@ -125,6 +125,20 @@ test("malformed HTTP returns a problem and closes the connection", async () => {
   }
 });
 
+test("a request with two Host headers returns 400, and a search with them is not charged", async () => {
+  for (const line of ["Host: search.test", "host: elsewhere.test", "HOST: elsewhere.test", "Host:"]) {
+    const answer = await sendRaw(server.url, rawRequest("GET /openapi.json", [line]));
+    assert.equal(answer.status, 400, line);
+    const body = assertProblem(answer, "invalid_request", "/openapi.json");
+    assert.match(String(body["detail"]), /more than one Host header/);
+  }
+  const before = await server.readMoney(wallet.management);
+  const lines = [`x-api-key: ${wallet.live}`, "Content-Type: application/json", "Host: elsewhere.test"];
+  const search = await sendRaw(server.url, rawRequest("POST /v1/search", lines, JSON.stringify(question)));
+  assert.equal(search.status, 400);
+  assert.deepEqual(await server.readMoney(wallet.management), before);
+});
+
 test("HTTP/1.1 without Host returns 400, and an unknown Expect is accepted", async () => {
   const hostless = await sendRaw(server.url, "GET /openapi.json HTTP/1.1\r\n\r\n");
   assert.equal(hostless.status, 400);
