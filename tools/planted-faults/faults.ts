@@ -174,6 +174,17 @@ const walletFaults: PlantedFault[] = [
   },
 ];
 
+const paymentFaults: PlantedFault[] = [
+  {
+    description: "only the first page of undecided refunds and disputes is compared",
+    file: "server/src/wallet/reversals.ts",
+    find: "if (rows.length < undecidedPageSize) return;",
+    replace: "if (rows.length <= undecidedPageSize) return;",
+    tests: ["stories/compare-payments.test"],
+    caughtBy: "a comparison looks up every undecided refund and dispute, however many there are",
+  },
+];
+
 const keyFaults: PlantedFault[] = [
   {
     description: "a revoked key can spend in a batch without budgets or idempotency keys",
@@ -402,4 +413,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...problemFaults,
   ...unpaidFaults,
   ...inputFaults,
+  ...paymentFaults,
 ];

@@ -62,7 +62,7 @@ export async function comparePayments(pool: Pool, processor: PaymentProcessor, n
 /** Recent updates, and older refunds and disputes that may have been decided since. */
 async function* listRecentUpdates(pool: Pool, processor: PaymentProcessor, since: Date): AsyncGenerator<PaymentUpdate> {
   yield* processor.listUpdates(since);
-  for (const reversal of await listUndecided(pool)) yield await processor.readReversal(reversal);
+  for await (const reversal of listUndecided(pool)) yield await processor.readReversal(reversal);
 }
 
 function isSame(booked: Awaited<ReturnType<typeof listBooked>>[number] | undefined, payment: Payment): boolean {

@@ -31,17 +31,25 @@ export async function reversePayment(
 }
 
 /**
- * Reversals that may still change: disputes until they are decided, refunds for a month in case they fail. Oldest
- * first. Runs as the owner.
+ * All reversals that may still change: disputes until they are decided, refunds for a month in case they fail. Read in
+ * pages by id, so that reversals decided meanwhile do not shift the next page. Runs as the owner.
  */
-export async function listUndecided(owner: Queryable): Promise<Pick<Reversal, "id" | "kind">[]> {
-  const { rows } = await owner.query<Pick<Reversal, "id" | "kind">>(
-    `select reversal_id as id, kind from pb.reversals
-     where state = 'taken' and (kind = 'dispute' or created_at > clock_timestamp() - interval '31 days')
-     order by created_at limit 500`,
-  );
-  return rows;
+export async function* listUndecided(owner: Queryable): AsyncGenerator<Pick<Reversal, "id" | "kind">> {
+  for (let lastId = ""; ; ) {
+    const { rows } = await owner.query<Pick<Reversal, "id" | "kind">>(
+      `select reversal_id as id, kind from pb.reversals
+       where state = 'taken' and (kind = 'dispute' or created_at > clock_timestamp() - interval '31 days')
+         and reversal_id > $1
+       order by reversal_id limit ${undecidedPageSize}`,
+      [lastId],
+    );
+    yield* rows;
+    if (rows.length < undecidedPageSize) return;
+    lastId = rows.at(-1)?.id ?? lastId;
+  }
 }
+
+const undecidedPageSize = 500;
 
 export interface PaymentNotice {
   id: string;
