@@ -290,6 +290,14 @@ const searchFaults: PlantedFault[] = [
 
 const inputFaults: PlantedFault[] = [
   {
+    description: "of two values for one JSON key, the last one is used",
+    file: "server/src/http/find-duplicate-key.ts",
+    find: "current.keys.add(key);",
+    replace: "",
+    tests: ["stories/request-body.test"],
+    caughtBy: "a key that appears twice is 400 naming the key, and nothing is searched or charged",
+  },
+  {
     description: "a request with two Host headers is served",
     file: "server/src/http/http-server.ts",
     find: 'if (count > 1) return "There is more than one Host header.";',

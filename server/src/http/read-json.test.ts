@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import fc from "fast-check";
 import { Type } from "typebox";
 import { Problem } from "../problems/problems.ts";
-import { jsonReader } from "./read-json.ts";
+import { jsonReader, parseJson } from "./read-json.ts";
 
 const words = Type.Array(Type.String(), { uniqueItems: true });
 const read = jsonReader(Type.Object({ words: Type.Optional(words) }, { additionalProperties: false }));
@@ -35,4 +36,84 @@ test("rejects a deeply nested body without exhausting the stack", async () => {
     faults.map(({ detail }) => detail),
     ["is nested too deeply"],
   );
+});
+
+function duplicateOf(body: string): unknown {
+  try {
+    parseJson(Buffer.from(body));
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof Problem);
+    assert.equal(error.code, "invalid_request");
+    const [fault] = error.members["errors"] as { pointer: string; code: string; detail: string }[];
+    assert.deepEqual([fault?.code, fault?.detail], ["duplicate_key", "appears more than once"]);
+    return fault?.pointer;
+  }
+}
+
+test("rejects a duplicate key with its JSON Pointer", () => {
+  for (const [body, pointer] of [
+    ['{"query":"cats","query":"dogs"}', "#/query"],
+    ['{"n":1,"n":1}', "#/n"],
+    ['{ "n" :\n1\t, "n"\r\n: 2 }', "#/n"],
+    ['{"query":"a","qu\\u0065ry":"b"}', "#/query"],
+    ['{"":1,"":2}', "#/"],
+    ['{"__proto__":1,"__proto__":2}', "#/__proto__"],
+    ['{"a\\"b":1,"a\\"b":2}', '#/a"b'],
+    ['{"a/b~c":1,"a/b~c":2}', "#/a~1b~0c"],
+    ['{"budget":{"day":"1","month":"2","day":"3"}}', "#/budget/day"],
+    ['{"list":[{},[1,2],{"x":[3],"y":0,"x":4}]}', "#/list/2/x"],
+    ['[[],{"a":{"b":1,"b":2}}]', "#/1/a/b"],
+    [`{"${"k".repeat(300)}":1,"${"k".repeat(300)}":2}`, `#/${"k".repeat(99)}`],
+  ] as const)
+    assert.equal(duplicateOf(body), pointer, body);
+});
+
+test("accepts the same key in different objects, and text that looks like a duplicate key", () => {
+  for (const body of [
+    '{"a":{"a":1},"b":{"a":2}}',
+    '[{"a":1},{"a":2}]',
+    '{"a":"b","b":"a"}',
+    '{"a":"\\"a\\":1,","b":"{\\"a\\":1,\\"a\\":2}"}',
+    '{"a":["a","a","a:"],"a:":"a"}',
+    '{"a":"\\\\","b":"\\\\\\""}',
+    '{"A":1,"a":2}',
+    '"a"',
+    "5",
+  ])
+    assert.equal(duplicateOf(body), undefined, body);
+});
+
+// Pretty-printed or not, with names and strings full of quotes, colons, braces and backslashes.
+const awkward = fc.string({ unit: fc.constantFrom('"', "\\", ":", "{", "}", "[", ",", " ", "a", "é") });
+const { value: json } = fc.letrec((tie) => ({
+  value: fc.oneof({ maxDepth: 3 }, awkward, fc.integer(), fc.constant(null), tie("list"), tie("object")),
+  list: fc.array(tie("value"), { maxLength: 3 }),
+  object: fc.dictionary(awkward, tie("value"), { maxKeys: 4 }),
+}));
+
+test("accepts whatever a JSON encoder writes, and finds a key that was written twice", () => {
+  fc.assert(
+    fc.property(json, awkward, fc.constantFrom(0, 2), (value, name, indent) => {
+      assert.equal(duplicateOf(JSON.stringify(value, null, indent)), undefined);
+      const members = JSON.stringify({ first: value, [`${name}x`]: value }, null, indent).slice(1, -1);
+      const written = `{${members},${JSON.stringify(`${name}x`)}:1}`;
+      const pointer = `#/${name.replaceAll("~", "~0").replaceAll("/", "~1")}x`;
+      assert.equal(duplicateOf(written), pointer.slice(0, 101));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("checks the largest body for duplicate keys in linear time", () => {
+  for (const body of [
+    `{"a":${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}}`,
+    `{${Array.from({ length: 2_500 }, (_, n) => `"${n}":1`).join(",")}}`,
+    `{"a":"${"\\\\".repeat(8_000)}"}`,
+    `[${'"",'.repeat(5_000)}1]`,
+  ]) {
+    const startedAt = performance.now();
+    assert.equal(duplicateOf(body), undefined);
+    assert.ok(performance.now() - startedAt < 100, body.slice(0, 20));
+  }
 });

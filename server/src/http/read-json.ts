@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Problem } from "../problems/problems.ts";
+import { findDuplicateKey } from "./find-duplicate-key.ts";
 import { readBody } from "./read-body.ts";
 
 export interface Fault {
@@ -69,13 +70,22 @@ export function invalidInput(errors: Fault[]): Problem {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
+/** Parses a body, or throws a problem: malformed_json, or invalid_request for a key that appears twice. */
 export function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  let body: unknown;
   try {
-    return JSON.parse(decoder.decode(bytes));
+    text = decoder.decode(bytes);
+    body = JSON.parse(text);
   } catch (cause) {
     throw new Problem("malformed_json", {
       members: { errors: [{ pointer: "#", code: "malformed_json", detail: "not valid UTF-8 JSON" }] },
       cause,
     });
   }
+  const duplicate = findDuplicateKey(text);
+  if (duplicate === undefined) return body;
+  throw invalidInput([
+    { pointer: `#${duplicate.slice(0, 100)}`, code: "duplicate_key", detail: "appears more than once" },
+  ]);
 }

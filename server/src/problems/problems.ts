@@ -17,7 +17,7 @@ export const problems = {
     status: 400,
     title: "Invalid request",
     detail: "The request is invalid; see `errors`. You were not charged. Correct the request and send it again.",
-    page: "A field is missing, unknown, of the wrong type or out of range. Values are never coerced, clamped or ignored, so a typo cannot cost you a search. `errors` lists every invalid field with a JSON Pointer to it. A search accepts `query` (required), `n` (1 to 20) and `category` (programming, research, gov, business), and no other fields.",
+    page: "A field is missing, unknown, of the wrong type or out of range, or appears twice. Values are never coerced, clamped or ignored, so a typo cannot cost you a search. `errors` lists every invalid field with a JSON Pointer to it. A search accepts `query` (required), `n` (1 to 20) and `category` (programming, research, gov, business), and no other fields.",
     members: { errors: [{ pointer: "#/n", code: "out_of_range", detail: "must be an integer from 1 to 20" }] },
   },
   query_too_long: {

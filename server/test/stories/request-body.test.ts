@@ -125,6 +125,13 @@ test("__proto__ in a body is rejected like any unknown field", async () => {
   assert.equal("isAdmin" in {}, false);
 });
 
+test("a key that appears twice returns 400 with its name, and nothing is searched or charged", async () => {
+  const reply = await rejected('{"query":"cats","n":1,"query":"dogs"}');
+  assert.deepEqual(faults(reply), [["#/query", "duplicate_key"]]);
+  assert.match(reply.body.detail, /^query appears more than once\. You were not charged\./);
+  assert.deepEqual(faults(await rejected('{"query":"cats","n":5,"\\u006e":20}')), [["#/n", "duplicate_key"]]);
+});
+
 test("query is required, must be a string, and must not be empty after trimming", async () => {
   assert.deepEqual(faults(await rejected({})), [["#/query", "required"]]);
   for (const query of [null, 5, true, ["cats"], { text: "cats" }]) {
