@@ -290,6 +290,15 @@ const searchFaults: PlantedFault[] = [
 
 const inputFaults: PlantedFault[] = [
   {
+    description: "a quoted or bracketed spelling of an email address gets a trial of its own",
+    file: "server/src/lib/email-address.ts",
+    find: "if (user.length > 64 || !plainUser.test(user)) return undefined;",
+    replace: 'if (user.length > 64 || user === "") return undefined;',
+    tests: ["src/lib/email-address.test"],
+    caughtBy:
+      "rejects other spellings of a mailbox: quoted, bracketed, with a comment, a display name or a trailing dot",
+  },
+  {
     description: "of two values for one JSON key, the last one is used",
     file: "server/src/http/find-duplicate-key.ts",
     find: "current.keys.add(key);",
