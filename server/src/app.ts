@@ -105,6 +105,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     async close() {
       figures.close();
       await http.close();
+      await search.finishReleases();
       await caller.close();
       keys.close();
       await keyUses.close();

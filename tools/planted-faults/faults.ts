@@ -279,6 +279,22 @@ const searchFaults: PlantedFault[] = [
     caughtBy: "a capture whose outcome is unknown after 30 s closes the connection without a status",
   },
   {
+    description: "a failed search waits for its release, however long that takes",
+    file: "server/src/search/pay-for-search.ts",
+    find: "await withTimeLimit(finished, maxReleaseWaitMs);",
+    replace: "await withTimeLimit(finished, 60 * maxReleaseWaitMs);",
+    tests: ["src/search/pay-for-search.test"],
+    caughtBy: "the caller waits at most a second for a release, which then continues in the background",
+  },
+  {
+    description: "a stopping server does not wait for releases in the background",
+    file: "server/src/app.ts",
+    find: "await search.finishReleases();",
+    replace: "",
+    tests: ["stories/slow-release.test"],
+    caughtBy: "a failed search is answered although its release hangs, and a stopping server waits for the release",
+  },
+  {
     description: "test and live keys share stored answers",
     file: "server/src/search/idempotency.ts",
     find: "const scopedKey = `${scope.walletId}/${scope.mode}/${key}`;",

@@ -7,7 +7,7 @@ import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts
 import type { Ranking } from "../ranking/ranking.ts";
 import { cleanResults } from "../search/clean-results.ts";
 import { createFindHits } from "../search/find-hits.ts";
-import { createSearchPayments } from "../search/pay-for-search.ts";
+import { createSearchPayments, type SearchPayments } from "../search/pay-for-search.ts";
 import { recordCall } from "../search/record-call.ts";
 import { createRouter, type Router, type RouterDependencies } from "../search/routing.ts";
 import type { SearchDependencies } from "../search/search.ts";
@@ -34,7 +34,9 @@ interface SearchAppDependencies {
   tracing: Tracing | undefined;
 }
 
-export function createSearchDependencies(dependencies: SearchAppDependencies): SearchDependencies {
+export function createSearchDependencies(
+  dependencies: SearchAppDependencies,
+): SearchDependencies & Pick<SearchPayments, "finishReleases"> {
   const { config, log, metrics, keys, ledger, acquireSlot, unpaidLimit, router, ranking, tally, tracing } =
     dependencies;
   return {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
+import { createLane, LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
 import { NoResponse } from "../http/no-response.ts";
 import { Problem } from "../problems/problems.ts";
-import type { ReleaseRequest } from "../wallet/wallet.ts";
+import type { ReleaseRequest, Settlement } from "../wallet/wallet.ts";
 import { createSearchPayments, type SearchPayments } from "./pay-for-search.ts";
 
 const request = { searchId: "search", walletId: "wallet", keyId: "key" };
@@ -99,6 +99,89 @@ test("the caller's response does not wait for the release of a hold whose outcom
     log: { warn: () => undefined },
   });
   assert.equal(await responseTo(payments.hold(request)), "503 ledger_unavailable");
+});
+
+/** Payments whose releases go through a lane that hangs until `finish` is called. */
+function createHangingReleases() {
+  const hanging = Promise.withResolvers<void>();
+  const counted: string[] = [];
+  const lane = createLane<ReleaseRequest, Settlement>({
+    async send(items) {
+      await hanging.promise;
+      return items.map(() => ({ state: "released", balance: 50_000n }));
+    },
+    ownerOf: ({ walletId }) => walletId,
+    timeoutMs: 30_000,
+  });
+  const payments = createSearchPayments({
+    ledger: {
+      hold: () => Promise.reject(new OutcomeUnknown()),
+      capture: () => Promise.reject(new NeverSent()),
+      release: (given) => lane.submit(given),
+    },
+    metrics: { countReleased: () => void counted.push("released"), countLost: () => undefined },
+    log: { warn: () => undefined },
+  });
+  return { payments, counted, finish: hanging.resolve };
+}
+
+async function isSettled(work: Promise<unknown>): Promise<boolean> {
+  let isDone = false;
+  work
+    .catch(() => undefined)
+    .then(() => {
+      isDone = true;
+    })
+    .catch(() => undefined);
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+  return isDone;
+}
+
+test("the caller waits at most a second for a release, which then continues in the background", async (context) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  context.after(() => mock.timers.reset());
+  for (const work of [
+    (payments: SearchPayments) => payments.release({ ...request, outcome: "upstream_error" }, "live"),
+    (payments: SearchPayments) => payments.capture(request).catch(() => undefined),
+  ]) {
+    const { payments, counted, finish } = createHangingReleases();
+    const waiting = work(payments);
+    assert.equal(await isSettled(waiting), false);
+    mock.timers.tick(999);
+    // Not zero: an immediate retry with the same Idempotency-Key would find the search unfinished and get 409.
+    assert.equal(await isSettled(waiting), false);
+    mock.timers.tick(1);
+    assert.equal(await isSettled(waiting), true);
+
+    const finished = payments.finishReleases();
+    assert.equal(await isSettled(finished), false);
+    assert.deepEqual(counted, []);
+    finish();
+    await finished;
+    assert.ok(counted.length <= 1);
+  }
+});
+
+test("a release that is faster than a second is awaited to its end, and leaves no timer", async (context) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  context.after(() => mock.timers.reset());
+  const { payments, counted, finish } = createHangingReleases();
+  const waiting = payments.release({ ...request, outcome: "upstream_error" }, "live");
+  mock.timers.tick(500);
+  assert.equal(await isSettled(waiting), false);
+  finish();
+  await waiting;
+  assert.deepEqual(counted, ["released"]);
+  await payments.finishReleases();
+});
+
+test("a shutdown also waits for releases that no caller waits for", async () => {
+  const { payments, finish } = createHangingReleases();
+  assert.equal(await responseTo(payments.hold(request)), "503 ledger_unavailable");
+  const finished = payments.finishReleases();
+  assert.equal(await isSettled(finished), false);
+  finish();
+  await finished;
 });
 
 test("only a live release counts as money released, and only a capture that arrived too late as lost", async () => {

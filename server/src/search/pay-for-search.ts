@@ -18,9 +18,20 @@ import type { CaptureRequest, HoldOutcome, HoldRequest, Ledger, ReleaseRequest, 
 export interface SearchPayments {
   hold(request: HoldRequest): Promise<HoldOutcome>;
   capture(request: CaptureRequest): Promise<Settlement>;
-  /** Never rejects: a hold that cannot be released expires after a minute. */
+  /**
+   * Resolves when the hold is released, or after a second while the release continues in the background. Never rejects: a
+   * hold that cannot be released expires after a minute.
+   */
   release(request: ReleaseRequest, mode?: KeyMode): Promise<void>;
+  /** Resolves when no release is in progress. Call it before closing the database. */
+  finishReleases(): Promise<void>;
 }
+
+/**
+ * A failed search should not wait for a slow database. It does wait a moment, because an immediate retry with the same
+ * Idempotency-Key gets 409 until the hold is released.
+ */
+const maxReleaseWaitMs = 1_000;
 
 interface PaymentDependencies {
   ledger: Pick<Ledger, "hold" | "capture" | "release">;
@@ -29,7 +40,19 @@ interface PaymentDependencies {
 }
 
 export function createSearchPayments({ ledger, metrics, log }: PaymentDependencies): SearchPayments {
+  const releases = new Set<Promise<void>>();
+
   async function release(request: ReleaseRequest, mode?: KeyMode): Promise<void> {
+    const finished = releaseNow(request, mode).finally(() => releases.delete(finished));
+    releases.add(finished);
+    await withTimeLimit(finished, maxReleaseWaitMs);
+  }
+
+  async function finishReleases(): Promise<void> {
+    while (releases.size > 0) await Promise.all(releases);
+  }
+
+  async function releaseNow(request: ReleaseRequest, mode: KeyMode | undefined): Promise<void> {
     try {
       const { state } = await ledger.release(request);
       if (state === "released" && mode === "live") metrics.countReleased();
@@ -62,7 +85,15 @@ export function createSearchPayments({ ledger, metrics, log }: PaymentDependenci
     }
   }
 
-  return { hold, capture, release };
+  return { hold, capture, release, finishReleases };
+}
+
+/** Resolves with the work, or after the time limit without stopping the work. */
+async function withTimeLimit(work: Promise<void>, limitMs: number): Promise<void> {
+  const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, limitMs);
+  await Promise.race([work, timedOut]);
+  clearTimeout(timer);
 }
 
 /** A failed hold charges nothing, whatever the cause: if it did commit, it is released or expires. */
