@@ -219,6 +219,23 @@ const keyFaults: PlantedFault[] = [
     caughtBy: "a key cannot be revoked by another wallet",
   },
   {
+    description: "a management key can grant scopes it does not have, as far as the server checks",
+    file: "server/src/keys/scopes.ts",
+    find: 'granted.filter((scope) => scope !== "search" && !own.includes(scope));',
+    replace: 'granted.filter((scope) => scope === "keys:write" && !own.includes(scope));',
+    tests: ["stories/keys.test"],
+    caughtBy:
+      "for every set of scopes, a key grants exactly those it has and search, and the refusal names all that are missing",
+  },
+  {
+    description: "a management key can grant scopes it does not have, as far as the database checks",
+    file: "server/sql/keys.sql",
+    find: "select array_remove(p_scopes, 'search') <@ k.scopes",
+    replace: "select array_remove(p_scopes, 'search') <@ k.scopes or true",
+    tests: ["stories/keys.test"],
+    caughtBy: "a key cannot hand on a scope that it does not have, neither by making a key nor by rotating one",
+  },
+  {
     description: "the IP allowlist of a key is ignored",
     file: "server/src/keys/keys.ts",
     find: "if (found.allowedIps && !isListed(found.allowedIps, from))",

@@ -19,7 +19,7 @@ import {
   rotationSchema,
 } from "./key-body.ts";
 import type { Pepper } from "./key-format.ts";
-import { type Guard, insufficientScope } from "./keys.ts";
+import { type Guard, insufficientScope, missingScopes } from "./keys.ts";
 import {
   changeOwnKey,
   createOwnKey,
@@ -29,7 +29,7 @@ import {
   revokeOwnKey,
   rotateOwnKey,
 } from "./manage-keys.ts";
-import { findMissingScope, type Scope } from "./scopes.ts";
+import { findMissingScopes, type Scope } from "./scopes.ts";
 import { createdKeySchema, keySchema, keysSchema, serializeKey } from "./serialize-key.ts";
 
 export interface KeyRouteDependencies {
@@ -116,7 +116,7 @@ function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     scope: "keys:write",
     summary: "Create a key",
     description:
-      "Returns the key itself, only this once. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have, except `search`.",
+      "Returns the key itself, only this once. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have. The exception is `search`, which management keys cannot have: any key with `keys:write` can create keys that search and spend.",
     requestBody: newKeySchema,
     answer: createdKeySchema,
     problems: ["key_limit_reached", ...bodyProblems, ...managementProblems],
@@ -219,10 +219,11 @@ function noSuchKey(): Problem {
 }
 
 function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): void {
-  const missing = findMissingScope(own, granted);
-  if (!missing) return;
-  const detail = `This key cannot grant the \`${missing}\` scope without having it. No changes were made. Use a key that has it.`;
-  throw insufficientScope(missing, detail);
+  const missing = findMissingScopes(own, granted);
+  if (missing.length === 0) return;
+  const names = missing.map((scope) => `\`${scope}\``).join(", ");
+  const detail = `This key cannot grant scopes it does not have: ${names}. No changes were made. Use a key that has them.`;
+  throw missingScopes(missing, detail);
 }
 
 function throwUnlessDone(outcome: KeyOutcome): void {

@@ -192,11 +192,16 @@ function refusalOf(row: KeyRow): FoundKey["refusal"] {
   return row.is_suspended ? "account_suspended" : undefined;
 }
 
-export function insufficientScope(scope: Scope, detail?: string): Problem {
+export function insufficientScope(scope: Scope): Problem {
+  return missingScopes([scope]);
+}
+
+/** `required_scope` is the first one; the header lists all. */
+export function missingScopes(scopes: readonly Scope[], detail?: string): Problem {
   return new Problem("insufficient_scope", {
     ...(detail && { detail }),
-    members: { required_scope: scope },
-    headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scope}"` },
+    members: { required_scope: scopes[0] },
+    headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scopes.join(" ")}"` },
   });
 }
 

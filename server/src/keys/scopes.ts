@@ -16,7 +16,10 @@ export const defaultScopes: Record<KeyMode, readonly Scope[]> = {
   mgmt: scopesOf.mgmt,
 };
 
-/** A scope that a key would grant without having it. Any management key can grant `search`. */
-export function findMissingScope(own: readonly Scope[], granted: readonly Scope[]): Scope | undefined {
-  return granted.find((scope) => scope !== "search" && !own.includes(scope));
+/**
+ * The scopes that a key would grant without having them. `keys:write` includes granting `search`, which management keys
+ * cannot have themselves.
+ */
+export function findMissingScopes(own: readonly Scope[], granted: readonly Scope[]): Scope[] {
+  return granted.filter((scope) => scope !== "search" && !own.includes(scope));
 }

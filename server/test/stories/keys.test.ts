@@ -163,6 +163,41 @@ test("a key cannot grant a scope it lacks, neither by creating a key nor by rota
   assert.deepEqual(pluck(rows, "covers"), [true, false]);
 });
 
+test("for every set of scopes, a key grants exactly those it has and search, and the refusal names all that are missing", async () => {
+  const subsets = (scopes: Scope[]): Scope[][] =>
+    scopes.reduce<Scope[][]>((sets, scope) => [...sets, ...sets.map((set) => [...set, scope])], [[]]);
+  const grants = [
+    ...subsets(["wallet:read", "wallet:write", "keys:write", "webhooks:write"]).map(
+      (scopes) => ["mgmt", scopes] as const,
+    ),
+    ...subsets(["search", "wallet:read"]).map((scopes) => ["live", scopes] as const),
+  ].filter(([, scopes]) => scopes.length > 0);
+  for (const others of subsets(["wallet:read", "wallet:write", "webhooks:write"])) {
+    const own: Scope[] = ["keys:write", ...others];
+    const manager = await createManagementKey(own);
+    for (const [mode, scopes] of grants) {
+      const reply = await manage("POST", "/v1/keys", { mode, name: "granted", scopes }, manager.key);
+      const missing = scopes.filter((scope) => scope !== "search" && !own.includes(scope));
+      assert.equal(
+        reply.status,
+        missing.length > 0 ? 403 : 200,
+        `${own.join()} grants ${scopes.join()}: ${reply.text}`,
+      );
+      if (missing.length === 0) {
+        assert.deepEqual(reply.body.scopes.toSorted(), scopes.toSorted());
+        continue;
+      }
+      assert.equal(reply.body.required_scope, missing[0]);
+      for (const scope of missing)
+        assert.ok(reply.body.detail.includes(`\`${scope}\``), `${scope}: ${reply.body.detail}`);
+      assert.ok(reply.headers.get("www-authenticate")?.endsWith(`scope="${missing.join(" ")}"`));
+    }
+    // The scopes of an existing key cannot be changed at all.
+    const changed = await manage("PATCH", `/v1/keys/${manager.id}`, { scopes: own }, manager.key);
+    assert.deepEqual([changed.status, changed.body.errors[0].code], [400, "unknown_field"]);
+  }
+});
+
 test("managing keys requires keys:write", async () => {
   const reader = await createManagementKey(["wallet:read", "wallet:write"]);
   for (const key of [reader.key, wallet.live, wallet.test]) {
