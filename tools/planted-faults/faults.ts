@@ -323,6 +323,14 @@ const searchFaults: PlantedFault[] = [
 
 const inputFaults: PlantedFault[] = [
   {
+    description: "the address in a sign-in link can be replaced",
+    file: "server/src/console/sessions.ts",
+    find: '"select pb.redeem_sign_in($1, $2, $3) as done", [\n    digestToken(token),',
+    replace: '"select pb.redeem_sign_in($1, $2, $3) as done", [\n    digestToken(token.slice(0, 43)),',
+    tests: ["console/mail.test"],
+    caughtBy: "a link contains the address it signs in, and does not work with another one",
+  },
+  {
     description: "a quoted or bracketed spelling of an email address gets a trial of its own",
     file: "server/src/lib/email-address.ts",
     find: "if (user.length > 64 || !plainUser.test(user)) return undefined;",

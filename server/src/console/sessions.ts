@@ -1,6 +1,6 @@
 import type { Role } from "../accounts/accounts.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
-import { signInLink } from "../email/email.ts";
+import { mintSignInToken, signInLink } from "../email/email.ts";
 import { digestToken, mintToken } from "../lib/token.ts";
 
 // Sign-in tokens and sessions, as the role pennyblack_people. The browser has the tokens; we store only their digests.
@@ -91,7 +91,7 @@ export async function makeSignInLink(
   owner: Queryable,
   options: { email: string; publicUrl: string; ttlMinutes: number },
 ): Promise<string | undefined> {
-  const token = mintToken();
+  const token = mintSignInToken(options.email);
   const { rowCount } = await owner.query(
     `insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
      select $1, email, false, clock_timestamp() + make_interval(mins => $3) from pb.people where email = $2`,

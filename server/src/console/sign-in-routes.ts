@@ -1,10 +1,10 @@
 import { Type } from "typebox";
 import { mailboxOf, parseEmailAddress } from "../accounts/accounts.ts";
-import { sealEmail } from "../email/email.ts";
+import { mintSignInToken, sealEmail } from "../email/email.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import { digestToken, mintToken } from "../lib/token.ts";
+import { digestToken } from "../lib/token.ts";
 import { Problem } from "../problems/problems.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies } from "./console-dependencies.ts";
 import { guardConsole } from "./console-guard.ts";
@@ -18,7 +18,8 @@ const readLinkRequest = jsonReader(
     { additionalProperties: false },
   ),
 );
-const tokenField = Type.String({ maxLength: 100 });
+/** A sign-in token contains an address of up to 254 characters. */
+const tokenField = Type.String({ maxLength: 400 });
 const readToken = jsonReader(Type.Object({ token: tokenField }, { additionalProperties: false }));
 const readInvitation = jsonReader(
   Type.Object(
@@ -61,7 +62,7 @@ async function requestLink(call: ConsoleCall): Promise<unknown> {
   }
   await dependencies.limits.limitAttempts(request.ip);
   await dependencies.limits.limitEmailsTo(mailboxOf(email));
-  const token = mintToken();
+  const token = mintSignInToken(email);
   const message = sealEmail(dependencies.secret, { token, returnTo });
   const values = [email, digestToken(token), dependencies.isSignUpOpen, message.id, message.sealed];
   await dependencies.people.query("select pb.request_sign_in($1, $2, $3, $4, $5)", values).catch(unavailable);

@@ -5,7 +5,7 @@ import { readAlerts } from "../wallet/wallet.ts";
 import { writeAlertEmail } from "./write-email.ts";
 
 export { sealEmail, sendSignInEmails } from "./sign-in-emails.ts";
-export { signInLink } from "./sign-in-links.ts";
+export { mintSignInToken, signInLink } from "./sign-in-links.ts";
 
 export interface EmailSenderOptions {
   smtpUrl: string;

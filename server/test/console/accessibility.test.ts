@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
+import { mintSignInToken } from "../../src/email/email.ts";
 import { noBrowser } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 import { consolePageRoutes, operatorPages } from "./pages.ts";
@@ -13,6 +14,7 @@ describe("accessibility", { skip: noBrowser }, async () => {
   const { demo } = fixture;
   after(() => fixture.close());
 
+  const longAddress = `${"a".repeat(64)}@${"b".repeat(60)}.example.org`;
   const variants = [
     { colorScheme: "light", viewport: { width: 1280, height: 800 } },
     { colorScheme: "dark", viewport: { width: 390, height: 844 } },
@@ -28,6 +30,9 @@ describe("accessibility", { skip: noBrowser }, async () => {
         await page.goto(`${fixture.server.url}/console/sign-in`);
         await page.getByRole("heading", { level: 1 }).waitFor();
         const found = [...(await violations(page, "sign-in"))];
+        await page.goto(`${fixture.server.url}/console/sign-in#token=${mintSignInToken(longAddress)}`);
+        await page.getByRole("heading", { name: "Confirm sign-in" }).waitFor();
+        found.push(...(await violations(page, "confirm sign-in")), ...(await overflow(page, "confirm sign-in")));
         await fixture.signIn(page, demo.ownerEmail);
         for (const { name: label, path, ready } of consolePageRoutes) {
           await page.goto(`${fixture.server.url}/console/w/${demo.walletId}${path}`);

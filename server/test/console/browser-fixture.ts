@@ -71,6 +71,8 @@ export async function startBrowserFixture(
       const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 5 });
       if (!link) throw new Error(`there is no person ${email}`);
       await page.goto(link);
+      await page.getByText(`This link signs you in as ${email}.`).waitFor();
+      await page.getByRole("button", { name: "Sign in" }).click();
       await page.waitForURL(/\/console\/(?:w\/|welcome)/);
     },
     async signInOperator(page) {

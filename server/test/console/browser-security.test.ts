@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { makeSignInLink } from "../../src/console/sessions.ts";
+import { testPepper } from "../support/services/server.ts";
 import { noBrowser, openPage } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 
@@ -36,6 +38,49 @@ describe("browser security", { skip: noBrowser }, async () => {
       `fetch("http://127.0.0.1:9/steal").then(() => "sent", (error) => String(error))`,
     );
     assert.match(result, /Failed to fetch/);
+    await context.close();
+  });
+
+  test("opening a sign-in link does nothing until the button is pressed, and the page shows whose link it is", async () => {
+    const link = await makeSignInLink(fixture.db.owner, {
+      email: demo.ownerEmail,
+      publicUrl: fixture.server.url,
+      ttlMinutes: 5,
+    });
+    assert.ok(link);
+    const sent: string[] = [];
+    // A mail scanner opens the page, runs its scripts and leaves.
+    for (let visits = 0; visits < 2; visits += 1) {
+      const { page, context } = await openPage(browser);
+      page.on("request", (request) => void (request.method() !== "GET" && sent.push(request.url())));
+      await page.goto(link);
+      await page.getByText(`This link signs you in as ${demo.ownerEmail}.`).waitFor();
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+      await page.waitForLoadState("networkidle");
+      assert.deepEqual(await context.cookies(), []);
+      assert.ok(!page.url().includes("token"), "the token is removed from the address bar");
+      await context.close();
+    }
+    assert.deepEqual(sent, []);
+    const { page, context } = await openPage(browser);
+    await page.goto(link);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(/\/console\/w\//);
+    await context.close();
+  });
+
+  test("a link for another person says who is signed in, and keeps that session until the button is pressed", async () => {
+    const { page, context } = await openPage(browser);
+    await fixture.signIn(page, demo.ownerEmail);
+    const [session] = await context.cookies();
+    const other = "mallory@example.org";
+    await fixture.db.owner.query("select pb.find_or_create_person($1, 'Mallory')", [other]);
+    const link = await makeSignInLink(fixture.db.owner, { email: other, publicUrl: fixture.server.url, ttlMinutes: 5 });
+    assert.ok(link);
+    await page.goto(link);
+    await page.getByText(`You're signed in as ${demo.ownerEmail}`).waitFor();
+    await page.getByText(`This link signs you in as ${other}.`).waitFor();
+    assert.equal((await context.cookies())[0]?.value, session?.value);
     await context.close();
   });
 

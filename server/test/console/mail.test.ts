@@ -3,7 +3,7 @@ import { createSecretKey } from "node:crypto";
 import { after, test } from "node:test";
 import { maxAttempts, maxEmails, maxInvitations } from "../../src/console/sign-in-limits.ts";
 import { createEmailSender, sendSignInEmails } from "../../src/email/email.ts";
-import { createConsoleFixture, publicUrl, someone, tokenIn } from "../support/console-fixture.ts";
+import { createConsoleFixture, makeToken, publicUrl, someone, tokenIn } from "../support/console-fixture.ts";
 import { type ReceivedEmail, startMailServer } from "../support/services/mail-server.ts";
 import { testEnvironment } from "../support/services/server.ts";
 
@@ -58,7 +58,7 @@ test("an emailed link signs in once and is never stored in plain text", async ()
   assert.equal(emails.length, 1);
   assert.deepEqual(emails[0]?.to, [email]);
   const raw = (emails[0]?.raw ?? "").replaceAll("=3D", "=");
-  assert.match(raw, /http:\/\/search\.test\/console\/sign-in#token=[\w-]{43}&return_to=%2Fconsole%2Fkeys\n/);
+  assert.match(raw, /http:\/\/search\.test\/console\/sign-in#token=[\w-]{43,}&return_to=%2Fconsole%2Fkeys\n/);
   const token = tokenIn(raw);
   assert.deepEqual(await queued(), [], "the row is deleted after sending");
   const { rows } = await db.owner.query<{ row: string }>("select t::text as row from pb.sign_in_tokens t");
@@ -68,6 +68,29 @@ test("an emailed link signs in once and is never stored in plain text", async ()
   const { body } = await browser.send("POST", "sign-in/token", { token });
   assert.equal(body.person.email, email);
   assert.equal((await browser.send("POST", "sign-in/token", { token })).body.code, "link_not_valid");
+});
+
+test("a link contains the address it signs in, and does not work with another one", async () => {
+  const email = someone("ada");
+  await fixture.openAccount(email);
+  const token = await makeToken(db, email);
+  assert.equal(Buffer.from(token.slice(43), "base64url").toString(), email);
+  // The page shows the address before it signs in, so it must not be possible to show another one.
+  const other = Buffer.from(someone("eve")).toString("base64url");
+  for (const forged of [`${token.slice(0, 43)}${other}`, token.slice(0, 43)]) {
+    const reply = await fixture.openBrowser().send("POST", "sign-in/token", { token: forged });
+    assert.equal(reply.body.code, "link_not_valid");
+  }
+  const { body } = await fixture.openBrowser().send("POST", "sign-in/token", { token });
+  assert.equal(body.person.email, email);
+});
+
+test("the longest address can sign in with its link", async () => {
+  const email = `${"a".repeat(64)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.test`;
+  assert.ok(email.length > 250);
+  await fixture.openAccount(email);
+  const reply = await fixture.openBrowser().send("POST", "sign-in/token", { token: await makeToken(db, email) });
+  assert.equal(reply.body.person?.email, email, reply.text);
 });
 
 test("a link expires after 15 minutes, and is not sent once expired", async () => {

@@ -7,6 +7,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { mintSignInToken } from "../../src/email/email.ts";
 import { webhookSettings } from "../support/payments/payment-fixture.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { openPage } from "./browser.ts";
@@ -56,6 +57,9 @@ try {
       await owner.page.goto(`${fixture.server.url}/console/sign-in`);
       await owner.page.getByRole("heading", { level: 1 }).waitFor();
       await take(owner.page, "sign-in");
+      await owner.page.goto(`${fixture.server.url}/console/sign-in#token=${mintSignInToken(ownerEmail)}`);
+      await owner.page.getByRole("heading", { name: "Confirm sign-in" }).waitFor();
+      await take(owner.page, "confirm-sign-in");
       await fixture.signIn(owner.page, ownerEmail);
       for (const { name, path, ready } of consolePageRoutes) {
         await owner.page.goto(`${fixture.server.url}/console/w/${walletId}${path}`);

@@ -1,55 +1,62 @@
 import { Anchor, Button, Divider, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { type SubmitEvent, useEffect, useRef, useState } from "react";
+import { type SubmitEvent, useEffect, useState } from "react";
 import { ApiProblem, api } from "../../api/client.ts";
 import { type Session, sessionQuery, useSession } from "../../api/session.ts";
 import { CodeBlock } from "../../components/code-block.tsx";
-import { InlineError, RowsSkeleton } from "../../components/states.tsx";
+import { InlineError } from "../../components/states.tsx";
 import { CenteredPage } from "../../layout/centered-page.tsx";
+import type { Link } from "./parse-link.ts";
 import { safeReturnTo } from "./return-to.ts";
 import { useLink } from "./use-link.ts";
 import { useStartSession } from "./use-start-session.ts";
 
 export function SignIn() {
   const link = useLink();
-  return link ? <SignInWithLink key={link.token} token={link.token} returnTo={link.returnTo} /> : <SignInForm />;
+  return link ? <SignInWithLink key={link.token} link={link} /> : <SignInForm />;
 }
 
-function SignInWithLink({ token, returnTo }: { token: string; returnTo: string | undefined }) {
+/**
+ * Signs in only when the button is pressed. Mail scanners open links and would use this one up, and another site could
+ * open a link of its own to sign the visitor in to a different account.
+ */
+function SignInWithLink({ link: { token, email, returnTo } }: { link: Link }) {
+  const { person } = useSession();
   const startSession = useStartSession();
-  const isSent = useRef(false);
-  const { mutate, error } = useMutation({
+  const { mutate, error, isPending } = useMutation({
     mutationFn: () => api<Session>("/console/api/sign-in/token", { method: "POST", body: { token } }),
     onSuccess: (session) => startSession(session, returnTo),
   });
-  useEffect(() => {
-    // A link works once, so it must be sent once even when effects run twice (StrictMode).
-    if (isSent.current) return;
-    isSent.current = true;
-    mutate();
-  }, [mutate]);
-
-  if (!error) {
+  if (error instanceof ApiProblem && error.code === "link_not_valid") {
     return (
-      <CenteredPage title="Signing in">
-        <RowsSkeleton rows={2} />
+      <CenteredPage
+        title="Link not valid"
+        description="This sign-in link has expired or was already used. Request a new one."
+      >
+        <SignInMethods returnTo={returnTo} />
       </CenteredPage>
     );
   }
-  const isExpired = error instanceof ApiProblem && error.code === "link_not_valid";
+  const isOther = person !== null && person.email !== email;
   return (
-    <CenteredPage
-      title={isExpired ? "Link not valid" : "Sign-in failed"}
-      description={isExpired ? "This sign-in link has expired or was already used. Request a new one." : undefined}
-    >
-      {!isExpired && <InlineError error={error} />}
-      {!isExpired && (
-        <Button variant="default" onClick={() => mutate()}>
-          Try again
+    <CenteredPage title="Confirm sign-in" description="If you didn't request this link, close this page.">
+      <Stack>
+        {email !== undefined && (
+          <Text style={{ overflowWrap: "anywhere" }}>
+            This link signs you in as <strong>{email}</strong>.
+          </Text>
+        )}
+        {isOther && (
+          <Text style={{ overflowWrap: "anywhere" }}>
+            You're signed in as {person.email}. Continuing ends that session.
+          </Text>
+        )}
+        <Button size="md" loading={isPending} onClick={() => mutate()}>
+          Sign in
         </Button>
-      )}
-      <SignInMethods returnTo={returnTo} />
+        <InlineError error={error} />
+      </Stack>
     </CenteredPage>
   );
 }
