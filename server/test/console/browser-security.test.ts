@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { makeSignInLink } from "../../src/console/sessions.ts";
-import { testPepper } from "../support/services/server.ts";
 import { noBrowser, openPage } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 
