@@ -13,8 +13,9 @@ import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import { createRequestLimits } from "./http/request-limits.ts";
 import type { Route } from "./http/route.ts";
+import { createForwardingWatch } from "./http/watch-forwarding.ts";
 import { createKeyGuessLimiter } from "./keys/key-guessing.ts";
-import { createKeys } from "./keys/keys.ts";
+import { createKeys, type Guard } from "./keys/keys.ts";
 import { createManagementGuard } from "./keys/management-guard.ts";
 import { createKeyUseRecorder } from "./keys/record-key-uses.ts";
 import { openLenses } from "./lenses/lenses.ts";
@@ -67,21 +68,20 @@ export function createApp(config: ServerConfig, log: Log): App {
   const createManagementFor = createManagement(config, log, tenantPool);
   const management = createManagementFor(createManagementGuard(keys, acquireSlot));
   const api = countSearches(apiRoutes({ search, lenses, publicUrl: config.publicUrl, management }), figures);
-  const console = createConsoleRoutes({
-    config,
-    connections,
-    acquireSlot,
-    search,
-    recordKeyUse: keyUses.record,
-    manage: (guard) => managementRoutes(createManagementFor(guard)),
-  });
+  const manage = (guard: Guard): Route[] => managementRoutes(createManagementFor(guard));
+  const recordKeyUse = keyUses.record;
+  const console = createConsoleRoutes({ config, connections, acquireSlot, search, recordKeyUse, manage });
+  const forwarding = createForwardingWatch(log);
   const http = createHttpServer({
     routes: [...api, ...siteRoutes(api, config), ...console],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     log,
     whenStopping: () => state,
-    onResponse: (request, reply) => recordResponse(metrics, request, reply),
+    onResponse(request, reply) {
+      recordResponse(metrics, request, reply);
+      forwarding.record(request.raw, request.ips);
+    },
     onNoResponse: (request, reply, error) => recordNoResponse(metrics, request, reply, error),
   });
   const ops = createOpsServer({
@@ -90,7 +90,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     operators: config.operators,
     publicUrl: config.publicUrl,
     secret: createSecretKey(config.secret),
-    operatorRoutes: createOperatorRoutes({ operatorPool, router, ledger, figures }),
+    operatorRoutes: createOperatorRoutes({ operatorPool, router, ledger, figures, forwarding }),
     pages: consolePageRoutes("operator.html"),
     whyNotReady: async () => (state.isDraining ? "stopping" : await connections.check("running")),
   });

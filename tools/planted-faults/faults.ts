@@ -323,6 +323,22 @@ const searchFaults: PlantedFault[] = [
 
 const inputFaults: PlantedFault[] = [
   {
+    description: "a proxy that is not listed goes unnoticed",
+    file: "server/src/http/watch-forwarding.ts",
+    find: "(trusted?.length ?? 1) > 1) return;",
+    replace: "(trusted?.length ?? 1) > 0) return;",
+    tests: ["stories/unlisted-proxy.test"],
+    caughtBy: "wrong keys behind an unlisted proxy lock out no key that has worked, and the operator is warned once",
+  },
+  {
+    description: "wrong keys lock out keys that have worked from the same address",
+    file: "server/src/keys/key-guessing.ts",
+    find: "if ((known.get(name) ?? 0) > performance.now()) return true;",
+    replace: "if (name === '') return true;",
+    tests: ["stories/unlisted-proxy.test"],
+    caughtBy: "wrong keys behind an unlisted proxy lock out no key that has worked, and the operator is warned once",
+  },
+  {
     description: "the address in a sign-in link can be replaced",
     file: "server/src/console/sessions.ts",
     find: '"select pb.redeem_sign_in($1, $2, $3) as done", [\n    digestToken(token),',

@@ -1,6 +1,7 @@
 import { listAccounts } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
+import type { ForwardingWatch } from "../http/watch-forwarding.ts";
 import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
 import type { Router } from "../search/routing.ts";
@@ -14,10 +15,12 @@ export function createOperatorRoutes(dependencies: {
   router: Router;
   ledger: Ledger;
   figures: ProcessFigures;
+  forwarding: ForwardingWatch;
 }): OperatorRoute[] {
-  const { operatorPool, router, ledger, figures } = dependencies;
+  const { operatorPool, router, ledger, figures, forwarding } = dependencies;
   const watching = watchRoutes({
     reportUpstreams: () => router.report(),
+    listUnlistedProxies: () => forwarding.listProxies(),
     readProcess: figures.read,
     waiting: () => ledger.waiting(),
     db: operatorPool && watchedDatabase(operatorPool),

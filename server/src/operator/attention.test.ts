@@ -37,6 +37,17 @@ test("returns nothing when everything is healthy", () => {
   assert.deepEqual(findAttention({ now, upstreams: [], database: undefined }), []);
 });
 
+test("reports each proxy that is not listed", () => {
+  const items = findAttention({ now, upstreams: [], unlistedProxies: ["10.0.0.1", "10.0.0.2"], database: undefined });
+  assert.deepEqual(
+    items.map(({ severity, title, runbook }) => [severity, title, runbook]),
+    [
+      ["ticket", "A proxy is not listed: 10.0.0.1", "/docs/runbooks/unlisted-proxy"],
+      ["ticket", "A proxy is not listed: 10.0.0.2", "/docs/runbooks/unlisted-proxy"],
+    ],
+  );
+});
+
 test("reports each problem once, with its runbook", () => {
   const cases: [Partial<DatabaseState> | "unavailable", string][] = [
     [{ lastReconciliation: { at: ago(60), differences: 1 } }, "page: Reconciliation found 1 difference: books-differ"],

@@ -21,6 +21,8 @@ export interface UpstreamState {
 export interface AttentionInput {
   now: Date;
   upstreams: readonly UpstreamState[];
+  /** Proxies missing from PENNYBLACK_TRUSTED_PROXIES. */
+  unlistedProxies?: readonly string[];
   /** Undefined if no operator database is configured. */
   database: DatabaseState | "unavailable" | undefined;
 }
@@ -42,9 +44,9 @@ const sweepMs = 300_000;
 /** A hold lasts 60 seconds and is swept a few seconds later. */
 const pendingSeconds = 180;
 
-export function findAttention({ now, upstreams, database }: AttentionInput): AttentionItem[] {
+export function findAttention({ now, upstreams, unlistedProxies = [], database }: AttentionInput): AttentionItem[] {
   const ofDatabase = database === "unavailable" ? [databaseUnavailable] : database && databaseItems(database, now);
-  const items = [...upstreamItems(upstreams), ...(ofDatabase ?? [])];
+  const items = [...upstreamItems(upstreams), ...unlistedProxies.map(proxyItem), ...(ofDatabase ?? [])];
   return items.toSorted((a, b) => Number(b.severity === "page") - Number(a.severity === "page"));
 }
 
@@ -66,6 +68,12 @@ function upstreamItems(upstreams: AttentionInput["upstreams"]): AttentionItem[] 
     const next = ` Next retry: ${circuit.state === "open" ? circuit.until : "with the next search"}.`;
     return item(severity, `${name} is failing`, `${impact}${cause}${next}`, "upstream-sidelined");
   });
+}
+
+function proxyItem(address: string): AttentionItem {
+  const detail =
+    "It sends X-Forwarded-For but is not in PENNYBLACK_TRUSTED_PROXIES, so its clients share one address and one limit for invalid keys.";
+  return item("ticket", `A proxy is not listed: ${address}`, detail, "unlisted-proxy");
 }
 
 function databaseItems(state: DatabaseState, now: Date): AttentionItem[] {

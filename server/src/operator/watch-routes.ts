@@ -8,6 +8,8 @@ import { readHealth } from "./read-health.ts";
 export interface WatchDependencies {
   /** Upstream state as seen by this server. */
   reportUpstreams: () => UpstreamState[];
+  /** Proxies missing from PENNYBLACK_TRUSTED_PROXIES, as seen by this server. */
+  listUnlistedProxies: () => string[];
   /** Statistics of this process. */
   readProcess: () => Record<string, unknown>;
   waiting: () => { holds: number; settlements: number };
@@ -70,10 +72,11 @@ async function getSystem({ readProcess, waiting, db }: WatchDependencies) {
   };
 }
 
-async function getAttention({ reportUpstreams, db }: WatchDependencies) {
+async function getAttention({ reportUpstreams, listUnlistedProxies, db }: WatchDependencies) {
   // An unavailable database is reported as an item; the rest of the list must still be returned.
   const database = db && (await readDatabase(db).catch(() => "unavailable" as const));
-  return { items: findAttention({ now: new Date(), upstreams: reportUpstreams(), database }) };
+  const unlistedProxies = listUnlistedProxies();
+  return { items: findAttention({ now: new Date(), upstreams: reportUpstreams(), unlistedProxies, database }) };
 }
 
 async function readDatabase(db: WatchedDatabase): Promise<DatabaseState> {
