@@ -305,11 +305,11 @@ const searchFaults: PlantedFault[] = [
   },
   {
     description: "a stopping server does not wait for releases in the background",
-    file: "server/src/app.ts",
-    find: "await search.finishReleases();",
+    file: "server/src/search/pay-for-search.ts",
+    find: "releases.add(finished);",
     replace: "",
-    tests: ["stories/slow-release.test"],
-    caughtBy: "a failed search is answered although its release hangs, and a stopping server waits for the release",
+    tests: ["src/search/pay-for-search.test"],
+    caughtBy: "a shutdown also waits for releases that no caller waits for",
   },
   {
     description: "test and live keys share stored answers",
