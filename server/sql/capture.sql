@@ -34,8 +34,12 @@ begin
 end
 $$;
 
--- Charges a batch of searches.
-create or replace function pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[])
+-- Charges a batch of searches. skip_locked and lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
+drop function if exists pb.capture(uuid[], uuid[], bytea[]);
+create or replace function pb.capture(
+  search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean default false,
+  lock_wait_ms integer default null
+)
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
@@ -47,13 +51,23 @@ declare
   now_at timestamptz;
   captured_now integer;
   price bigint;
+  busy_ids uuid[];
 begin
+  if lock_wait_ms is not null then
+    perform set_config('lock_timeout', lock_wait_ms::text, true);
+  end if;
   if cardinality(search_ids) = 1 and answers is null then
-    perform from pb.wallets w where w.id = wallet_ids[1] for no key update;
-    now_at := clock_timestamp();
-    update pb.searches s set state = 'captured', settled_at = now_at
-    where s.id = first_id and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at
-    returning s.price_micros into price;
+    if skip_locked then
+      perform from pb.wallets w where w.id = wallet_ids[1] for no key update skip locked;
+    else
+      perform from pb.wallets w where w.id = wallet_ids[1] for no key update;
+    end if;
+    if found then
+      now_at := clock_timestamp();
+      update pb.searches s set state = 'captured', settled_at = now_at
+      where s.id = first_id and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at
+      returning s.price_micros into price;
+    end if;
     if price > 0 then
       insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
       values (first_id, wallet_ids[1], first_id, 'capture', 'wallet', 'revenue', price, now_at);
@@ -68,7 +82,27 @@ begin
     end if;
   end if;
 
-  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  if skip_locked then
+    busy_ids := pb.lock_free_wallets(wallet_ids);
+    if cardinality(busy_ids) > 0 then
+      return query
+        select i.item::integer, 'busy', null::bigint
+        from unnest(wallet_ids) with ordinality as i (wallet_id, item) where i.wallet_id = any (busy_ids);
+      return query
+        select free.items[c.item], c.state, c.balance_micros
+        from (
+          select array_agg(i.item::integer order by i.item) as items,
+            array_agg(i.search_id order by i.item) as search_ids, array_agg(i.wallet_id order by i.item) as wallet_ids,
+            array_agg(i.answer order by i.item) as answers
+          from unnest(search_ids, wallet_ids, answers) with ordinality as i (search_id, wallet_id, answer, item)
+          where i.wallet_id <> all (busy_ids)
+        ) free, pb.capture(free.search_ids, free.wallet_ids, free.answers) c
+        where free.items is not null;
+      return;
+    end if;
+  else
+    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  end if;
   now_at := clock_timestamp();
   if cardinality(search_ids) > 1 then
     first_id := (select id from unnest(search_ids) id order by id limit 1);

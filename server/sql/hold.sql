@@ -19,6 +19,10 @@
 -- searches looked up, because that query locks every partition. If an id that is declared new exists, the primary key
 -- of pb.searches rejects the whole batch.
 --
+-- One locked wallet must not delay every wallet of the batch for long. So a server first sets lock_wait_ms, a lock
+-- timeout shorter than the session's. If that expires, it sends the batch again with skip_locked: the items of wallets
+-- that another transaction has locked are returned as 'busy' and change nothing, and the others are decided.
+--
 -- The planner settings fix one plan per function: index look-ups per item, planned once per connection. Otherwise a
 -- plan made while a table was small is reused after it has grown, or every call is planned again, which costs more than
 -- running it. Joins on keys use "is not distinct from" for the wallet, because with "=" the planner may use the index
@@ -286,6 +290,9 @@ end
 $$;
 
 -- Holds the price of each search, or returns why not.
+drop function if exists pb.hold(
+  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean
+);
 create or replace function pb.hold(
   search_ids uuid[],
   wallet_ids uuid[],
@@ -296,7 +303,9 @@ create or replace function pb.hold(
   run_maxes bigint[],
   run_ttls integer[],
   categories text[] default null,
-  sent_before boolean default true
+  sent_before boolean default true,
+  skip_locked boolean default false,
+  lock_wait_ms integer default null
 )
 returns table (
   item integer, outcome text, balance_micros bigint,
@@ -311,10 +320,19 @@ declare
   oldest_id uuid;
   newest_id uuid;
   modes pb.key_mode[];
+  busy_ids uuid[];
 begin
+  if lock_wait_ms is not null then
+    perform set_config('lock_timeout', lock_wait_ms::text, true);
+  end if;
   if cardinality(search_ids) = 1 and not sent_before and idempotency_hmacs is null and run_names is null then
     update pb.wallets w set held_micros = w.held_micros + pb.price_micros()
-    where w.id = wallet_ids[1] and w.suspended_at is null
+    where w.id = case
+        when skip_locked
+        then (select f.id from pb.wallets f where f.id = wallet_ids[1] for no key update skip locked)
+        else wallet_ids[1]
+      end
+      and w.suspended_at is null
       and w.credited_micros - w.debited_micros - w.held_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
@@ -337,7 +355,37 @@ begin
     end if;
   end if;
 
-  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  if skip_locked then
+    busy_ids := pb.lock_free_wallets(wallet_ids);
+    if cardinality(busy_ids) > 0 then
+      return query
+        select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea
+        from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id = any (busy_ids);
+      return query
+        select free.items[h.item], h.outcome, h.balance_micros, h.limit_micros, h.spent_micros, h.resets_at, h.answer
+        from (
+          select array_agg(b.item::integer order by b.item) as items,
+            array_agg(b.search_id order by b.item) as search_ids, array_agg(b.wallet_id order by b.item) as wallet_ids,
+            array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
+            array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
+            array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
+            array_agg(b.category order by b.item) as categories
+          from unnest(
+            search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories
+          ) with ordinality as b (
+            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, item
+          )
+          where b.wallet_id <> all (busy_ids)
+        ) free, pb.hold(
+          free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
+          free.ttls, free.categories, sent_before
+        ) h
+        where free.items is not null;
+      return;
+    end if;
+  else
+    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  end if;
   now_at := clock_timestamp();
 
   if not sent_before

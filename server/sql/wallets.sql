@@ -10,6 +10,24 @@ begin
 end
 $$;
 
+-- Locks the given wallets without waiting, and returns the ones that another transaction has locked. An id that no wallet
+-- has is not returned. Because it never waits, it cannot deadlock.
+create or replace function pb.lock_free_wallets(wallet_ids uuid[]) returns uuid[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  locked_ids uuid[] := array(
+    select w.id from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update skip locked
+  );
+begin
+  if cardinality(locked_ids) = (select count(distinct id) from unnest(wallet_ids) id) then
+    return '{}';
+  end if;
+  return array(
+    select w.id from pb.wallets w where w.id = any (wallet_ids) except select id from unnest(locked_ids) id
+  );
+end
+$$;
+
 -- Every suspension has its own timestamp: a dispute that is won lifts only the suspension that it caused.
 create or replace function pb.suspend_wallet(p_wallet uuid, is_suspended boolean) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -46,8 +46,8 @@ const walletFaults: PlantedFault[] = [
   {
     description: "holds do not lock the wallet",
     file: hold,
-    find: "order by w.id for no key update;\n  now_at := clock_timestamp();\n\n  if not sent_before",
-    replace: "order by w.id;\n  now_at := clock_timestamp();\n\n  if not sent_before",
+    find: "order by w.id for no key update;\n  end if;\n  now_at := clock_timestamp();\n\n  if not sent_before",
+    replace: "order by w.id;\n  end if;\n  now_at := clock_timestamp();\n\n  if not sent_before",
     tests: [statements, "src/wallet/locks.test"],
     caughtBy: "concurrent batches, sweeps, refunds and top-ups over the same wallets never deadlock",
   },
@@ -126,8 +126,8 @@ const walletFaults: PlantedFault[] = [
   {
     description: "the sweeper expires holds an hour late",
     file: "server/sql/sweep.sql",
-    find: "s.state = 'pending' and s.expires_at <= now_at\n    order by",
-    replace: "s.state = 'pending' and s.expires_at <= now_at - interval '1 hour'\n    order by",
+    find: "s.state = 'pending' and s.expires_at <= now_at\n        and s.wallet_id <> all",
+    replace: "s.state = 'pending' and s.expires_at <= now_at - interval '1 hour'\n        and s.wallet_id <> all",
     tests: [statements, model],
     caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
@@ -182,6 +182,65 @@ const paymentFaults: PlantedFault[] = [
     replace: "if (rows.length <= undecidedPageSize) return;",
     tests: ["stories/compare-payments.test"],
     caughtBy: "a comparison looks up every undecided refund and dispute, however many there are",
+  },
+];
+
+const laneFaults: PlantedFault[] = [
+  {
+    description: "a hold waits for a locked wallet although it should skip it",
+    file: hold,
+    find: "if skip_locked then\n    busy_ids",
+    replace: "if false then\n    busy_ids",
+    tests: ["src/wallet/locked-wallet.test"],
+    caughtBy: "holds of other wallets succeed at once while one wallet is locked",
+  },
+  {
+    description: "one locked wallet stops the sweeper for all wallets",
+    file: "server/sql/sweep.sql",
+    find: "busy_ids := pb.lock_free_wallets(overdue_wallets);",
+    replace: "perform pb.lock_wallets(overdue_wallets);\n    busy_ids := '{}';",
+    tests: ["src/wallet/locked-wallet.test"],
+    caughtBy: "the sweeper expires the holds of other wallets while one wallet is locked",
+  },
+  {
+    description: "a lane forgets that an item may be committed when its resend is rolled back",
+    file: "server/src/db/settle-batch.ts",
+    find: "if (!isRolledBack(error)) for (const ticket of tickets) ticket.isInDoubt = true;",
+    replace: "for (const ticket of tickets) ticket.isInDoubt = !isRolledBack(error);",
+    tests: ["src/db/lane.test"],
+    caughtBy: "an item whose outcome is unknown stays so, even if it is busy or rolled back when sent again",
+  },
+  {
+    description: "a lane forgets that an item may be committed when its owner is busy",
+    file: "server/src/db/settle-batch.ts",
+    find: "if (result === busy) left.push(ticket);",
+    replace: "if (result === busy) left.push({ ...ticket, isInDoubt: false });",
+    tests: ["src/db/lane.test"],
+    caughtBy: "an item whose outcome is unknown stays so, even if it is busy or rolled back when sent again",
+  },
+  {
+    description: "a lock timeout or deadlock fails the search instead of being retried",
+    file: "server/src/db/settle-batch.ts",
+    find: "/^(22|23|42|P0)/",
+    replace: "/^(22|23|40|42|55|57|P0)/",
+    tests: ["src/db/lane.test"],
+    caughtBy: "a lock timeout is not an unknown outcome: at the deadline the item is not committed",
+  },
+  {
+    description: "a later item of a locked wallet overtakes the earlier ones",
+    file: "server/src/db/lane.ts",
+    find: "if (sideLane) sideLanes?.push(sideLane, ticket);\n      else queues",
+    replace: "queues",
+    tests: ["src/db/lane.test"],
+    caughtBy: "items of an owner keep their order when it moves to a lane of its own and back",
+  },
+  {
+    description: "a hot wallet stays in the lane that all wallets share",
+    file: "server/src/db/hot-owners.ts",
+    find: "hot = elapsedMs < 2 * windowMs ? findHot() : [];",
+    replace: "hot = [];",
+    tests: ["src/db/lane.test", "test/fairness/ledgers.test"],
+    caughtBy: "an owner with a large share of the items gets a lane of its own until it cools down",
   },
 ];
 
@@ -482,6 +541,7 @@ const unpaidFaults: PlantedFault[] = [
 
 export const plantedFaults: readonly PlantedFault[] = [
   ...walletFaults,
+  ...laneFaults,
   ...keyFaults,
   ...searchFaults,
   ...problemFaults,

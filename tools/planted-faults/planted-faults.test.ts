@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { plantedFaults } from "./faults.ts";
 import { staleReason } from "./planted-faults.ts";
 
-test("there are 42 faults, each applies to the current code and its test exists", () => {
+test("each fault applies to the current code, its test exists, and docs/security.md has their number", () => {
   const files = globSync("{server,tools}/**/*.test.ts", { exclude: ["**/node_modules"] });
-  assert.equal(plantedFaults.length, 42);
+  assert.ok(readFileSync("docs/security.md", "utf8").includes(`Introduces ${plantedFaults.length} small bugs`));
   for (const fault of plantedFaults) {
     assert.equal(staleReason(fault, readFileSync(fault.file, "utf8")), undefined, fault.description);
     const testFiles = files.filter((file) => fault.tests.some((words) => file.includes(words)));

@@ -30,7 +30,7 @@ export function openConnections(config: Addresses, log: Log): Connections {
   const ledgerPool = createPool({
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
-    // One per ledger lane, and three for key look-ups, health checks and tallies.
+    // Those of the ledger lanes, and three for key look-ups, health checks and tallies.
     connections: ledgerConnections + 3,
     isForSingleStatements: true,
     onIdleError,

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { OutcomeUnknown } from "../db/lane.ts";
+import { OutcomeUnknown } from "../db/settle-batch.ts";
 import { problemOf } from "../http/http-server.ts";
 import { NoResponse } from "../http/no-response.ts";
 import { modeOf } from "../search/search-routes.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate } from "node:timers/promises";
-import { createLane, type Lane, LaneFull, NeverSent, OutcomeUnknown } from "./lane.ts";
+import { setImmediate, setTimeout as wait } from "node:timers/promises";
+import { createLane, type Lane, LaneFull } from "./lane.ts";
+import { createLimiter } from "./limiter.ts";
+import { busy, NeverSent, OutcomeUnknown, type Send, type SendOptions } from "./settle-batch.ts";
 
 interface Item {
   id: number;
@@ -64,7 +66,7 @@ function postgresError(code: string): Error {
 }
 
 function createTestLane(
-  send: (items: readonly Item[], isResend: boolean) => Promise<string[]>,
+  send: Send<Item, string>,
   limits: { timeoutMs?: number; maxWaiting?: number; maxPerBatch?: number } = {},
 ): Lane<Item, string> {
   return createLane({ timeoutMs: 10_000, ...limits, send, ownerOf: (item) => item.owner });
@@ -149,7 +151,7 @@ test("owners are served round-robin: a queue of one thousand does not delay othe
 
 test("sends the same ids again until the outcome is known", async () => {
   const calls: { ids: number[]; isResend: boolean }[] = [];
-  const lane = createTestLane((batch, isResend) => {
+  const lane = createTestLane((batch, { isResend }) => {
     calls.push({ ids: batch.map((item) => item.id), isResend });
     if (calls.length < 4) return Promise.reject(Object.assign(new Error("broken pipe"), { code: "EPIPE" }));
     return Promise.resolve(batch.map((item) => `done ${item.id}`));
@@ -204,24 +206,169 @@ test("only the faulty item of a batch fails", async () => {
   assert.deepEqual(calls, [[1], [2, 3, 4, 5], [2], [3], [4], [5]]);
 });
 
-test("a definite error after an unknown outcome leaves the outcome unknown", async () => {
+test("a final error after an unknown outcome leaves the outcome unknown", async () => {
   const failures = [new Error("connection lost at COMMIT"), postgresError("42501")];
   const lane = createTestLane(() => Promise.reject(failures.shift() ?? new Error("sent a third time")));
   await assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
   assert.equal(failures.length, 0);
 });
 
-test("an error is definite only if PostgreSQL sent it: EPIPE is not a SQLSTATE", async () => {
-  const definite = ["22003", "23505", "42501", "P0001"].map(postgresError);
+test("an error is final or rolled back only if PostgreSQL sent it: EPIPE is not a SQLSTATE", async () => {
+  const final = ["22003", "23505", "42501", "P0001"].map(postgresError);
+  const rolledBack = ["40001", "40P01", "55P03", "57014"].map(postgresError);
   const unknown = [
-    ...["40001", "40P01", "55P03", "57014", "57P01", "08006", "53300", "XX000"].map(postgresError),
-    ...["EPIPE", "22003", "23505", "P0001"].map((code) => Object.assign(new Error("socket error"), { code })),
+    ...["57P01", "08006", "53300", "XX000"].map(postgresError),
+    ...rolledBack.map((error) => Object.assign(new Error("ends the connection"), error, { severity: "FATAL" })),
+    ...["EPIPE", "22003", "23505", "P0001", "55P03"].map((code) => Object.assign(new Error("socket error"), { code })),
     new Error("Query read timeout"),
   ];
   const rejection = (error: Error): Promise<unknown> =>
     createTestLane(() => Promise.reject(error), { timeoutMs: 20 })
       .submit({ id: 1, owner: "a wallet" })
       .catch((reason: unknown) => reason);
-  assert.deepEqual(await Promise.all(definite.map(rejection)), definite);
+  assert.deepEqual(await Promise.all(final.map(rejection)), final);
+  for (const reason of await Promise.all(rolledBack.map(rejection))) assert.ok(reason instanceof NeverSent);
   for (const reason of await Promise.all(unknown.map(rejection))) assert.ok(reason instanceof OutcomeUnknown);
+});
+
+interface Sent extends SendOptions {
+  ids: number[];
+}
+
+/** A database with locked owners: returns `busy` for them, or fails with a lock timeout. */
+function createLockingDatabase(locked: Set<string>): { send: Send<Item, string>; sent: Sent[] } {
+  const sent: Sent[] = [];
+  return {
+    sent,
+    async send(batch, options) {
+      sent.push({ ids: batch.map(({ id }) => id), ...options });
+      await turn();
+      if (options.lockWait !== "none" && batch.some(({ owner }) => locked.has(owner))) throw postgresError("55P03");
+      return batch.map(({ id, owner }) => (locked.has(owner) ? busy : `done ${id}`));
+    },
+  };
+}
+
+function createLedgerLane(send: Send<Item, string>, timeoutMs = 10_000): Lane<Item, string> {
+  const limiters = { locked: createLimiter(4), hot: createLimiter(4) };
+  return createLane({ timeoutMs, send, ownerOf: (item) => item.owner, limiters });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn();
+}
+
+test("a locked owner moves to a lane of its own, and the others of its batch are not delayed", async () => {
+  const locked = new Set(["locked"]);
+  const { send, sent } = createLockingDatabase(locked);
+  const lane = createLedgerLane(send);
+  const first = lane.submit({ id: 1, owner: "locked" });
+  assert.equal(await lane.submit({ id: 2, owner: "free" }), "done 2");
+  assert.deepEqual(
+    sent.slice(0, 2).map(({ ids, lockWait }) => ({ ids, lockWait })),
+    [
+      { ids: [1, 2], lockWait: "short" },
+      { ids: [1, 2], lockWait: "none" },
+    ],
+  );
+  // The owner's later items follow the first, and the shared lane no longer contains the owner.
+  const second = lane.submit({ id: 3, owner: "locked" });
+  assert.equal(await lane.submit({ id: 4, owner: "free" }), "done 4");
+  await until(() => sent.some(({ ids }) => ids.includes(3)));
+  locked.clear();
+  assert.deepEqual(await Promise.all([first, second]), ["done 1", "done 3"]);
+  const later = sent.slice(2);
+  assert.ok(later.every(({ ids, lockWait }) => (ids.includes(4) ? lockWait === "short" : lockWait === "long")));
+  assert.deepEqual(later.at(-1)?.ids, [1, 3], "in the order in which they were submitted");
+});
+
+test("items of an owner keep their order when it moves to a lane of its own and back", async () => {
+  const locked = new Set<string>();
+  const { send } = createLockingDatabase(locked);
+  const lane = createLedgerLane(send);
+  const settled: string[] = [];
+  const results: Promise<unknown>[] = [];
+  for (let id = 1; id <= 60; id += 1) {
+    if (id % 20 === 10) locked.add("locked");
+    if (id % 20 === 0) locked.clear();
+    results.push(lane.submit({ id, owner: "locked" }).then((result) => settled.push(result)));
+    await turn();
+  }
+  await Promise.all(results);
+  assert.deepEqual(
+    settled,
+    Array.from({ length: 60 }, (_, index) => `done ${index + 1}`),
+  );
+});
+
+test("a lock timeout is not an unknown outcome: at the deadline the item is not committed", async () => {
+  const { send, sent } = createLockingDatabase(new Set(["locked"]));
+  await assert.rejects(createLedgerLane(send, 150).submit({ id: 1, owner: "locked" }), NeverSent);
+  assert.ok(sent.length > 2, "it was sent again until the deadline");
+  assert.ok(sent.every(({ isResend }) => !isResend));
+});
+
+test("an item whose outcome is unknown stays so, even if it is busy or rolled back when sent again", async () => {
+  const { send, sent } = createLockingDatabase(new Set(["locked"]));
+  let isCut = false;
+  const lane = createLedgerLane(async (batch, options) => {
+    const result = send(batch, options);
+    if (isCut) return result;
+    isCut = true;
+    await result.catch(() => undefined);
+    throw new Error("connection lost at COMMIT");
+  }, 150);
+  await assert.rejects(lane.submit({ id: 1, owner: "locked" }), OutcomeUnknown);
+  assert.deepEqual(
+    sent.slice(1).map(({ isResend }) => isResend),
+    sent.slice(1).map(() => true),
+  );
+  assert.ok(
+    sent.some(({ lockWait }) => lockWait === "long"),
+    "it was sent in a lane of its own",
+  );
+});
+
+test("an error that was rolled back does not split the batch", async () => {
+  let failures = 2;
+  const sizes: number[] = [];
+  const lane = createTestLane((batch) => {
+    sizes.push(batch.length);
+    failures -= 1;
+    if (failures >= 0) return Promise.reject(postgresError("40P01"));
+    return Promise.resolve(batch.map(({ id }) => `done ${id}`));
+  });
+  await Promise.all(items(1, 5).map((item) => lane.submit(item)));
+  assert.deepEqual(sizes, [5, 5, 5]);
+});
+
+test("more locked owners than side lanes stay in the shared lane, and none is lost", async () => {
+  const owners = Array.from({ length: 12 }, (_, index) => `locked ${index}`);
+  const locked = new Set(owners);
+  const { send, sent } = createLockingDatabase(locked);
+  const lane = createLedgerLane(send);
+  const results = owners.map((owner, id) => lane.submit({ id, owner }));
+  assert.equal(await lane.submit({ id: 99, owner: "free" }), "done 99");
+  await until(() => sent.filter(({ lockWait }) => lockWait === "long").length >= 4);
+  locked.clear();
+  assert.equal((await Promise.all(results)).length, 12);
+  assert.equal(lane.waiting(), 0);
+});
+
+test("an owner with a large share of the items gets a lane of its own until it cools down", async () => {
+  const { send, sent } = createLockingDatabase(new Set());
+  const lane = createLedgerLane(send);
+  const submit = (id: number, owner: string): Promise<string> => lane.submit({ id, owner });
+  const lastOf = (id: number): Sent | undefined => sent.findLast(({ ids }) => ids.includes(id));
+  for (let id = 0; id < 30; id += 1) await submit(id, id % 2 === 0 ? "hot" : `quiet ${id}`);
+  assert.equal(lastOf(28)?.lockWait, "short", "the first window is not over");
+  await wait(260);
+  // The first item ends the window, and the next batch of the shared lane moves the owner.
+  await submit(100, "quiet");
+  await Promise.all([submit(101, "hot"), submit(102, "quiet")]);
+  assert.deepEqual([lastOf(101)?.lockWait, lastOf(102)?.lockWait], ["long", "short"]);
+  await wait(600);
+  await submit(103, "quiet");
+  await Promise.all([submit(104, "hot"), submit(105, "quiet")]);
+  assert.deepEqual(lastOf(104), lastOf(105), "it is back in the shared lane");
 });

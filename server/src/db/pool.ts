@@ -36,7 +36,8 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
-    lock_timeout: Math.min(2_000, statementTimeoutMs),
+    // Shorter than the client-side timeouts, so that a lock wait ends with an error that proves the rollback.
+    lock_timeout: Math.min(1_000, statementTimeoutMs),
     idle_in_transaction_session_timeout: 5_000,
     ...(options.isForSingleStatements ? {} : { query_timeout: clientTimeoutMs }),
     keepAlive: true,

@@ -6,10 +6,10 @@ import type { Tasks } from "./start-worker.ts";
 /** The work of each task, injected by main.ts. This file decides only when and how often it runs. */
 export interface TaskDependencies {
   log: Log;
-  metrics: Pick<WorkerMetrics, "countSwept" | "countUsageCorrections">;
+  metrics: Pick<WorkerMetrics, "countSwept" | "recordSkippedHolds" | "countUsageCorrections">;
   /** Each of these handles at most `limit` rows and returns how many it handled. */
-  expireHolds: (limit: number) => Promise<{ holds: number; micros: Micros }>;
-  expireMissedHolds: (limit: number) => Promise<{ holds: number; micros: Micros }>;
+  expireHolds: (limit: number) => Promise<Swept>;
+  expireMissedHolds: (limit: number) => Promise<Swept>;
   deleteExpiredAnswers: (limit: number) => Promise<number>;
   deleteExpiredRuns: (limit: number) => Promise<number>;
   deleteOldEvents: (limit: number) => Promise<number>;
@@ -28,6 +28,13 @@ export interface TaskDependencies {
   dropOldDays?: ((signal: AbortSignal) => Promise<{ day: string }[]>) | undefined;
   /** Undefined if no payment processor is configured. */
   payments?: PaymentTasks | undefined;
+}
+
+interface Swept {
+  holds: number;
+  micros: Micros;
+  /** How long the oldest hold of a locked wallet, which was skipped, has been overdue. */
+  skippedSeconds: number;
 }
 
 export interface PaymentTasks {
@@ -162,6 +169,7 @@ function withSweepMetrics(
   return async (limit) => {
     const swept = await expire(limit);
     metrics.countSwept(swept);
+    metrics.recordSkippedHolds(swept.skippedSeconds);
     return swept.holds;
   };
 }

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { Type } from "typebox";
-import { isDefinite } from "../db/lane.ts";
 import type { Pool } from "../db/pool.ts";
+import { isFinal } from "../db/settle-batch.ts";
 import { paginate } from "../http/paginate.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
@@ -238,7 +238,7 @@ function throwUnlessDone(outcome: KeyOutcome): void {
 function toProblem(cause: unknown): never {
   const isInvalidNetwork = cause instanceof pg.DatabaseError && cause.code === "22P02";
   if (isInvalidNetwork) throw invalidInput([invalid("allowed_ips", networkRule)]);
-  if (isDefinite(cause)) throw cause;
+  if (isFinal(cause)) throw cause;
   throw new Problem("ledger_unavailable", {
     detail:
       "The database did not respond in time. You were not charged, but the change may have been made. Check the wallet's keys before you retry.",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createLane, LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
+import { createLane, LaneFull } from "../db/lane.ts";
+import { NeverSent, OutcomeUnknown } from "../db/settle-batch.ts";
 import { NoResponse } from "../http/no-response.ts";
 import { Problem } from "../problems/problems.ts";
 import type { ReleaseRequest, Settlement } from "../wallet/wallet.ts";

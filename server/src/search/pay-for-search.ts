@@ -1,4 +1,5 @@
-import { LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
+import { LaneFull } from "../db/lane.ts";
+import { NeverSent, OutcomeUnknown } from "../db/settle-batch.ts";
 import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { Problem } from "../problems/problems.ts";

@@ -160,6 +160,12 @@ export const metricTable = {
     unit: "micro-USD",
     help: "Amount of the expired holds, returned to the wallets.",
   },
+  pennyblack_skipped_holds_seconds: {
+    kind: "gauge",
+    of: "worker",
+    unit: "seconds",
+    help: "How long the oldest hold that the last sweep skipped, because its wallet was locked, has been overdue.",
+  },
   pennyblack_task_success_timestamp_seconds: {
     kind: "gauge",
     of: "worker",

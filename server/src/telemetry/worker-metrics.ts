@@ -4,6 +4,7 @@ import { createMeter } from "./meter.ts";
 /** The metrics of a worker, including those it reads from the database on every scrape. */
 export interface WorkerMetrics {
   countSwept: (swept: { holds: number; micros: Micros }) => void;
+  recordSkippedHolds: (overdueSeconds: number) => void;
   countUsageCorrections: (rows: number) => void;
   /** Gives every task a success time from the start of the worker. */
   watchTasks: (names: readonly string[]) => void;
@@ -26,6 +27,7 @@ export function createWorkerMetrics(): WorkerMetrics {
   const meter = createMeter();
   const sweptHolds = meter.counter("pennyblack_expired_holds");
   const sweptMoney = meter.counter("pennyblack_expired_micro_usd");
+  const skippedHolds = meter.gauge("pennyblack_skipped_holds_seconds");
   const usageCorrections = meter.counter("pennyblack_usage_corrections");
   const taskSuccess = meter.gauge("pennyblack_task_success_timestamp_seconds");
   const taskFailures = meter.counter("pennyblack_task_failures");
@@ -36,6 +38,7 @@ export function createWorkerMetrics(): WorkerMetrics {
       sweptHolds.add(holds);
       sweptMoney.add(Number(micros));
     },
+    recordSkippedHolds: (overdueSeconds) => skippedHolds.record(overdueSeconds),
     countUsageCorrections: (rows) => usageCorrections.add(rows),
     watchTasks(names) {
       for (const task of names) {

@@ -5,8 +5,8 @@ import { readLedger } from "../../test/support/assertions/read-ledger.ts";
 import { seedBudget, seedKey, seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { shiftCalendar } from "../../test/support/data/shift-calendar.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
-import { isDefinite } from "../db/lane.ts";
 import { createPool, type Pool, type Queryable } from "../db/pool.ts";
+import { isFinal } from "../db/settle-batch.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import {
   captureBatch,
@@ -115,7 +115,7 @@ test("an existing id in a batch marked as new rejects the whole batch", async ()
   const [known, other] = requests(2, seed);
   assert.ok(known && other);
   await holdBatch(database.ledger, [known], false);
-  await assert.rejects(holdBatch(database.ledger, [other, known], false), isDefinite);
+  await assert.rejects(holdBatch(database.ledger, [other, known], false), isFinal);
   assert.equal((await readWallet(seed.walletId)).held, priceMicros, "only the first hold");
   const outcomes = await holdBatch(database.ledger, [other, known], true);
   assert.deepEqual(
@@ -137,8 +137,8 @@ test("the thorough sweep expires a hold that is behind the sweeper's watermark",
     [request.searchId],
   );
   await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '2 minutes'");
-  assert.deepEqual(await expireHolds(database.owner, 1_000), { holds: 0, micros: 0n });
-  assert.deepEqual(await expireHolds(database.owner, 1_000, true), { holds: 1, micros: 10_000n });
+  assert.deepEqual(await expireHolds(database.owner, 1_000), { holds: 0, micros: 0n, skippedSeconds: 0 });
+  assert.deepEqual(await expireHolds(database.owner, 1_000, true), { holds: 1, micros: 10_000n, skippedSeconds: 0 });
   assert.equal((await readWallet(seed.walletId)).held, 0n);
 });
 

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import { type Queryable, withTimeout } from "../db/pool.ts";
+import { busy, isLockTimeout, type LockWait, type SendOptions } from "../db/settle-batch.ts";
 import type { Micros } from "../lib/money.ts";
 
 // Typed wrappers of the ledger's SQL functions: one autocommitted statement per batch.
@@ -52,15 +53,17 @@ export interface Settlement {
   balance: Micros;
 }
 
-/** `wereSentBefore: false` skips the lookup of existing ids. If one exists anyway, the whole batch is rejected. */
-export async function holdBatch(
+/**
+ * Sends one batch. `isResend: false` skips the lookup of existing ids; if one exists anyway, the whole batch is rejected.
+ */
+export async function sendHolds(
   db: Queryable,
   items: readonly HoldRequest[],
-  wereSentBefore = true,
-): Promise<HoldOutcome[]> {
+  { isResend, lockWait }: SendOptions,
+): Promise<(HoldOutcome | typeof busy)[]> {
   const statement = {
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
@@ -71,7 +74,8 @@ export async function holdBatch(
       nullIfUnused(items.map((item) => item.run?.maxMicros)),
       nullIfUnused(items.map((item) => item.run?.ttlSeconds)),
       items.map((item) => item.category ?? null),
-      wereSentBefore,
+      isResend,
+      ...lockArguments(lockWait),
     ],
   };
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
@@ -79,45 +83,104 @@ export async function holdBatch(
   return inItemOrder(rows, toHoldOutcome);
 }
 
-export async function captureBatch(db: Queryable, items: readonly CaptureRequest[]): Promise<Settlement[]> {
+export async function sendCaptures(
+  db: Queryable,
+  items: readonly CaptureRequest[],
+  { lockWait }: Pick<SendOptions, "lockWait">,
+): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await db.query<SettlementRow>({
     name: "capture",
-    text: "select * from pb.capture($1, $2, $3)",
+    text: "select * from pb.capture($1, $2, $3, $4, $5)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
       nullIfUnused(items.map((item) => item.answer)),
+      ...lockArguments(lockWait),
     ],
   });
   return inItemOrder(rows, toSettlement);
 }
 
-export async function releaseBatch(db: Queryable, items: readonly ReleaseRequest[]): Promise<Settlement[]> {
+export async function sendReleases(
+  db: Queryable,
+  items: readonly ReleaseRequest[],
+  { lockWait }: Pick<SendOptions, "lockWait">,
+): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await db.query<SettlementRow>({
     name: "release",
-    text: "select * from pb.release($1, $2, $3)",
+    text: "select * from pb.release($1, $2, $3, $4, $5)",
     values: [
       items.map((item) => item.searchId),
       items.map((item) => item.walletId),
       items.map((item) => item.outcome ?? null),
+      ...lockArguments(lockWait),
     ],
   });
   return inItemOrder(rows, toSettlement);
+}
+
+// The same, waiting for locked wallets, for callers without a lane.
+
+export async function holdBatch(db: Queryable, items: readonly HoldRequest[], isResend = true): Promise<HoldOutcome[]> {
+  return withoutBusy(await sendHolds(db, items, { isResend, lockWait: "long" }));
+}
+
+export async function captureBatch(db: Queryable, items: readonly CaptureRequest[]): Promise<Settlement[]> {
+  return withoutBusy(await sendCaptures(db, items, { lockWait: "long" }));
+}
+
+export async function releaseBatch(db: Queryable, items: readonly ReleaseRequest[]): Promise<Settlement[]> {
+  return withoutBusy(await sendReleases(db, items, { lockWait: "long" }));
+}
+
+function withoutBusy<Result>(results: (Result | typeof busy)[]): Result[] {
+  return results.filter((result) => result !== busy) as Result[];
 }
 
 export interface Swept {
   holds: number;
   /** Amount returned to wallets. Test searches hold 0. */
   micros: Micros;
+  /** How long the oldest hold that was skipped, because its wallet is locked, has been overdue. 0 if none was skipped. */
+  skippedSeconds: number;
 }
+
+/** Wallets whose lock one sweep waits for. */
+const maxAwaited = 10;
 
 /** Expires overdue holds, by the database's clock. A thorough pass looks two days back. */
 export async function expireHolds(db: Queryable, limit: number, isThorough = false): Promise<Swept> {
-  const { rows } = await db.query<{ ended: number; micros: bigint }>("select * from pb.sweep($1, $2)", [
-    limit,
-    isThorough,
-  ]);
-  return { holds: rows[0]?.ended ?? 0, micros: rows[0]?.micros ?? 0n };
+  const { skippedIds, ...swept } = await sweep(db, limit, isThorough);
+  let stillLocked = skippedIds.length;
+  // One by one, so that waiting for one wallet delays no other.
+  for (const walletId of skippedIds.slice(0, maxAwaited)) {
+    const own = await sweep(db, limit, isThorough, walletId).catch(catchLockTimeout);
+    if (!own) continue;
+    stillLocked -= 1;
+    swept.holds += own.holds;
+    swept.micros += own.micros;
+  }
+  return stillLocked === 0 ? { ...swept, skippedSeconds: 0 } : swept;
+}
+
+async function sweep(
+  db: Queryable,
+  limit: number,
+  isThorough: boolean,
+  onlyWallet?: string,
+): Promise<Swept & { skippedIds: string[] }> {
+  const { rows } = await db.query<Swept & { skippedIds: string[] }>(
+    `select ended as holds, micros, skipped_s as "skippedSeconds", skipped_ids as "skippedIds"
+     from pb.sweep($1, $2, $3)`,
+    [limit, isThorough, onlyWallet ?? null],
+  );
+  const [row] = rows;
+  if (!row) throw new Error("pb.sweep returned no row");
+  return row;
+}
+
+function catchLockTimeout(error: unknown): undefined {
+  if (!isLockTimeout(error)) throw error;
 }
 
 export interface TopUp {
@@ -159,6 +222,14 @@ export async function refundBatch(
   return inItemOrder(rows, (row) => row.outcome);
 }
 
+/** Longer than batches of several servers wait for each other under load. */
+const shortLockWaitMs = 250;
+
+/** The arguments skip_locked and lock_wait_ms. */
+function lockArguments(lockWait: LockWait): [boolean, number | null] {
+  return [lockWait === "none", lockWait === "short" ? shortLockWaitMs : null];
+}
+
 /** A PostgreSQL array literal. The driver would scan each UUID for characters to escape, and there are none. */
 function uuidArray(uuids: readonly string[]): string {
   return `{${uuids.join(",")}}`;
@@ -175,7 +246,7 @@ interface Row {
 }
 
 interface HoldRow extends Row {
-  outcome: HoldOutcome["outcome"];
+  outcome: HoldOutcome["outcome"] | "busy";
   balance_micros: Micros;
   limit_micros: Micros | null;
   spent_micros: Micros | null;
@@ -184,7 +255,7 @@ interface HoldRow extends Row {
 }
 
 interface SettlementRow extends Row {
-  state: Settlement["state"];
+  state: Settlement["state"] | "busy";
   balance_micros: Micros;
 }
 
@@ -199,7 +270,8 @@ function inItemOrder<R extends Row, Result>(rows: R[], toResult: (row: R) => Res
 }
 
 /** pb.hold fills exactly the columns of its outcome. */
-function toHoldOutcome(row: HoldRow): HoldOutcome {
+function toHoldOutcome(row: HoldRow): HoldOutcome | typeof busy {
+  if (row.outcome === "busy") return busy;
   return {
     outcome: row.outcome,
     balance: row.balance_micros,
@@ -210,6 +282,6 @@ function toHoldOutcome(row: HoldRow): HoldOutcome {
   } as HoldOutcome;
 }
 
-function toSettlement(row: SettlementRow): Settlement {
-  return { state: row.state, balance: row.balance_micros };
+function toSettlement(row: SettlementRow): Settlement | typeof busy {
+  return row.state === "busy" ? busy : { state: row.state, balance: row.balance_micros };
 }

@@ -4,8 +4,9 @@ import { after, afterEach, before, beforeEach, test } from "node:test";
 import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { TcpProxy } from "../../test/support/services/tcp-proxy.ts";
-import { LaneFull, NeverSent, OutcomeUnknown } from "../db/lane.ts";
+import { LaneFull } from "../db/lane.ts";
 import { createPool, type Pool } from "../db/pool.ts";
+import { NeverSent, OutcomeUnknown } from "../db/settle-batch.ts";
 import { priceMicros } from "../lib/money.ts";
 import { createLedger, type HoldRequest, type Ledger, ledgerConnections } from "./wallet.ts";
 

@@ -1,15 +1,17 @@
 import { createLane, type Lane } from "../db/lane.ts";
+import { createLimiter } from "../db/limiter.ts";
 import type { Pool } from "../db/pool.ts";
+import type { busy, SendOptions } from "../db/settle-batch.ts";
 import {
   type CaptureRequest,
-  captureBatch,
   type Hold,
   type HoldOutcome,
   type HoldRequest,
-  holdBatch,
   type ReleaseRequest,
-  releaseBatch,
   type Settlement,
+  sendCaptures,
+  sendHolds,
+  sendReleases,
 } from "./statements.ts";
 
 export { readAlerts } from "./alerts.ts";
@@ -101,34 +103,43 @@ const maxHolds = 2_000;
 /** The number of requests a server admits, so there is always a slot to finish a search that was admitted. */
 const maxSettlements = 4_000;
 
-/** One connection per lane. */
-export const ledgerConnections = 3;
+const lanes = 3;
+
+/** Statements that wait for a locked wallet. More wallets than this are rarely locked for long. */
+const maxLocked = 4;
+
+/** Hot wallets of one server that are served at the same time. */
+const maxHot = 4;
+
+export const ledgerConnections = lanes + maxLocked + maxHot;
 
 /**
  * Captures and releases have their own lanes, so they never queue behind holds: finishing admitted searches has
  * priority. There is one lane per kind because the fixed cost of a statement equals about ten searches; a second lane
- * would halve the batch size. A hold not decided within 3 s is refused. A capture is retried for 30 s before its
+ * would halve the batch size. A wallet that is locked or hot gets a lane of its own for as long. A hold not decided within 3 s is refused. A capture is retried for 30 s before its
  * outcome is reported as unknown.
  */
 export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   const ownerOf = (item: Hold): string => item.walletId;
+  const limiters = { locked: createLimiter(maxLocked), hot: createLimiter(maxHot) };
   const lane = <Item extends Hold, Result>(
     kind: LedgerKind,
     timeoutMs: number,
     maxWaiting: number,
-    send: (db: Pool, items: readonly Item[], wereSentBefore: boolean) => Promise<Result[]>,
+    send: (db: Pool, items: readonly Item[], options: SendOptions) => Promise<(Result | typeof busy)[]>,
   ): Lane<Item, Result> =>
     createLane<Item, Result>({
-      send: (items, wereSentBefore) => send(pool, items, wereSentBefore),
+      send: (items, sendOptions) => send(pool, items, sendOptions),
       ownerOf,
       timeoutMs,
       maxWaiting,
+      limiters,
       onBatch: (items) => options.onBatch?.(kind, items),
     });
 
-  const holds = lane("hold", 3_000, maxHolds, holdBatch);
-  const captures = lane("capture", 30_000, maxSettlements, captureBatch);
-  const releases = lane("release", 30_000, maxSettlements, releaseBatch);
+  const holds = lane("hold", 3_000, maxHolds, sendHolds);
+  const captures = lane("capture", 30_000, maxSettlements, sendCaptures);
+  const releases = lane("release", 30_000, maxSettlements, sendReleases);
 
   function timed<Result>(kind: LedgerKind, result: Promise<Result>): Promise<Result> {
     const { onResult } = options;

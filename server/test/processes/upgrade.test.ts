@@ -96,19 +96,18 @@ function writeNextRelease(): void {
   cpSync(join(root, "server"), join(nextFolder, "server"), { recursive: true });
   cpSync(join(root, "package.json"), join(nextFolder, "package.json"));
   symlinkSync(join(root, "node_modules"), join(nextFolder, "node_modules"));
-  edit("sql/hold.sql", /create or replace function pb\.hold\(/, (text) => `${dropHold}\n${text}`);
   edit(
     "sql/hold.sql",
-    /  sent_before boolean default true\n/,
-    () => "  sent_before boolean default true,\n  region text default null\n",
+    /create or replace function pb\.hold\([^)]*\n(?=\))/,
+    (text) => `${dropHold}\n${text.trimEnd()},\n  region text default null\n`,
   );
   edit("sql/triggers.sql", /create or replace trigger emit_balance_events/, (text) => `-- Changed.\n${text}`);
   edit("sql/VERSION", /^\d+/, () => String(nextVersion));
 }
 
-const dropHold = `drop function if exists pb.hold(
-  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean
-);`;
+/** Whatever its arguments are now. */
+const dropHold =
+  "do $drop$ begin execute format('drop function %s', 'pb.hold'::regproc::oid::regprocedure); end $drop$;";
 
 function edit(file: string, pattern: RegExp, replace: (found: string) => string): void {
   const path = join(nextFolder, "server", file);
