@@ -52,6 +52,37 @@ begin
 end
 $$;
 
+-- Books a payment that no webhook reported, once per payment id. Only the owner calls it, for the admin command.
+create or replace function pb.operator_top_up(
+  p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_payment text, p_transfer uuid
+) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  result text := (
+    select t.outcome from pb.top_up(array[p_payment], array[p_wallet], array[p_amount], array[p_transfer], 'top_up') t
+  );
+begin
+  perform pb.record_audit(
+    p_operator, 'top_up', p_wallet, p_payment, p_reason, result, jsonb_build_object('amount_micros', p_amount)
+  );
+  return result;
+end
+$$;
+
+-- Deletes an account, see pb.delete_account. Only the owner calls it, for the admin command.
+create or replace function pb.operator_delete_account(
+  p_operator text, p_reason text, p_account uuid, may_forfeit boolean
+) returns table (outcome text, balance_micros bigint)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account, may_forfeit) d;
+  if outcome <> 'not_found' then
+    perform pb.record_audit(p_operator, 'delete_account', null, p_account::text, p_reason, outcome);
+  end if;
+  return next;
+end
+$$;
+
 -- Refunds a captured search, found by its Request-Id alone.
 create or replace function pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid)
 returns table (outcome text, balance_micros bigint)

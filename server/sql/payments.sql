@@ -22,9 +22,10 @@ begin atomic
 end;
 
 -- Opens a top-up, or returns the one that this Idempotency-Key opened. The card is saved only if the owner has set up
--- automatic top-ups.
+-- automatic top-ups. customer_id is the wallet's customer at the processor, if there is one yet.
+drop function if exists pb.begin_top_up(uuid, bigint, bytea, bytea);
 create or replace function pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea)
-returns table (id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text)
+returns table (id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
@@ -34,8 +35,9 @@ begin
   from pb.wallets w where w.id = pb.own_wallet()
   on conflict (wallet_id, key_hmac) do nothing;
   return query
-  select t.id, t.id = new_id, t.fingerprint = p_fingerprint, t.saves_card, t.checkout_url
-  from pb.top_ups t where t.wallet_id = pb.own_wallet() and t.key_hmac = p_key;
+  select t.id, t.id = new_id, t.fingerprint = p_fingerprint, t.saves_card, t.checkout_url, c.customer_id
+  from pb.top_ups t left join pb.payment_customers c on c.wallet_id = t.wallet_id
+  where t.wallet_id = pb.own_wallet() and t.key_hmac = p_key;
 end
 $$;
 

@@ -71,9 +71,12 @@ begin
 end
 $$;
 
--- Applies the processor's report of a refund or dispute, in whatever order reports arrive.
+-- Applies the processor's report of a refund or dispute, in whatever order reports arrive. With paid_top_up, the payment
+-- is booked first, in the same transaction: its report may not have arrived yet.
+drop function if exists pb.reverse_payment(text, text, text, text, text, bigint, text);
 create or replace function pb.reverse_payment(
-  p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text
+  p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text,
+  paid_top_up uuid default null, paid_micros bigint default null, paid_receipt text default null
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -82,6 +85,9 @@ declare
   result text;
 begin
   perform pb.lock_wallets(array[v_wallet]);
+  if paid_top_up is not null then
+    perform pb.book_payment(null, null, paid_top_up, p_payment, paid_micros, paid_receipt);
+  end if;
   select * into known from pb.reversals r where r.reversal_id = p_reversal;
   if not exists (select from pb.payments p where p.payment_id = p_payment and p.wallet_id = v_wallet) then
     -- The payment was never credited.

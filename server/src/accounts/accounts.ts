@@ -109,11 +109,16 @@ export type AccountDeletion =
   /** Nothing was deleted: refund the balance first, or allow it to be forfeited. */
   | { outcome: "money_left"; balance: Micros };
 
-/** Deletes an account permanently. Its ledger is kept. */
-export async function deleteAccount(db: Queryable, accountId: string, allowForfeit: boolean): Promise<AccountDeletion> {
+/** Deletes an account permanently, with an entry in the audit log. Its ledger is kept. */
+export async function deleteAccount(
+  db: Queryable,
+  act: { operator: string; reason: string },
+  accountId: string,
+  allowForfeit: boolean,
+): Promise<AccountDeletion> {
   const { rows } = await db.query<{ outcome: AccountDeletion["outcome"]; balance_micros: Micros }>(
-    "select * from pb.delete_account($1, $2)",
-    [accountId, allowForfeit],
+    "select * from pb.operator_delete_account($1, $2, $3, $4)",
+    [act.operator, act.reason, accountId, allowForfeit],
   );
   const row = rows[0];
   if (row?.outcome === "money_left") return { outcome: "money_left", balance: row.balance_micros };

@@ -9,9 +9,7 @@ import {
   signUp,
   type TrialOutcome,
 } from "../accounts/accounts.ts";
-import { inTransaction } from "../db/in-transaction.ts";
 import { formatUsd } from "../lib/money.ts";
-import { recordAct } from "../operator/operator.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import { readId, readOptionalAmount, readOptionalEmail, readOptionalText, readText } from "./read-values.ts";
@@ -122,12 +120,8 @@ async function makeInvitation({ values, pool, print }: CommandContext): Promise<
 
 async function remove({ values, pool, print, operator }: CommandContext): Promise<void> {
   const accountId = readId(values, "account");
-  const deletion = await inTransaction(pool, async (db) => {
-    const done = await deleteAccount(db, accountId, values["forfeit"] === true);
-    const entry = { act: "delete_account", target: accountId, outcome: done.outcome };
-    if (done.outcome !== "not_found") await recordAct(db, { operator, reason: "none given" }, entry);
-    return done;
-  });
+  const act = { operator, reason: "none given" };
+  const deletion = await deleteAccount(pool, act, accountId, values["forfeit"] === true);
   if (deletion.outcome === "not_found") throw new CommandFailed(`No active account has the id ${accountId}.`);
   if (deletion.outcome === "money_left") {
     throw new CommandFailed(

@@ -13,11 +13,6 @@ export function snapshotAsTenant<Result>(pool: Pool, walletId: string, read: Wor
   return inTransaction(pool, withWallet(walletId, read), "begin isolation level repeatable read read only");
 }
 
-/** Like asTenant, for changes. The functions called take the wallet from pb.own_wallet(). */
-export function writeAsTenant<Result>(pool: Pool, walletId: string, write: Work<Result>): Promise<Result> {
-  return inTransaction(pool, withWallet(walletId, write), "begin");
-}
-
 function withWallet<Result>(walletId: string, work: Work<Result>): Work<Result> {
   return async (db) => {
     await db.query("select set_config('pb.wallet_id', $1, true)", [walletId]);
@@ -42,6 +37,6 @@ export async function callAsTenant<Outcome>(
     [walletId, ...values],
   );
   const [row] = rows;
-  if (!row) throw new Error("no wallet id was given");
+  if (!row) throw new Error("the call returned no row, or no wallet id was given");
   return row.outcome;
 }

@@ -1,8 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
-import { inTransaction } from "../db/in-transaction.ts";
-import type { Pool, Queryable } from "../db/pool.ts";
+import type { Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
-import { type RefundOutcome, type TopUpOutcome, topUpBatch } from "../wallet/wallet.ts";
+import type { RefundOutcome, TopUpOutcome } from "../wallet/wallet.ts";
 
 export { type AuditLine, readAudit } from "./read-audit.ts";
 
@@ -34,17 +33,16 @@ export async function recordAct(
 }
 
 /** Books a payment that no webhook reported, once per payment id. Runs as the owner. */
-export function bookPayment(
-  pool: Pool,
+export async function bookPayment(
+  db: Queryable,
   act: Act,
   payment: { walletId: string; amount: Micros; paymentId: string },
 ): Promise<TopUpOutcome> {
-  const { walletId, paymentId, amount } = payment;
-  return inTransaction(pool, async (db) => {
-    const [outcome = "unknown_wallet"] = await topUpBatch(db, "top_up", [payment]);
-    await recordAct(db, act, { act: "top_up", walletId, target: paymentId, outcome, amount });
-    return outcome;
-  });
+  const { rows } = await db.query<{ outcome: TopUpOutcome }>(
+    "select pb.operator_top_up($1, $2, $3, $4, $5, $6) as outcome",
+    [act.operator, act.reason, payment.walletId, payment.amount, payment.paymentId, randomUUIDv7()],
+  );
+  return only(rows).outcome;
 }
 
 /** Refunds a captured search, at most once. */

@@ -1,5 +1,5 @@
-import { writeAsTenant } from "../db/as-tenant.ts";
-import type { Pool, Queryable } from "../db/pool.ts";
+import type { Pool } from "../db/pool.ts";
+import type { Micros } from "../lib/money.ts";
 import { bookPayment, endTopUp, type ProcessorEvent, reversePayment } from "../wallet/wallet.ts";
 import type { Payment, PaymentUpdate } from "./payments.ts";
 
@@ -23,26 +23,28 @@ export async function applyPaymentUpdate(
     case "nothing":
       return "ignored";
     case "top-up":
-      return writeAsTenant(pool, update.walletId, (db) => endTopUp(db, update, event));
+      return endTopUp(pool, update.walletId, update, event);
     case "payment":
-      return writeAsTenant(pool, update.payment.walletId, (db) => applyPayment(db, update.payment, event));
+      return applyPayment(pool, update.payment, event);
     case "reversal": {
       const { payment, reversal } = update;
-      return writeAsTenant(pool, payment.walletId, async (db) => {
-        if (payment.status === "paid") await applyPayment(db, payment);
-        return reversePayment(db, payment.id, reversal, event);
-      });
+      const paid = payment.status === "paid" ? { ...payment, amount: amountOf(payment) } : undefined;
+      return reversePayment(pool, payment.walletId, { id: payment.id, paid }, reversal, event);
     }
   }
 }
 
-async function applyPayment(db: Queryable, payment: Payment, event?: ProcessorEvent): Promise<PaymentUpdateOutcome> {
-  const { topUpId } = payment;
+async function applyPayment(pool: Pool, payment: Payment, event?: ProcessorEvent): Promise<PaymentUpdateOutcome> {
+  const { topUpId, walletId } = payment;
   if (payment.status === "paid") {
-    // A payment in another currency matches no top-up. Zero is rejected as a wrong amount and opens a notice.
-    return bookPayment(db, { ...payment, paymentId: payment.id, amount: payment.amount ?? 0n }, event);
+    return bookPayment(pool, walletId, { ...payment, paymentId: payment.id, amount: amountOf(payment) }, event);
   }
   if (payment.status === "open") return "ignored";
   // At a checkout the owner can try another card, so a decline ends only automatic top-ups.
-  return endTopUp(db, { topUpId, status: "failed", failure: payment.failure, kind: "automatic" }, event);
+  return endTopUp(pool, walletId, { topUpId, status: "failed", failure: payment.failure, kind: "automatic" }, event);
+}
+
+/** A payment in another currency matches no top-up. Zero is rejected as a wrong amount and opens a notice. */
+function amountOf(payment: Payment): Micros {
+  return payment.amount ?? 0n;
 }

@@ -1,4 +1,3 @@
-import { writeAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { type Attempt, beginAutoTopUps, endTopUp, listAttempts } from "../wallet/wallet.ts";
 import { applyPaymentUpdate } from "./apply-payment-update.ts";
@@ -66,7 +65,7 @@ async function settleAttempt(
 ): Promise<"paid" | "declined" | "undecided"> {
   const { topUpId, walletId } = attempt;
   const fail = async (failure: string): Promise<"declined"> => {
-    await writeAsTenant(pool, walletId, (db) => endTopUp(db, { topUpId, status: "failed", failure }));
+    await endTopUp(pool, walletId, { topUpId, status: "failed", failure });
     return "declined";
   };
   if (known?.status === "open") return "undecided";

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
-import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
+import { asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
@@ -45,27 +45,22 @@ export async function readAutoTopUp(pool: Pool, walletId: string): Promise<AutoT
 }
 
 /** Also re-enables an automatic top-up that was turned off after declines. */
-export function setAutoTopUp(pool: Pool, walletId: string, limits: AutoTopUpLimits): Promise<void> {
-  return writeAsTenant(pool, walletId, async (db) => {
-    await db.query("select pb.set_auto_top_up($1, $2, $3, $4)", [
-      limits.threshold,
-      limits.amount,
-      limits.dayCap,
-      limits.monthCap,
-    ]);
-  });
+export async function setAutoTopUp(pool: Pool, walletId: string, limits: AutoTopUpLimits): Promise<void> {
+  await callAsTenant(pool, walletId, "pb.set_auto_top_up($2, $3, $4, $5)", [
+    limits.threshold,
+    limits.amount,
+    limits.dayCap,
+    limits.monthCap,
+  ]);
 }
 
 /** Returns the processor's customer id, so that the caller can detach the saved cards. */
-export function deleteAutoTopUp(pool: Pool, walletId: string): Promise<{ customerId: string | null }> {
-  return writeAsTenant(pool, walletId, async (db) => {
-    await db.query("select pb.delete_auto_top_up()");
-    const { rows } = await db.query<{ customer_id: string }>(
-      "select customer_id from pb.payment_customers where wallet_id = $1",
-      [walletId],
-    );
-    return { customerId: rows[0]?.customer_id ?? null };
-  });
+export async function deleteAutoTopUp(pool: Pool, walletId: string): Promise<{ customerId: string | null }> {
+  await callAsTenant(pool, walletId, "pb.delete_auto_top_up()", []);
+  const { rows } = await asTenant(pool, walletId, (db) =>
+    db.query<{ customer_id: string }>("select customer_id from pb.payment_customers where wallet_id = $1", [walletId]),
+  );
+  return { customerId: rows[0]?.customer_id ?? null };
 }
 
 export interface Attempt {

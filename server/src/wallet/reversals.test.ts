@@ -5,7 +5,6 @@ import { parseArgs } from "node:util";
 import fc from "fast-check";
 import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
-import { writeAsTenant } from "../db/as-tenant.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import { type Reversal, reversePayment } from "./reversals.ts";
 import { captureBatch, holdBatch, releaseBatch } from "./statements.ts";
@@ -162,14 +161,13 @@ class Fixture {
     else if (step.do === "pay") {
       const [topUpId = "", amount = 0n] = [this.#topUps[step.payment], paymentAmounts[step.payment]];
       const paid = { paymentId: `pi ${topUpId}`, topUpId, amount, receiptUrl: null };
-      const outcome = await writeAsTenant(database.tenant, walletId, (db) => bookPayment(db, paid));
+      const outcome = await bookPayment(database.tenant, walletId, paid);
       this.#expect(step.do, outcome, this.#model.pay(step.payment, amount));
     } else {
       const { do: kind, payment: of, number: which, state } = step;
       const name = `${kind} ${of} ${which} ${walletId}`;
       const reversal: Reversal = { id: name, kind, amount: reversedAmount(of, which), state };
-      const paymentId = `pi ${this.#topUps[of]}`;
-      const outcome = await writeAsTenant(database.tenant, walletId, (db) => reversePayment(db, paymentId, reversal));
+      const outcome = await reversePayment(database.tenant, walletId, { id: `pi ${this.#topUps[of]}` }, reversal);
       this.#expect(kind, outcome, this.#model.reverse(of, reversal));
     }
     await this.#compare();

@@ -1,6 +1,7 @@
-import type { Queryable } from "../db/pool.ts";
+import { callAsTenant } from "../db/as-tenant.ts";
+import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
-import type { ProcessorEvent } from "./top-ups.ts";
+import type { BookedPayment, ProcessorEvent } from "./top-ups.ts";
 
 // Payments that the processor takes back. If the wallet cannot cover the amount, the rest becomes debt: a balance is
 // never negative.
@@ -16,18 +17,29 @@ export interface Reversal {
 
 export type ReversalOutcome = Reversal["state"] | "repeated" | "not_credited" | "conflicting";
 
-/** Runs as the tenant. Applies each state of a refund or dispute once, in any order of arrival. */
-export async function reversePayment(
-  db: Queryable,
-  paymentId: string,
+/**
+ * Applies each state of a refund or dispute once, in any order of arrival. If the payment is `paid`, it is booked first, in
+ * the same statement.
+ */
+export function reversePayment(
+  pool: Pool,
+  walletId: string,
+  payment: { id: string; paid?: Omit<BookedPayment, "paymentId"> | undefined },
   reversal: Reversal,
   event?: ProcessorEvent,
 ): Promise<ReversalOutcome> {
-  const { rows } = await db.query<{ outcome: ReversalOutcome }>(
-    "select pb.reverse_payment($1, $2, $3, $4, $5, $6, $7) as outcome",
-    [event?.id ?? null, event?.type ?? null, reversal.id, reversal.kind, paymentId, reversal.amount, reversal.state],
-  );
-  return rows[0]?.outcome ?? "conflicting";
+  return callAsTenant(pool, walletId, "pb.reverse_payment($2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", [
+    event?.id ?? null,
+    event?.type ?? null,
+    reversal.id,
+    reversal.kind,
+    payment.id,
+    reversal.amount,
+    reversal.state,
+    payment.paid?.topUpId ?? null,
+    payment.paid?.amount ?? null,
+    payment.paid?.receiptUrl ?? null,
+  ]);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { randomUUIDv7 } from "node:crypto";
-import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
+import { asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
-// Money that comes in through a payment. The SQL functions decide what is credited, for the tenant of the transaction.
+// Money that comes in through a payment. The SQL functions decide what is credited, for the tenant of the statement. Each
+// change is one statement: between two, a server that stalls would keep the wallet locked.
 
 export type TopUpStatus = "pending" | "succeeded" | "failed" | "expired" | "refunded" | "disputed";
 
@@ -34,46 +35,54 @@ export interface StartedTopUp {
   customerId: string | null;
 }
 
-export function beginTopUp(
+export async function beginTopUp(
   pool: Pool,
   walletId: string,
   request: { amount: Micros; keyHmac: Buffer; fingerprint: Buffer },
 ): Promise<StartedTopUp> {
-  return writeAsTenant(pool, walletId, async (db) => {
-    const { rows } = await db.query<StartedTopUp>(
-      `select b.id, b.is_new as "isNew", b.is_same as "isSame", b.saves_card as "savesCard",
-         b.checkout_url as "checkoutUrl", (select customer_id from pb.payment_customers where wallet_id = $5) as "customerId"
-       from pb.begin_top_up($1, $2, $3, $4) b`,
-      [randomUUIDv7(), request.amount, request.keyHmac, request.fingerprint, walletId],
-    );
-    const [started] = rows;
-    if (!started) throw new Error(`wallet ${walletId} does not exist`);
-    return started;
-  });
+  const { amount, keyHmac, fingerprint } = request;
+  const row = await callAsTenant<StartedRow>(pool, walletId, "to_jsonb(pb.begin_top_up($2, $3, $4, $5))", [
+    randomUUIDv7(),
+    amount,
+    keyHmac,
+    fingerprint,
+  ]);
+  return {
+    id: row.id,
+    isNew: row.is_new,
+    isSame: row.is_same,
+    savesCard: row.saves_card,
+    checkoutUrl: row.checkout_url,
+    customerId: row.customer_id,
+  };
+}
+
+interface StartedRow {
+  id: string;
+  is_new: boolean;
+  is_same: boolean;
+  saves_card: boolean;
+  checkout_url: string | null;
+  customer_id: string | null;
 }
 
 /** Stores the first checkout of a top-up and ignores later ones, which come from concurrent retries. */
-export function recordCheckout(
+export async function recordCheckout(
   pool: Pool,
   walletId: string,
   checkout: { topUpId: string; checkoutId: string; url: string; expiresAt: Date | null },
 ): Promise<void> {
-  return writeAsTenant(pool, walletId, async (db) => {
-    await db.query("select pb.record_checkout($1, $2, $3, $4)", [
-      checkout.topUpId,
-      checkout.checkoutId,
-      checkout.url,
-      checkout.expiresAt,
-    ]);
-  });
+  await callAsTenant(pool, walletId, "pb.record_checkout($2, $3, $4, $5)", [
+    checkout.topUpId,
+    checkout.checkoutId,
+    checkout.url,
+    checkout.expiresAt,
+  ]);
 }
 
 /** Stores the first customer id of a wallet and returns the stored one. */
 export function recordCustomer(pool: Pool, walletId: string, customerId: string): Promise<string> {
-  return writeAsTenant(pool, walletId, async (db) => {
-    const { rows } = await db.query<{ id: string }>("select pb.record_customer($1) as id", [customerId]);
-    return rows[0]?.id ?? customerId;
-  });
+  return callAsTenant(pool, walletId, "pb.record_customer($2)", [customerId]);
 }
 
 /** Newest first. */
@@ -109,30 +118,38 @@ export interface BookedPayment {
   receiptUrl: string | null;
 }
 
-/** Runs as the tenant. Credits each payment once. "conflicting" moved no money and opened a notice. */
-export async function bookPayment(
-  db: Queryable,
+/** Credits each payment once. "conflicting" moved no money and opened a notice. */
+export function bookPayment(
+  pool: Pool,
+  walletId: string,
   payment: BookedPayment,
   event?: ProcessorEvent,
 ): Promise<"credited" | "repeated" | "conflicting"> {
-  const { rows } = await db.query<{ outcome: "credited" | "repeated" | "conflicting" }>(
-    "select pb.book_payment($1, $2, $3, $4, $5, $6) as outcome",
-    [event?.id ?? null, event?.type ?? null, payment.topUpId, payment.paymentId, payment.amount, payment.receiptUrl],
-  );
-  return rows[0]?.outcome ?? "conflicting";
+  return callAsTenant(pool, walletId, "pb.book_payment($2, $3, $4, $5, $6, $7)", [
+    event?.id ?? null,
+    event?.type ?? null,
+    payment.topUpId,
+    payment.paymentId,
+    payment.amount,
+    payment.receiptUrl,
+  ]);
 }
 
-/** Runs as the tenant. With `kind`, only ends a top-up of that kind. A payment booked later still credits the wallet. */
-export async function endTopUp(
-  db: Queryable,
+/** With `kind`, only ends a top-up of that kind. A payment booked later still credits the wallet. */
+export function endTopUp(
+  pool: Pool,
+  walletId: string,
   ended: { topUpId: string; status: "failed" | "expired"; failure?: string | undefined; kind?: TopUpView["kind"] },
   event?: ProcessorEvent,
 ): Promise<"failed" | "expired" | "repeated"> {
-  const { rows } = await db.query<{ outcome: "failed" | "expired" | "repeated" }>(
-    "select pb.end_top_up($1, $2, $3, $4, $5, $6) as outcome",
-    [event?.id ?? null, event?.type ?? null, ended.topUpId, ended.status, ended.failure ?? null, ended.kind ?? null],
-  );
-  return rows[0]?.outcome ?? "repeated";
+  return callAsTenant(pool, walletId, "pb.end_top_up($2, $3, $4, $5, $6, $7)", [
+    event?.id ?? null,
+    event?.type ?? null,
+    ended.topUpId,
+    ended.status,
+    ended.failure ?? null,
+    ended.kind ?? null,
+  ]);
 }
 
 /** Expires unpaid top-ups whose checkout ended over an hour ago. Returns how many. Runs as the owner. */

@@ -1,6 +1,5 @@
-import { asTenant, writeAsTenant } from "../db/as-tenant.ts";
-import type { Pool, Queryable } from "../db/pool.ts";
-import { callFunction } from "./endpoints.ts";
+import { asTenant, callAsTenant } from "../db/as-tenant.ts";
+import type { Pool } from "../db/pool.ts";
 
 export interface DeliveryView {
   id: string;
@@ -40,24 +39,21 @@ export function listDeliveries(
 
 /** Queues a `webhook.test` event for one endpoint. */
 export function testEndpoint(pool: Pool, walletId: string, endpointId: string): Promise<DeliveryView | undefined> {
-  return queue(pool, walletId, "pb.test_webhook($1)", endpointId);
+  return queue(pool, walletId, "pb.test_webhook($2)", endpointId);
 }
 
 /** Queues a new delivery of the same event. */
 export function replayDelivery(pool: Pool, walletId: string, deliveryId: string): Promise<DeliveryView | undefined> {
-  return queue(pool, walletId, "pb.replay_delivery($1)", deliveryId);
+  return queue(pool, walletId, "pb.replay_delivery($2)", deliveryId);
 }
 
-function queue(pool: Pool, walletId: string, call: string, id: string): Promise<DeliveryView | undefined> {
-  return writeAsTenant(pool, walletId, async (db: Queryable) => {
-    const queued = await callFunction<string>(db, call, [id]);
-    if (queued === null) return undefined;
-    const { rows } = await db.query<DeliveryView>(`${selectDeliveries} where d.wallet_id = $1 and d.id = $2`, [
-      walletId,
-      queued,
-    ]);
-    return rows[0];
-  });
+async function queue(pool: Pool, walletId: string, call: string, id: string): Promise<DeliveryView | undefined> {
+  const queued = await callAsTenant<string | null>(pool, walletId, call, [id]);
+  if (queued === null) return undefined;
+  const { rows } = await asTenant(pool, walletId, (db) =>
+    db.query<DeliveryView>(`${selectDeliveries} where d.wallet_id = $1 and d.id = $2`, [walletId, queued]),
+  );
+  return rows[0];
 }
 
 const selectDeliveries = `

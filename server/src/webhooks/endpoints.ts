@@ -86,9 +86,3 @@ async function findEndpoint(db: Queryable, walletId: string, id: string): Promis
   const { rows } = await db.query<Endpoint>(`${selectEndpoints} where wallet_id = $1 and id = $2`, [walletId, id]);
   return rows[0];
 }
-
-/** Calls one SQL function and returns its value. */
-export async function callFunction<Value>(db: Queryable, call: string, values: unknown[]): Promise<Value | null> {
-  const { rows } = await db.query<{ value: Value | null }>(`select ${call} as value`, values);
-  return rows[0]?.value ?? null;
-}

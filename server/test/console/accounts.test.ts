@@ -152,7 +152,7 @@ test("deleting an account also deletes its people's sessions and sign-in links",
   const email = someone("leaving");
   const { walletId, accountId } = await fixture.openAccount(email);
   const browser = await fixture.signIn(email);
-  await deleteAccount(db.owner, accountId, true);
+  await deleteAccount(db.owner, { operator: "test", reason: "a test" }, accountId, true);
   assert.equal((await browser.get(`wallets/${walletId}/wallet`)).body.code, "session_required");
   assert.equal((await browser.get("session")).body.person, null);
   for (const table of ["people", "sign_in_tokens", "sessions", "pending_emails", "members"]) {

@@ -63,7 +63,7 @@ test("a person gets one trial, even with other spellings of the same address", a
     assert.equal((await readWallet(db.owner, again.walletId))?.balance, 0n);
   }
   assert.equal((await signUpAs("grace.h@other.test", {})).trial, "given");
-  await deleteAccount(db.owner, first.accountId, true);
+  await deleteAccount(db.owner, { operator: "test", reason: "a test" }, first.accountId, true);
   assert.equal(
     (await signUpAs("graceh@gmail.com", {})).trial,
     "already_given",
@@ -175,10 +175,17 @@ test("deleting an account requires confirmation while it has a balance, keeps th
   await holdBatch(db.ledger, [hold]);
   await captureBatch(db.ledger, [hold]);
 
-  assert.deepEqual(await deleteAccount(db.owner, accountId, false), { outcome: "money_left", balance: 490_000n });
+  assert.deepEqual(await deleteAccount(db.owner, { operator: "test", reason: "a test" }, accountId, false), {
+    outcome: "money_left",
+    balance: 490_000n,
+  });
   assert.equal((await listMembers(db.owner, accountId)).length, 2, "nothing was deleted");
-  assert.deepEqual(await deleteAccount(db.owner, accountId, true), { outcome: "deleted" });
-  assert.deepEqual(await deleteAccount(db.owner, accountId, true), { outcome: "not_found" });
+  assert.deepEqual(await deleteAccount(db.owner, { operator: "test", reason: "a test" }, accountId, true), {
+    outcome: "deleted",
+  });
+  assert.deepEqual(await deleteAccount(db.owner, { operator: "test", reason: "a test" }, accountId, true), {
+    outcome: "not_found",
+  });
 
   const [refused] = await holdBatch(db.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]);
   assert.equal(refused?.outcome, "api_key_revoked");

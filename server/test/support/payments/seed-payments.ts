@@ -1,9 +1,8 @@
 import { randomBytes, randomUUIDv7 } from "node:crypto";
-import { writeAsTenant } from "../../../src/db/as-tenant.ts";
 import type { Pool } from "../../../src/db/pool.ts";
 import { setAutoTopUp } from "../../../src/wallet/auto-top-ups.ts";
 import { creditManually } from "../../../src/wallet/manual-credit.ts";
-import { reversePayment } from "../../../src/wallet/reversals.ts";
+import { type Reversal, reversePayment } from "../../../src/wallet/reversals.ts";
 import { beginTopUp, bookPayment, recordCustomer } from "../../../src/wallet/top-ups.ts";
 
 /**
@@ -19,18 +18,18 @@ export async function seedPayments(owner: Pool, walletId: string): Promise<{ pay
   const { id: topUpId } = await beginTopUp(owner, walletId, { amount, keyHmac, fingerprint });
   const invoice = { reference: `INV-${walletId}`, kind: "invoice" as const, reason: "a test", operator: "test" };
   await creditManually(owner, { ...invoice, walletId, amount });
-  await writeAsTenant(owner, walletId, async (db) => {
-    await bookPayment(db, { paymentId, topUpId, amount, receiptUrl: null });
-    const { rows } = await db.query<{ balance: bigint }>(
-      "select credited_micros - debited_micros - held_micros as balance from pb.wallets where id = $1",
-      [walletId],
-    );
-    // More than the balance, as if an earlier payment had been disputed too.
-    const amounts = { lost: (rows[0]?.balance ?? 0n) + 1n, won: 10_000n };
-    await reversePayment(db, paymentId, { id: `dp_${topUpId}`, kind: "dispute", amount: amounts.lost, state: "taken" });
-    await reversePayment(db, paymentId, { id: `re_${topUpId}`, kind: "refund", amount: amounts.won, state: "taken" });
-    await reversePayment(db, paymentId, { id: `re_${topUpId}`, kind: "refund", amount: 10_000n, state: "returned" });
-    await db.query("select pb.suspend_wallet($1, false)", [walletId]);
-  });
+  await bookPayment(owner, walletId, { paymentId, topUpId, amount, receiptUrl: null });
+  const { rows } = await owner.query<{ balance: bigint }>(
+    "select credited_micros - debited_micros - held_micros as balance from pb.wallets where id = $1",
+    [walletId],
+  );
+  // More than the balance, as if an earlier payment had been disputed too.
+  const amounts = { lost: (rows[0]?.balance ?? 0n) + 1n, won: 10_000n };
+  const reverse = (reversal: Reversal): Promise<unknown> =>
+    reversePayment(owner, walletId, { id: paymentId }, reversal);
+  await reverse({ id: `dp_${topUpId}`, kind: "dispute", amount: amounts.lost, state: "taken" });
+  await reverse({ id: `re_${topUpId}`, kind: "refund", amount: amounts.won, state: "taken" });
+  await reverse({ id: `re_${topUpId}`, kind: "refund", amount: 10_000n, state: "returned" });
+  await owner.query("select pb.suspend_wallet($1, false)", [walletId]);
   return { paymentId };
 }
