@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../../test/support/servic
 import { rollUpUsage } from "../usage/roll-up.ts";
 import { captureBatch, holdBatch } from "../wallet/statements.ts";
 import type { Pool } from "./pool.ts";
-import { findRoleFault, roles, servingRoles } from "./roles.ts";
+import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole } from "./roles.ts";
 
 // The whole schema is walked, so that a table, column, sequence or function added later is refused to the
 // server's roles until someone writes it down here.
@@ -325,5 +325,30 @@ test("a server refuses to serve as a superuser, as the owner or one of its membe
     assert.match((await refusalOf("create role pb_test_intruder noinherit", membership)) ?? "", /owns the ledger/);
   } finally {
     await client.end();
+  }
+});
+
+test("every role has its limits, also in sessions that set none", async () => {
+  const admin = new pg.Client({ connectionString: database.superuserUrl.replace(/[^/]*$/, "postgres") });
+  await admin.connect();
+  // Other test files may be creating the same roles.
+  await admin.query("select pg_advisory_lock(hashtext('pb_template'))");
+  try {
+    await createRoles(admin, {});
+  } finally {
+    await admin.end();
+  }
+  for (const role of Object.keys(roles) as (keyof typeof roles)[]) {
+    const client = new pg.Client({ connectionString: withRole(database.superuserUrl, role) });
+    await client.connect();
+    try {
+      assert.notEqual(roleLimits[role]["idle_in_transaction_session_timeout"], "0");
+      for (const [setting, limit] of Object.entries(roleLimits[role])) {
+        const { rows } = await client.query("select current_setting($1) as value", [setting]);
+        assert.deepEqual({ role, setting, value: rows[0]?.value }, { role, setting, value: limit });
+      }
+    } finally {
+      await client.end();
+    }
   }
 });

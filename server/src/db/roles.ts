@@ -15,15 +15,31 @@ export const roles = {
 /** The roles that servers connect as. */
 export const servingRoles = [roles.ledger, roles.tenant, roles.operator, roles.people];
 
+/**
+ * Limits for sessions that do not set their own, such as psql or an older release. The pools of servers and workers set
+ * shorter ones. An open transaction that waits for its client keeps its locks, so each role has a limit for that. Migrations
+ * and reconciliation of the owner take as long as they need.
+ */
+export const roleLimits: Record<keyof typeof roles, Record<string, string>> = {
+  owner: { idle_in_transaction_session_timeout: "10min", lock_timeout: "0", statement_timeout: "0" },
+  ledger: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "10s" },
+  tenant: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "30s" },
+  operator: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "30s" },
+  people: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "10s" },
+};
+
 export type RolePasswords = Partial<Record<keyof typeof roles, string>>;
 
-/** Creates missing roles and sets the given passwords. Needs a superuser or CREATEROLE. */
+/** Creates missing roles, and sets their limits and the given passwords. Needs a superuser or CREATEROLE. */
 export async function createRoles(client: pg.ClientBase, passwords: RolePasswords): Promise<void> {
   for (const [name, role] of Object.entries(roles) as [keyof typeof roles, string][]) {
     const { rows } = await client.query("select 1 from pg_roles where rolname = $1", [role]);
     const attributes = "login nosuperuser nocreatedb nocreaterole nobypassrls noinherit";
     if (rows.length === 0) await client.query(`create role ${role} ${attributes}`);
     const password = passwords[name];
+    for (const [setting, value] of Object.entries(roleLimits[name])) {
+      await client.query(`alter role ${role} set ${setting} = ${pg.escapeLiteral(value)}`);
+    }
     if (password) await client.query(`alter role ${role} password ${pg.escapeLiteral(password)}`);
   }
   // Lets the worker report replication lag. Optional: not every admin role can grant it.
