@@ -160,7 +160,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) RETURNS TABLE(id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text)
+CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) RETURNS TABLE(id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -172,8 +172,9 @@ begin
   from pb.wallets w where w.id = pb.own_wallet()
   on conflict (wallet_id, key_hmac) do nothing;
   return query
-  select t.id, t.id = new_id, t.fingerprint = p_fingerprint, t.saves_card, t.checkout_url
-  from pb.top_ups t where t.wallet_id = pb.own_wallet() and t.key_hmac = p_key;
+  select t.id, t.id = new_id, t.fingerprint = p_fingerprint, t.saves_card, t.checkout_url, c.customer_id
+  from pb.top_ups t left join pb.payment_customers c on c.wallet_id = t.wallet_id
+  where t.wallet_id = pb.own_wallet() and t.key_hmac = p_key;
 end
 $$;
 
@@ -278,7 +279,7 @@ CREATE FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) RETURNS boole
            WHERE (s.id = can_grant_scopes.p_actor)))) AS "coalesce";
 END;
 
-CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[]) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -295,13 +296,23 @@ declare
   now_at timestamptz;
   captured_now integer;
   price bigint;
+  busy_ids uuid[];
 begin
+  if lock_wait_ms is not null then
+    perform set_config('lock_timeout', lock_wait_ms::text, true);
+  end if;
   if cardinality(search_ids) = 1 and answers is null then
-    perform from pb.wallets w where w.id = wallet_ids[1] for no key update;
-    now_at := clock_timestamp();
-    update pb.searches s set state = 'captured', settled_at = now_at
-    where s.id = first_id and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at
-    returning s.price_micros into price;
+    if skip_locked then
+      perform from pb.wallets w where w.id = wallet_ids[1] for no key update skip locked;
+    else
+      perform from pb.wallets w where w.id = wallet_ids[1] for no key update;
+    end if;
+    if found then
+      now_at := clock_timestamp();
+      update pb.searches s set state = 'captured', settled_at = now_at
+      where s.id = first_id and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at
+      returning s.price_micros into price;
+    end if;
     if price > 0 then
       insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
       values (first_id, wallet_ids[1], first_id, 'capture', 'wallet', 'revenue', price, now_at);
@@ -316,7 +327,27 @@ begin
     end if;
   end if;
 
-  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  if skip_locked then
+    busy_ids := pb.lock_free_wallets(wallet_ids);
+    if cardinality(busy_ids) > 0 then
+      return query
+        select i.item::integer, 'busy', null::bigint
+        from unnest(wallet_ids) with ordinality as i (wallet_id, item) where i.wallet_id = any (busy_ids);
+      return query
+        select free.items[c.item], c.state, c.balance_micros
+        from (
+          select array_agg(i.item::integer order by i.item) as items,
+            array_agg(i.search_id order by i.item) as search_ids, array_agg(i.wallet_id order by i.item) as wallet_ids,
+            array_agg(i.answer order by i.item) as answers
+          from unnest(search_ids, wallet_ids, answers) with ordinality as i (search_id, wallet_id, answer, item)
+          where i.wallet_id <> all (busy_ids)
+        ) free, pb.capture(free.search_ids, free.wallet_ids, free.answers) c
+        where free.items is not null;
+      return;
+    end if;
+  else
+    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  end if;
   now_at := clock_timestamp();
   if cardinality(search_ids) > 1 then
     first_id := (select id from unnest(search_ids) id order by id limit 1);
@@ -1374,7 +1405,7 @@ CREATE FUNCTION pb.fresh_until(s pb.sessions) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     RETURN ((s).authenticated_at + '00:15:00'::interval);
 
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1390,10 +1421,19 @@ declare
   oldest_id uuid;
   newest_id uuid;
   modes pb.key_mode[];
+  busy_ids uuid[];
 begin
+  if lock_wait_ms is not null then
+    perform set_config('lock_timeout', lock_wait_ms::text, true);
+  end if;
   if cardinality(search_ids) = 1 and not sent_before and idempotency_hmacs is null and run_names is null then
     update pb.wallets w set held_micros = w.held_micros + pb.price_micros()
-    where w.id = wallet_ids[1] and w.suspended_at is null
+    where w.id = case
+        when skip_locked
+        then (select f.id from pb.wallets f where f.id = wallet_ids[1] for no key update skip locked)
+        else wallet_ids[1]
+      end
+      and w.suspended_at is null
       and w.credited_micros - w.debited_micros - w.held_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
@@ -1416,7 +1456,37 @@ begin
     end if;
   end if;
 
-  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  if skip_locked then
+    busy_ids := pb.lock_free_wallets(wallet_ids);
+    if cardinality(busy_ids) > 0 then
+      return query
+        select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea
+        from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id = any (busy_ids);
+      return query
+        select free.items[h.item], h.outcome, h.balance_micros, h.limit_micros, h.spent_micros, h.resets_at, h.answer
+        from (
+          select array_agg(b.item::integer order by b.item) as items,
+            array_agg(b.search_id order by b.item) as search_ids, array_agg(b.wallet_id order by b.item) as wallet_ids,
+            array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
+            array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
+            array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
+            array_agg(b.category order by b.item) as categories
+          from unnest(
+            search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories
+          ) with ordinality as b (
+            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, item
+          )
+          where b.wallet_id <> all (busy_ids)
+        ) free, pb.hold(
+          free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
+          free.ttls, free.categories, sent_before
+        ) h
+        where free.items is not null;
+      return;
+    end if;
+  else
+    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  end if;
   now_at := clock_timestamp();
 
   if not sent_before
@@ -1788,6 +1858,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  locked_ids uuid[] := array(
+    select w.id from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update skip locked
+  );
+begin
+  if cardinality(locked_ids) = (select count(distinct id) from unnest(wallet_ids) id) then
+    return '{}';
+  end if;
+  return array(
+    select w.id from pb.wallets w where w.id = any (wallet_ids) except select id from unnest(locked_ids) id
+  );
+end
+$$;
+
 CREATE FUNCTION pb.lock_wallets(wallet_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1903,6 +1991,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.operator_delete_account(p_operator text, p_reason text, p_account uuid, may_forfeit boolean) RETURNS TABLE(outcome text, balance_micros bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account, may_forfeit) d;
+  if outcome <> 'not_found' then
+    perform pb.record_audit(p_operator, 'delete_account', null, p_account::text, p_reason, outcome);
+  end if;
+  return next;
+end
+$$;
+
 CREATE FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT swept_at timestamp with time zone, OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1971,6 +2072,22 @@ begin
     );
   end if;
   return was_found;
+end
+$$;
+
+CREATE FUNCTION pb.operator_top_up(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_payment text, p_transfer uuid) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  result text := (
+    select t.outcome from pb.top_up(array[p_payment], array[p_wallet], array[p_amount], array[p_transfer], 'top_up') t
+  );
+begin
+  perform pb.record_audit(
+    p_operator, 'top_up', p_wallet, p_payment, p_reason, result, jsonb_build_object('amount_micros', p_amount)
+  );
+  return result;
 end
 $$;
 
@@ -2378,7 +2495,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2392,8 +2509,32 @@ declare
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
   now_at timestamptz;
+  busy_ids uuid[];
 begin
-  perform pb.lock_wallets(wallet_ids);
+  if lock_wait_ms is not null then
+    perform set_config('lock_timeout', lock_wait_ms::text, true);
+  end if;
+  if skip_locked then
+    busy_ids := pb.lock_free_wallets(wallet_ids);
+    if cardinality(busy_ids) > 0 then
+      return query
+        select i.item::integer, 'busy', null::bigint
+        from unnest(wallet_ids) with ordinality as i (wallet_id, item) where i.wallet_id = any (busy_ids);
+      return query
+        select free.items[r.item], r.state, r.balance_micros
+        from (
+          select array_agg(i.item::integer order by i.item) as items,
+            array_agg(i.search_id order by i.item) as search_ids, array_agg(i.wallet_id order by i.item) as wallet_ids,
+            array_agg(i.outcome order by i.item) as outcomes
+          from unnest(search_ids, wallet_ids, outcomes) with ordinality as i (search_id, wallet_id, outcome, item)
+          where i.wallet_id <> all (busy_ids)
+        ) free, pb.release(free.search_ids, free.wallet_ids, free.outcomes) r
+        where free.items is not null;
+      return;
+    end if;
+  else
+    perform pb.lock_wallets(wallet_ids);
+  end if;
   now_at := clock_timestamp();
   -- Only for pending searches: the outcome of a search that has ended is final.
   if outcomes is not null then
@@ -2487,7 +2628,7 @@ CREATE FUNCTION pb.return_delivery(p_id uuid, p_claim integer) RETURNS void
    WHERE ((d.id = return_delivery.p_id) AND (d.claim = return_delivery.p_claim) AND (d.state = 'pending'::text));
 END;
 
-CREATE FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text) RETURNS text
+CREATE FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text, paid_top_up uuid DEFAULT NULL::uuid, paid_micros bigint DEFAULT NULL::bigint, paid_receipt text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2497,6 +2638,9 @@ declare
   result text;
 begin
   perform pb.lock_wallets(array[v_wallet]);
+  if paid_top_up is not null then
+    perform pb.book_payment(null, null, paid_top_up, p_payment, paid_micros, paid_receipt);
+  end if;
   select * into known from pb.reversals r where r.reversal_id = p_reversal;
   if not exists (select from pb.payments p where p.payment_id = p_payment and p.wallet_id = v_wallet) then
     -- The payment was never credited.
@@ -2881,7 +3025,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.sweep(max_holds integer, is_thorough boolean DEFAULT false, OUT ended integer, OUT micros bigint) RETURNS record
+CREATE FUNCTION pb.sweep(max_holds integer, is_thorough boolean DEFAULT false, only_wallet uuid DEFAULT NULL::uuid, OUT ended integer, OUT micros bigint, OUT skipped_s double precision, OUT skipped_ids uuid[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2896,18 +3040,38 @@ declare
   first_id uuid := pb.uuid_floor(since - interval '1 day');
   overdue_ids uuid[];
   overdue_wallets uuid[];
+  busy_ids uuid[];
 begin
-  select array_agg(o.id), array_agg(o.wallet_id) into overdue_ids, overdue_wallets
-  from (
-    select s.id, s.wallet_id from pb.searches s
-    where s.id >= first_id and s.held_at >= since and s.state = 'pending' and s.expires_at <= now_at
-    order by s.held_at limit max_holds
-  ) o;
+  if only_wallet is not null then
+    perform set_config('lock_timeout', '200', true);
+    perform pb.lock_wallets(array[only_wallet]);
+  end if;
+  skipped_ids := '{}';
+  loop
+    select array_agg(o.id), array_agg(o.wallet_id) into overdue_ids, overdue_wallets
+    from (
+      select s.id, s.wallet_id from pb.searches s
+      where s.id >= first_id and s.held_at >= since and s.state = 'pending' and s.expires_at <= now_at
+        and s.wallet_id <> all (skipped_ids) and s.wallet_id = coalesce(only_wallet, s.wallet_id)
+      order by s.held_at limit max_holds
+    ) o;
+    busy_ids := pb.lock_free_wallets(overdue_wallets);
+    exit when cardinality(busy_ids) = 0;
+    skipped_ids := skipped_ids || busy_ids;
+  end loop;
 
-  perform pb.lock_wallets(overdue_wallets);
   micros := (select coalesce(sum(w.held_micros), 0) from pb.wallets w where w.id = any (overdue_wallets));
   ended := pb.settle_unpaid(overdue_ids, overdue_wallets, 'expired', now_at, held_until => now_at);
   micros := micros - (select coalesce(sum(w.held_micros), 0) from pb.wallets w where w.id = any (overdue_wallets));
+
+  skipped_s := 0;
+  if cardinality(skipped_ids) > 0 then
+    skipped_s := (
+      select coalesce(extract(epoch from now_at - min(s.expires_at)), 0) from pb.searches s
+      where s.id >= first_id and s.held_at >= since and s.state = 'pending' and s.expires_at <= now_at
+        and s.wallet_id = any (skipped_ids)
+    );
+  end if;
 
   update pb.sweep_watermark
   set settled_before = least(
@@ -4143,8 +4307,8 @@ GRANT SELECT(revoked_reason) ON TABLE pb.keys TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[]) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 
@@ -4305,8 +4469,8 @@ REVOKE ALL ON FUNCTION pb.forbid_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.fresh_until(s pb.sessions) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone) FROM PUBLIC;
 
@@ -4324,6 +4488,8 @@ REVOKE ALL ON FUNCTION pb.iso_time(moment timestamp with time zone) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea) TO pennyblack_people;
 
+REVOKE ALL ON FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.lock_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) FROM PUBLIC;
@@ -4336,6 +4502,8 @@ REVOKE ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_w
 REVOKE ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) TO pennyblack_operator;
 
+REVOKE ALL ON FUNCTION pb.operator_delete_account(p_operator text, p_reason text, p_account uuid, may_forfeit boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT swept_at timestamp with time zone, OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT swept_at timestamp with time zone, OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) TO pennyblack_operator;
 
@@ -4347,6 +4515,8 @@ GRANT ALL ON FUNCTION pb.operator_revoke_key(p_operator text, p_reason text, p_k
 
 REVOKE ALL ON FUNCTION pb.operator_suspend(p_operator text, p_reason text, p_wallet uuid, is_suspended boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_suspend(p_operator text, p_reason text, p_wallet uuid, is_suspended boolean) TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.operator_top_up(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_payment text, p_transfer uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) TO pennyblack_tenant;
@@ -4417,8 +4587,8 @@ GRANT ALL ON FUNCTION pb.redeem_sign_in(p_token bytea, new_session bytea, old_se
 
 REVOKE ALL ON FUNCTION pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[]) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.replay_delivery(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.replay_delivery(p_id uuid) TO pennyblack_tenant;
@@ -4432,8 +4602,8 @@ REVOKE ALL ON FUNCTION pb.retained_since() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.return_delivery(p_id uuid, p_claim integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text, paid_top_up uuid, paid_micros bigint, paid_receipt text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text, paid_top_up uuid, paid_micros bigint, paid_receipt text) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.revoke_invitation(p_session bytea, p_wallet uuid, p_invitation uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.revoke_invitation(p_session bytea, p_wallet uuid, p_invitation uuid) TO pennyblack_people;
@@ -4492,7 +4662,7 @@ REVOKE ALL ON FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_na
 
 REVOKE ALL ON FUNCTION pb.suspend_wallet(p_wallet uuid, is_suspended boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.sweep(max_holds integer, is_thorough boolean, OUT ended integer, OUT micros bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.sweep(max_holds integer, is_thorough boolean, only_wallet uuid, OUT ended integer, OUT micros bigint, OUT skipped_s double precision, OUT skipped_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], now_at timestamp with time zone) FROM PUBLIC;
 
