@@ -14,6 +14,7 @@ const start = [
 
 const guides = [
   { text: "Errors and retries", link: "/errors" },
+  { text: "Rate limits", link: "/rate-limits" },
   { text: "Idempotency", link: "/idempotency" },
   { text: "Budgets for agents", link: "/budgets" },
   { text: "Ranking", link: "/ranking" },

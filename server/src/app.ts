@@ -1,7 +1,7 @@
 import { createSecretKey } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
-import { openConnections } from "./app/connections.ts";
+import { type Connections, openConnections } from "./app/connections.ts";
 import { consolePageRoutes, createConsoleRoutes } from "./app/console-app.ts";
 import { createOperatorRoutes } from "./app/operator-app.ts";
 import { recordNoResponse, recordResponse } from "./app/record-response.ts";
@@ -9,16 +9,18 @@ import { createSearchDependencies, openRouter } from "./app/search-app.ts";
 import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
 import type { Pool } from "./db/pool.ts";
+import { type Admission, type AdmissionLimits, defaultAdmission, startAdmission } from "./http/admission.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import { createRequestLimits } from "./http/request-limits.ts";
 import type { Route } from "./http/route.ts";
 import { createForwardingWatch } from "./http/watch-forwarding.ts";
 import { createKeyGuessLimiter } from "./keys/key-guessing.ts";
-import { createKeys, type Guard } from "./keys/keys.ts";
+import { createKeys, type Guard, type Keys } from "./keys/keys.ts";
 import { createManagementGuard } from "./keys/management-guard.ts";
 import { createKeyUseRecorder } from "./keys/record-key-uses.ts";
 import { openLenses } from "./lenses/lenses.ts";
+import { networkOf } from "./lib/network-of.ts";
 import { version } from "./lib/version.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { createRanking } from "./ranking/ranking.ts";
@@ -52,8 +54,8 @@ export function createApp(config: ServerConfig, log: Log): App {
   const { ledgerPool, tenantPool, operatorPool, redis } = connections;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keyUses = createKeyUseRecorder(ledgerPool);
-  const guessLimiter = createKeyGuessLimiter({ redis, servers: config.servers });
-  const keys = createKeys(ledgerPool, config.keyPeppers, { guessLimiter, onUse: keyUses.record });
+  const admission = startAdmission(admissionLimits(config));
+  const keys = openKeys(config, { connections, admission, onUse: keyUses.record });
   const tracing = traceSearches(config);
   const ledger = openLedger(ledgerPool, metrics, tracing);
   const tally = createTally({ db: ledgerPool, log });
@@ -63,14 +65,15 @@ export function createApp(config: ServerConfig, log: Log): App {
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const figures = createProcessFigures();
-  const services = { config, log, metrics, keys, ledger, acquireSlot, unpaidLimit, router, ranking, tally, tracing };
+  const limits = { admission, acquireSlot, unpaidLimit };
+  const services = { config, log, metrics, keys, ledger, ...limits, router, ranking, tally, tracing };
   const search = createSearchDependencies(services);
-  const createManagementFor = createManagement(config, log, tenantPool);
-  const management = createManagementFor(createManagementGuard(keys, acquireSlot));
+  const createManagementFor = createManagement(config, log, { tenant: tenantPool, admission });
+  const management = createManagementFor(createManagementGuard(keys, { acquireSlot, admission }));
   const api = countSearches(apiRoutes({ search, lenses, publicUrl: config.publicUrl, management }), figures);
   const manage = (guard: Guard): Route[] => managementRoutes(createManagementFor(guard));
   const recordKeyUse = keyUses.record;
-  const console = createConsoleRoutes({ config, connections, acquireSlot, search, recordKeyUse, manage });
+  const console = createConsoleRoutes({ ...services, connections, search, recordKeyUse, manage });
   const forwarding = createForwardingWatch(log);
   const http = createHttpServer({
     routes: [...api, ...siteRoutes(api, config), ...console],
@@ -78,6 +81,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     trustedProxies: config.trustedProxies,
     log,
     whenStopping: () => state,
+    admission,
     onResponse(request, reply) {
       recordResponse(metrics, request, reply);
       forwarding.record(request.raw, request.ips);
@@ -105,6 +109,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     async close() {
       figures.close();
       await http.close();
+      admission.stop();
       await search.finishReleases();
       await caller.close();
       keys.close();
@@ -115,6 +120,25 @@ export function createApp(config: ServerConfig, log: Log): App {
       await ops.close();
     },
   };
+}
+
+function admissionLimits({ maxInFlight: max, walletShare }: ServerConfig): AdmissionLimits {
+  return { ...defaultAdmission, max, walletShare: walletShare / 100 };
+}
+
+interface KeyAppDependencies {
+  connections: Pick<Connections, "ledgerPool" | "redis">;
+  admission: Pick<Admission, "enter">;
+  onUse: (keyId: string) => void;
+}
+
+function openKeys({ servers, keyPeppers }: ServerConfig, { connections, admission, onUse }: KeyAppDependencies): Keys {
+  const { ledgerPool, redis } = connections;
+  return createKeys(ledgerPool, keyPeppers, {
+    guessLimiter: createKeyGuessLimiter({ redis, servers }),
+    onUse,
+    enterLookUp: (address) => admission.enter("lookUps", networkOf(address)),
+  });
 }
 
 /** Adds searches to the number of searches in flight that operators see. */

@@ -329,6 +329,91 @@ const keyFaults: PlantedFault[] = [
   },
 ];
 
+const fairShares = "stories/fair-shares.test";
+const fairnessFaults: PlantedFault[] = [
+  {
+    description: "one wallet can occupy all slots of a server",
+    file: "server/src/http/admission.ts",
+    find: "if (owned >= maxOwned) {",
+    replace: "if (owned > max) {",
+    tests: ["src/http/admission.test", fairShares],
+    caughtBy: "half-sent bodies of a known caller use up the share of its wallet, and nothing of another's",
+  },
+  {
+    description: "test searches occupy the slots of paid searches",
+    file: "server/src/search/limit-searches.ts",
+    find: 'admission.enter(caller.mode === "test" ? "tests" : "callers", caller.walletId)',
+    replace: 'admission.enter("callers", caller.walletId)',
+    tests: ["src/search/limit-searches.test"],
+    caughtBy: "a test search counts against the slots and the limits of test searches",
+  },
+  {
+    description: "a search over its wallet's limit keeps its slot",
+    file: "server/src/search/limit-searches.ts",
+    find: "      release();\n      throw error;",
+    replace: "      throw error;",
+    tests: ["src/search/limit-searches.test"],
+    caughtBy: "a search that exceeds a limit frees everything it occupied",
+  },
+  {
+    description: "the keys of a wallet are limited one by one only",
+    file: "server/src/search/limit-searches.ts",
+    find: "const wallet = await acquireSlot(walletLimit(caller));",
+    replace: "const wallet = await acquireSlot({ ...walletLimit(caller), keyId: caller.keyId });",
+    tests: [fairShares, "src/search/limit-searches.test"],
+    caughtBy: "a search counts against the server's slots first, then against its key, then against its wallet",
+  },
+  {
+    description: "management requests do not count against the share of their wallet",
+    file: "server/src/http/request-limits.ts",
+    find: 'occupySlot(reply.request, admission.enter("callers", walletId));',
+    replace: "occupySlot(reply.request, () => undefined);",
+    tests: [fairShares],
+    caughtBy: "half-sent bodies of a known caller use up the share of its wallet, and nothing of another's",
+  },
+  {
+    description: "the body of a payment webhook is read before its signature header is checked",
+    file: "server/src/payments/webhook-route.ts",
+    find: "if (!processor.isPlausibleSignature(signature))",
+    replace: "if (signature === 'none')",
+    tests: [fairShares],
+    caughtBy: "a payment webhook without a well-formed, fresh signature is rejected before its body is read",
+  },
+  {
+    description: "an old signature of a payment webhook is plausible",
+    file: "server/src/payments/stripe-signature.ts",
+    find: "return Math.abs(nowMs / 1_000 - Number(timestamp)) <= toleranceSeconds;",
+    replace: "return Number(timestamp) <= nowMs / 1_000 + toleranceSeconds;",
+    tests: ["src/payments/stripe-signature.test"],
+    caughtBy: "a signature header is plausible only if it is well-formed and at most five minutes old",
+  },
+  {
+    description: "look-ups of unknown keys are not bounded",
+    file: "server/src/keys/keys.ts",
+    find: "const leave = enterLookUp(from);",
+    replace: "const leave = (): void => undefined;",
+    tests: [fairShares],
+    caughtBy: "look-ups of unknown keys wait in slots of their own, and a key that worked before needs none",
+  },
+  {
+    description: "requests without a key are not bounded",
+    file: "server/src/http/http-server.ts",
+    find: "if (isPublic(route)) occupySlot(",
+    replace: "if (isPublic(route) && request.id === '') occupySlot(",
+    tests: ["src/http/http-server.test"],
+    caughtBy:
+      "unknown callers have a pool of their own, which a request leaves when its caller is known or it has ended",
+  },
+  {
+    description: "test searches are deleted before their usage is counted",
+    file: "server/src/wallet/upkeep/prune.ts",
+    find: "least(clock_timestamp() - $1::integer * interval '1 day', pb.usage_as_of() - interval '3 days')",
+    replace: "(clock_timestamp() - $1::integer * interval '1 day')",
+    tests: ["src/wallet/upkeep/prune.test"],
+    caughtBy: "test searches are deleted after three days, in batches, and no other search is",
+  },
+];
+
 const searchFaults: PlantedFault[] = [
   {
     description: "a failed search does not release its hold",
@@ -543,6 +628,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...walletFaults,
   ...laneFaults,
   ...keyFaults,
+  ...fairnessFaults,
   ...searchFaults,
   ...problemFaults,
   ...unpaidFaults,

@@ -34,7 +34,10 @@ const outcomes: Record<string, OutcomeText> = {
   payload_too_large: { summary: "the body was too large", action: "Send a shorter query." },
   unsupported_media_type: { summary: "the body was not uncompressed JSON", action: fixRequest },
   rate_limited: { summary: "the rate limit was exceeded", action: "Retry after the number of seconds in Retry-After." },
-  concurrency_limited: { summary: "the key had too many searches in progress", action: "Wait for one to finish." },
+  concurrency_limited: {
+    summary: "the key or its wallet had too many searches in progress",
+    action: "Wait for one to finish.",
+  },
   unpaid_calls_limited: {
     summary: "too many searches of this wallet were abandoned or timed out by their own deadline",
     action: "Retry after the number of seconds in Retry-After, and give each search more time.",

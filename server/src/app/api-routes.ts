@@ -1,11 +1,13 @@
 import { createSecretKey } from "node:crypto";
 import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
+import type { Admission } from "../http/admission.ts";
 import type { Route } from "../http/route.ts";
 import { type KeyRouteDependencies, keyRoutes } from "../keys/key-routes.ts";
 import type { Guard, Pepper } from "../keys/keys.ts";
 import { lensRoutes } from "../lenses/lens-routes.ts";
 import type { LensFolder } from "../lenses/lenses.ts";
+import { networkOf } from "../lib/network-of.ts";
 import { autoTopUpRoutes } from "../payments/auto-top-up-routes.ts";
 import type { PaymentProcessor } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
@@ -37,6 +39,7 @@ export interface ManagementDependencies
     Pick<WebhookRouteDependencies, "allowPrivate"> {
   /** Receives the processor's webhooks; undefined when no webhook secret is configured. */
   webhookProcessor: PaymentProcessor | undefined;
+  enterWebhook: (address: string) => () => void;
 }
 
 export function apiRoutes({ search, lenses, publicUrl, management }: ApiDependencies): Route[] {
@@ -45,7 +48,7 @@ export function apiRoutes({ search, lenses, publicUrl, management }: ApiDependen
 
 /** The routes a wallet's owner uses, with a management key or, in the console, with a session. */
 export function managementRoutes(dependencies: ManagementDependencies): Route[] {
-  const { tenant, webhookProcessor: processor } = dependencies;
+  const { tenant, webhookProcessor: processor, enterWebhook } = dependencies;
   return [
     ...walletRoutes(dependencies),
     ...keyRoutes(dependencies),
@@ -57,7 +60,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
     ...deliveryRoutes(dependencies),
     ...topUpRoutes(dependencies),
     ...autoTopUpRoutes(dependencies),
-    webhookRoute({ tenant, processor }),
+    webhookRoute({ tenant, processor, enterWebhook }),
   ];
 }
 
@@ -65,7 +68,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
 export function createManagement(
   config: ServerConfig,
   log: Log,
-  tenant: Pool,
+  { tenant, admission }: { tenant: Pool; admission: Pick<Admission, "enter"> },
 ): (guard: Guard) => ManagementDependencies {
   const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
   const { webhooksAllowPrivate: allowPrivate } = config;
@@ -80,6 +83,7 @@ export function createManagement(
     allowPrivate,
     processor,
     webhookProcessor: webhookSecrets.length > 0 ? processor : undefined,
+    enterWebhook: (address) => admission.enter("webhooks", networkOf(address)),
     minAmount: config.topUpMin,
     maxAmount: config.topUpMax,
     returnUrl: topUpPage(config),

@@ -9,6 +9,7 @@ import { createCookie } from "../console/cookies.ts";
 import { createOidc, type Oidc } from "../console/oidc.ts";
 import { createSignInLimits } from "../console/sign-in-limits.ts";
 import type { Pool } from "../db/pool.ts";
+import type { Admission } from "../http/admission.ts";
 import { type AcquireSlot, limitWallet, occupySlotUntilClosed } from "../http/request-limits.ts";
 import type { Route } from "../http/route.ts";
 import { findPrincipal } from "../keys/find-principal.ts";
@@ -22,6 +23,7 @@ export interface ConsoleAppDependencies {
   config: ServerConfig;
   connections: Connections;
   acquireSlot: AcquireSlot;
+  admission: Pick<Admission, "enter">;
   search: SearchDependencies;
   recordKeyUse: (keyId: string) => void;
   /** Mounts the management routes behind the guard of the console. */
@@ -29,7 +31,7 @@ export interface ConsoleAppDependencies {
 }
 
 /** Per IP address, which a whole office may share. */
-const networkLimits = { searchesPerSecond: 200, searchesInFlight: 64 };
+const networkLimits = { kind: "network" as const, searchesPerSecond: 200, searchesInFlight: 64 };
 
 /** Empty if sign-in is not configured. */
 export function createConsoleRoutes(dependencies: ConsoleAppDependencies): Route[] {
@@ -46,7 +48,7 @@ export function consolePageRoutes(page: "index.html" | "operator.html"): Route[]
 }
 
 function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {
-  const { config, connections, acquireSlot, search, recordKeyUse } = dependencies;
+  const { config, connections, acquireSlot, admission, search, recordKeyUse } = dependencies;
   const { publicUrl, trialCredit: amount, trialsPerDay: maxPerDay, secret } = config;
   return {
     people,
@@ -57,7 +59,7 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
     limits: createSignInLimits(connections.redis),
     limitNetwork: (network, reply) =>
       occupySlotUntilClosed(acquireSlot, { keyId: `console ${network}`, ...networkLimits }, reply),
-    limitWallet: (walletId, reply) => limitWallet(acquireSlot, walletId, reply),
+    limitWallet: (walletId, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
     isSignUpOpen: config.signUp === "open",
     trial: { amount, maxPerDay, secret },
     features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { OutcomeUnknown } from "../db/settle-batch.ts";
 import { problemOf } from "../http/http-server.ts";
 import { NoResponse } from "../http/no-response.ts";
+import { exceededLimitOf } from "../problems/exceeded-limit.ts";
 import { modeOf } from "../search/search-routes.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
@@ -11,6 +12,8 @@ export function recordResponse(metrics: Metrics, request: FastifyRequest, reply:
   const charge = String(reply.getHeader("wallet-charge") ?? "");
   const outcome = problem?.code ?? "ok";
   countSearch(metrics, request, reply, outcome);
+  const exceeded = problem && exceededLimitOf(problem);
+  if (exceeded) metrics.countRejected(exceeded);
   const line = {
     status: reply.statusCode,
     outcome,

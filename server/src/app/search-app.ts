@@ -1,5 +1,6 @@
 import { createSecretKey } from "node:crypto";
 import type { ServerConfig } from "../config/config.ts";
+import type { Admission } from "../http/admission.ts";
 import { readCredential } from "../http/credentials.ts";
 import type { AcquireSlot } from "../http/request-limits.ts";
 import type { Keys } from "../keys/keys.ts";
@@ -7,6 +8,7 @@ import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts
 import type { Ranking } from "../ranking/ranking.ts";
 import { cleanResults } from "../search/clean-results.ts";
 import { createFindHits } from "../search/find-hits.ts";
+import { createSearchLimits } from "../search/limit-searches.ts";
 import { createSearchPayments, type SearchPayments } from "../search/pay-for-search.ts";
 import { recordCall } from "../search/record-call.ts";
 import { createRouter, type Router, type RouterDependencies } from "../search/routing.ts";
@@ -26,6 +28,7 @@ interface SearchAppDependencies {
   metrics: Metrics;
   keys: Keys;
   ledger: Ledger;
+  admission: Pick<Admission, "enter">;
   acquireSlot: AcquireSlot;
   unpaidLimit: UnpaidLimit;
   router: Router;
@@ -37,21 +40,16 @@ interface SearchAppDependencies {
 export function createSearchDependencies(
   dependencies: SearchAppDependencies,
 ): SearchDependencies & Pick<SearchPayments, "finishReleases"> {
-  const { config, log, metrics, keys, ledger, acquireSlot, unpaidLimit, router, ranking, tally, tracing } =
+  const { config, log, metrics, keys, ledger, admission, acquireSlot, unpaidLimit, router, ranking, tally, tracing } =
     dependencies;
   return {
     authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
-    async acquireSlot(key) {
-      const slot = await acquireSlot(key);
-      const endSearch = metrics.trackInFlight();
-      return {
-        ...slot,
-        release() {
-          slot.release();
-          endSearch();
-        },
-      };
-    },
+    acquireSlot: createSearchLimits({
+      admission,
+      acquireSlot,
+      limits: config,
+      trackInFlight: metrics.trackInFlight,
+    }),
     queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
     startCalls: createStartCalls({ unpaidLimit, tally, metrics }),
     findHits: createFindHits({

@@ -82,6 +82,12 @@ export const serverSettings = [
   "securityContact",
   "trustedProxies",
   "servers",
+  "maxInFlight",
+  "walletShare",
+  "walletRate",
+  "walletInFlight",
+  "walletTestRate",
+  "walletTestInFlight",
   "drainMs",
   "webhooksAllowPrivate",
   "smtpUrl",
@@ -112,6 +118,7 @@ export const workerSettings = [
   "smtpUrl",
   "mailFrom",
   "retentionDays",
+  "retentionTestDays",
   "archive",
   "stripeSecretKey",
   "stripeUrl",
@@ -189,6 +196,15 @@ const settings = {
   trustedProxies: { variable: "PENNYBLACK_TRUSTED_PROXIES", read: withDefault<string[]>([], addresses) },
   /** The number of servers, which sets each one's share of the limits while Redis is unavailable. */
   servers: { variable: "PENNYBLACK_SERVERS", read: withDefault(1, integer(1, 10_000)) },
+  /** Requests in flight in one server, and the part of them that one wallet can occupy, in percent. */
+  maxInFlight: { variable: "PENNYBLACK_MAX_IN_FLIGHT", read: withDefault(4_000, integer(16, 100_000)) },
+  walletShare: { variable: "PENNYBLACK_WALLET_SHARE", read: withDefault(25, integer(1, 100)) },
+  /** Searches per second and in flight of one wallet, across all servers, in addition to the limits of its keys. */
+  walletRate: { variable: "PENNYBLACK_WALLET_RATE", read: withDefault(2_000, integer(1, 1_000_000)) },
+  walletInFlight: { variable: "PENNYBLACK_WALLET_IN_FLIGHT", read: withDefault(2_000, integer(1, 1_000_000)) },
+  /** The same for the test keys of one wallet. Test searches are free, so their limits are low. */
+  walletTestRate: { variable: "PENNYBLACK_WALLET_TEST_RATE", read: withDefault(20, integer(1, 1_000_000)) },
+  walletTestInFlight: { variable: "PENNYBLACK_WALLET_TEST_IN_FLIGHT", read: withDefault(20, integer(1, 1_000_000)) },
   /** How long a stopping server keeps serving, so that load balancers can remove it. */
   drainMs: { variable: "PENNYBLACK_DRAIN_MS", read: withDefault(5_000, integer(0, 300_000)) },
   /** `npm run failover`: how long the primary must be down, and how long to wait for a replica that is down too. */
@@ -218,6 +234,8 @@ const settings = {
     variable: "PENNYBLACK_RETENTION_DAYS",
     read: onlyWith("PENNYBLACK_ARCHIVE", integer(35, 36_500)),
   },
+  /** Test searches are deleted after this many days. Two days of usage are recounted, so it is at least three. */
+  retentionTestDays: { variable: "PENNYBLACK_RETENTION_TEST_DAYS", read: withDefault(3, integer(3, 36_500)) },
   archive: { variable: "PENNYBLACK_ARCHIVE", read: onlyWith("PENNYBLACK_RETENTION_DAYS", (text) => text) },
   logLevel: {
     variable: "PENNYBLACK_LOG_LEVEL",

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { rawRequest, sendRaw } from "../../test/support/raw-http.ts";
+import { createAdmission, defaultAdmission } from "../http/admission.ts";
 import { createHttpServer } from "../http/http-server.ts";
 import { createLog } from "../telemetry/log.ts";
 import { siteRoutes } from "./console-site.ts";
@@ -22,6 +23,7 @@ const http = createHttpServer({
   publicUrl: "http://search.test",
   trustedProxies: [],
   log: createLog("silent"),
+  admission: createAdmission(defaultAdmission, 0),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
   onResponse: () => undefined,
   onNoResponse: () => undefined,

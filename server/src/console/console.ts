@@ -18,7 +18,8 @@ export function consoleRoutes(dependencies: ConsoleDependencies, managementRoute
   const mounted = managementRoutes(createSessionGuard(dependencies))
     // Skip routes that do not belong to a wallet: the payment webhook and the key's own details.
     .filter(({ scope }) => scope !== undefined && scope !== "any")
-    .map((route) => ({ ...route, path: route.path.replace(/^\/v1/, walletPath) }));
+    // Until the session is known, its caller is not.
+    .map((route) => ({ ...route, path: route.path.replace(/^\/v1/, walletPath), admission: "public" as const }));
   return [
     ...signInRoutes(dependencies),
     ...oidcRoutes(dependencies),

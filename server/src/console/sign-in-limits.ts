@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { Redis } from "ioredis";
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { Problem } from "../problems/problems.ts";
+import { type LimitName, limitProblem } from "../problems/exceeded-limit.ts";
 
 // Rate limits for sign-in attempts per network and emails per mailbox. Counted in Redis across all servers, or per
 // process while Redis is unavailable. They do not depend on whether an address is known.
@@ -25,9 +25,9 @@ export function createSignInLimits(redis: Redis | undefined): SignInLimits {
   const emails = createLimiter(redis, "pb:emails", maxEmails);
   const invitations = createLimiter(redis, "pb:invitations", maxInvitations);
   return {
-    limitAttempts: (ip) => consume(attempts, networkOf(ip)),
-    limitEmailsTo: (mailbox) => consume(emails, mailbox),
-    limitEmailsBy: (personId) => consume(invitations, personId),
+    limitAttempts: (ip) => consume(attempts, networkOf(ip), { limit: "network_sign_ins", max: maxAttempts }),
+    limitEmailsTo: (mailbox) => consume(emails, mailbox, { limit: "mailbox_emails", max: maxEmails }),
+    limitEmailsBy: (personId) => consume(invitations, personId, { limit: "person_emails", max: maxInvitations }),
   };
 }
 
@@ -44,13 +44,19 @@ function createLimiter(redis: Redis | undefined, keyPrefix: string, points: numb
   });
 }
 
-async function consume(limiter: RateLimiterAbstract, key: string): Promise<void> {
+async function consume(
+  limiter: RateLimiterAbstract,
+  key: string,
+  exceeded: { limit: LimitName; max: number },
+): Promise<void> {
   await limiter.consume(key).catch((rejected: unknown) => {
     if (!(rejected instanceof RateLimiterRes)) throw rejected;
-    throw new Problem("rate_limited", {
-      detail: "Too many attempts. Nothing was done. Retry after the number of seconds in `Retry-After`.",
-      retryAfterSeconds: Math.max(1, Math.ceil(rejected.msBeforeNext / 1_000)),
-    });
+    const retryAfterSeconds = Math.max(1, Math.ceil(rejected.msBeforeNext / 1_000));
+    throw limitProblem(
+      "rate_limited",
+      { ...exceeded, windowSeconds, retryAfterSeconds },
+      { detail: "Too many attempts. Nothing was done. Retry after the number of seconds in `Retry-After`." },
+    );
   });
 }
 

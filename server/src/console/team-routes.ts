@@ -6,6 +6,7 @@ import { jsonReader } from "../http/read-json.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken, mintToken } from "../lib/token.ts";
+import { limitProblem } from "../problems/exceeded-limit.ts";
 import { Problem } from "../problems/problems.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
 import { guardWallet } from "./console-guard.ts";
@@ -111,7 +112,8 @@ function throwUnlessDone(outcome: TeamOutcome): void {
   if (outcome === "done") return;
   if (outcome === "not_found") throw memberNotFound();
   if (outcome === "too_many") {
-    throw new Problem("rate_limited", {
+    const exceeded = { limit: "account_invitations" as const, max: 100, retryAfterSeconds: 1 };
+    throw limitProblem("rate_limited", exceeded, {
       detail: "The account has reached the limit of 100 open invitations. Nothing was sent. Revoke some first.",
     });
   }

@@ -19,7 +19,14 @@ import { createSideLanes } from "./side-lanes.ts";
 // other. Decision 0010 has the measurements.
 
 /** The lane is full, or the owner's half of it. The item was not sent. */
-export class LaneFull extends Error {}
+export class LaneFull extends Error {
+  readonly max: number;
+
+  constructor(max: number) {
+    super();
+    this.max = max;
+  }
+}
 
 export interface LaneOptions<Item, Result> {
   send: Send<Item, Result>;
@@ -54,7 +61,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     const sideLane = sideLanes?.find(owner);
     const ownWaiting = sideLane ? sideLane.queue.length : queues.sizeOf(owner);
     // One owner can fill at most half of the lane, so that the others are not rejected.
-    if (waiting() >= maxWaiting || ownWaiting >= maxWaiting / 2) return Promise.reject(new LaneFull());
+    if (waiting() >= maxWaiting) return Promise.reject(new LaneFull(maxWaiting));
+    if (ownWaiting >= maxWaiting / 2) return Promise.reject(new LaneFull(maxWaiting / 2));
     const now = performance.now();
     if (sideLanes) hotOwners.count(owner, now);
     return new Promise((resolve, reject) => {

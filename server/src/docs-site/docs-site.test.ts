@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { createAdmission, defaultAdmission } from "../http/admission.ts";
 import { createHttpServer } from "../http/http-server.ts";
 import { createLog } from "../telemetry/log.ts";
 import { docsRoutes } from "./docs-site.ts";
@@ -30,6 +31,7 @@ const server = createHttpServer({
   publicUrl: "http://search.test",
   trustedProxies: [],
   log: createLog("silent"),
+  admission: createAdmission(defaultAdmission, 0),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
   onResponse: () => {},
   onNoResponse: () => {},

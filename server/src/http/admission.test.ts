@@ -1,16 +1,24 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { createAdmission, startAdmission } from "./admission.ts";
+import { exceededLimitOf } from "../problems/exceeded-limit.ts";
+import { Problem } from "../problems/problems.ts";
+import { type AdmissionLimits, createAdmission, type PoolName, startAdmission } from "./admission.ts";
 
-const limits = { max: 100, min: 10, maxDelayMs: 20, overloadedAfterMs: 200 };
+const limits: AdmissionLimits = { max: 100, min: 10, walletShare: 1, maxDelayMs: 20, overloadedAfterMs: 200 };
 
-function setUp(inFlight: number) {
-  const counts = { inFlight };
-  const admission = createAdmission(limits, () => counts.inFlight, 0);
+function setUp(inFlight: number, changes: Partial<AdmissionLimits> = {}) {
+  const admission = createAdmission({ ...limits, ...changes }, 0);
+  const leaves: (() => void)[] = [];
   let nowMs = 0;
+  const setInFlight = (count: number): void => {
+    while (leaves.length < count) leaves.push(admission.enter("callers", "wallet"));
+    while (leaves.length > count) leaves.pop()?.();
+  };
+  setInFlight(inFlight);
   return {
-    counts,
-    isFull: admission.isFull,
+    ...admission,
+    setInFlight,
+    isFull: () => admission.whyFull() !== undefined,
     tick: (times: number, intervalMs: number): void => {
       for (let time = 0; time < times; time += 1) {
         nowMs += intervalMs;
@@ -20,11 +28,69 @@ function setUp(inFlight: number) {
   };
 }
 
+/** The code and the limit of the problem that is thrown, and its maximum. */
+function rejection(enter: () => unknown): string {
+  try {
+    enter();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { exceeded } = error.members as { exceeded: { max: number } };
+    return `${error.code} ${exceededLimitOf(error)} ${exceeded.max}`;
+  }
+  return "admitted";
+}
+
 test("admits requests up to the maximum", () => {
-  const { counts, isFull } = setUp(99);
+  const { setInFlight, isFull, enter } = setUp(99);
   assert.equal(isFull(), false);
-  counts.inFlight = 100;
+  setInFlight(100);
   assert.equal(isFull(), true);
+  assert.equal(
+    rejection(() => enter("callers", "other")),
+    "overloaded server_in_flight 100",
+  );
+});
+
+test("one wallet can occupy a quarter of the slots, and the others have the rest", () => {
+  const { enter, setInFlight } = setUp(25, { walletShare: 0.25 });
+  assert.equal(
+    rejection(() => enter("callers", "wallet")),
+    "concurrency_limited wallet_share 25",
+  );
+  for (let time = 0; time < 25; time += 1) enter("callers", "other");
+  setInFlight(24);
+  assert.equal(
+    rejection(() => enter("callers", "wallet")),
+    "admitted",
+  );
+});
+
+test("test searches, key look-ups, public requests and webhooks never take the slot of a known caller", () => {
+  const expected: Record<string, string> = {
+    tests: "overloaded server_test_in_flight 50",
+    lookUps: "overloaded server_look_ups 50",
+    public: "overloaded server_public_in_flight 50",
+    webhooks: "overloaded server_webhooks_in_flight 10",
+  };
+  const { enter, isFull, setInFlight } = setUp(0, { max: 1_000, min: 10 });
+  for (const [pool, problem] of Object.entries(expected)) {
+    const enterAs = (owner: string) => rejection(() => enter(pool as PoolName, owner));
+    for (let owner = 0; enterAs(`owner ${owner}`) === "admitted"; owner += 1);
+    assert.equal(enterAs("another"), problem);
+  }
+  assert.equal(isFull(), false);
+  setInFlight(1_000);
+  assert.equal(isFull(), true);
+});
+
+test("one network or wallet can occupy half of a pool for unknown callers or tests", () => {
+  const { enter } = setUp(0, { max: 1_000 });
+  const fill = (pool: PoolName) => {
+    for (let time = 0; time < 25; time += 1) enter(pool, "one");
+    return rejection(() => enter(pool, "one"));
+  };
+  assert.equal(fill("public"), "concurrency_limited network_share 25");
+  assert.equal(fill("tests"), "concurrency_limited wallet_share 25");
 });
 
 test("ignores late ticks during a short burst", () => {
@@ -38,30 +104,42 @@ test("ignores late ticks during a short burst", () => {
 });
 
 test("shrinks the limit with every late tick, down to the minimum", () => {
-  const { counts, isFull, tick } = setUp(90);
+  const { setInFlight, isFull, tick } = setUp(90);
   tick(5, 50);
   assert.equal(isFull(), true);
-  counts.inFlight = 60;
+  setInFlight(60);
   assert.equal(isFull(), false);
   tick(1, 50);
   assert.equal(isFull(), true);
-  counts.inFlight = 9;
+  setInFlight(9);
   tick(100, 50);
   assert.equal(isFull(), false, "the minimum is always admitted");
-  counts.inFlight = 10;
+  setInFlight(10);
   assert.equal(isFull(), true);
 });
 
-test("grows the limit back gradually when ticks are on time", () => {
-  const { counts, isFull, tick } = setUp(10);
+test("while the server is slow, shares and pools shrink too, and the server is named as the cause", () => {
+  const { enter, tick, setInFlight } = setUp(20, { walletShare: 0.25 });
   tick(100, 50);
-  counts.inFlight = 50;
+  setInFlight(2);
+  for (let time = 0; time < 2; time += 1) enter("callers", "wallet");
+  assert.equal(
+    rejection(() => enter("callers", "wallet")),
+    "overloaded wallet_share 4",
+  );
+});
+
+test("grows the limit back gradually when ticks are on time", () => {
+  const { setInFlight, isFull, tick } = setUp(10);
+  tick(100, 50);
+  setInFlight(10);
   tick(39, 10);
+  setInFlight(49);
   assert.equal(isFull(), true);
   tick(2, 10);
   assert.equal(isFull(), false);
   tick(1_000, 10);
-  counts.inFlight = 99;
+  setInFlight(99);
   assert.equal(isFull(), false);
 });
 
@@ -70,7 +148,9 @@ test("the timer ticks until it is stopped", (context) => {
   mock.timers.enable({ apis: ["setInterval"] });
   mock.method(performance, "now", () => nowMs);
   context.after(() => mock.reset());
-  const admission = startAdmission(limits, () => 90);
+  const admission = startAdmission(limits);
+  for (let count = 0; count < 90; count += 1) admission.enter("callers", "wallet");
+  const isFull = () => admission.whyFull() !== undefined;
   const pass = (times: number, intervalMs: number): void => {
     for (let time = 0; time < times; time += 1) {
       nowMs += intervalMs;
@@ -78,10 +158,10 @@ test("the timer ticks until it is stopped", (context) => {
     }
   };
   pass(5, 50);
-  assert.equal(admission.isFull(), true);
+  assert.equal(isFull(), true);
   pass(100, 10);
-  assert.equal(admission.isFull(), false);
+  assert.equal(isFull(), false);
   admission.stop();
   pass(5, 50);
-  assert.equal(admission.isFull(), false);
+  assert.equal(isFull(), false);
 });

@@ -1,10 +1,26 @@
+import { type LimitName, limitProblem } from "../problems/exceeded-limit.ts";
+import type { Problem } from "../problems/problems.ts";
+
 // Limits the number of requests in flight in this process. Memory sets a fixed maximum. For CPU, a timer measures event
 // loop delay: a single late tick is a burst or a garbage collection and is ignored. If every tick has been late for a
 // while, requests arrive faster than they are served, and the limit shrinks with every late tick; it grows back slowly
 // when ticks are on time. Admitted requests finish, and the rest are rejected immediately.
+//
+//   callers    requests whose wallet is known; each wallet can occupy a share of the slots
+//   tests      searches with test keys, which are free and can be slow on request
+//   lookUps    database look-ups of keys that have not worked on this server recently
+//   public     requests without a key: pages, sign-in, console requests until the session is known
+//   webhooks   payment webhooks, from a plausible signature header to the verified body
+//
+// Work in one pool never takes a slot from another. In the pools without a known wallet, the shares are per network.
+
+export type PoolName = "callers" | "tests" | "lookUps" | "public" | "webhooks";
 
 export interface Admission {
-  isFull: () => boolean;
+  /** Occupies a slot until the returned function is called. Throws 429 if the owner has used its share, or 503. */
+  enter: (pool: PoolName, owner: string) => () => void;
+  /** The reason for rejecting every request, before its caller is known. */
+  whyFull: () => Problem | undefined;
   /** Called by the timer. */
   tick: (nowMs: number) => void;
 }
@@ -13,30 +29,62 @@ export interface AdmissionLimits {
   max: number;
   /** The limit never shrinks below this. */
   min: number;
+  /** The part of the slots that one wallet can occupy. */
+  walletShare: number;
   /** A tick delayed by more than this is late. */
   maxDelayMs: number;
   /** The limit shrinks after all ticks have been late for this long. */
   overloadedAfterMs: number;
 }
 
+/** The maximum is set by memory: a request that waits for an upstream uses no CPU. */
+export const defaultAdmission: AdmissionLimits = {
+  max: 4_000,
+  min: 250,
+  walletShare: 0.25,
+  maxDelayMs: 100,
+  overloadedAfterMs: 500,
+};
+
 const intervalMs = 10;
 
 /** Starts the timer. */
-export function startAdmission(limits: AdmissionLimits, countInFlight: () => number): Admission & { stop(): void } {
-  const admission = createAdmission(limits, countInFlight, performance.now());
+export function startAdmission(limits: AdmissionLimits): Admission & { stop(): void } {
+  const admission = createAdmission(limits, performance.now());
   const timer = setInterval(() => admission.tick(performance.now()), intervalMs);
   timer.unref();
   return { ...admission, stop: () => clearInterval(timer) };
 }
 
-export function createAdmission(limits: AdmissionLimits, countInFlight: () => number, nowMs: number): Admission {
-  const { max, min, maxDelayMs, overloadedAfterMs } = limits;
+export function createAdmission(limits: AdmissionLimits, nowMs: number): Admission {
+  const { max, walletShare, maxDelayMs, overloadedAfterMs } = limits;
+  const min = Math.min(limits.min, max);
   let lastTickAt = nowMs;
   let lastOnTimeAt = nowMs;
   let limit = max;
+  const scale = (): number => limit / max;
+  const part = (fraction: number): number => Math.max(minPool, Math.ceil(max * fraction));
+  const pools = {
+    callers: createPool({ name: "server_in_flight", share: "wallet_share", max, ownerShare: walletShare }, scale),
+    tests: createPool(
+      { name: "server_test_in_flight", share: "wallet_share", max: part(0.05), ownerShare: 0.5 },
+      scale,
+    ),
+    lookUps: createPool({ name: "server_look_ups", share: "network_share", max: part(0.05), ownerShare: 0.5 }, scale),
+    public: createPool(
+      { name: "server_public_in_flight", share: "network_share", max: part(0.05), ownerShare: 0.5 },
+      scale,
+    ),
+    webhooks: createPool(
+      { name: "server_webhooks_in_flight", share: "network_share", max: part(0.01), ownerShare: 0.5 },
+      scale,
+    ),
+  };
+  const { callers } = pools;
 
   return {
-    isFull: () => countInFlight() >= limit,
+    enter: (pool, owner) => pools[pool].enter(owner),
+    whyFull: () => callers.whyFull(),
     tick(now) {
       const isLate = now - lastTickAt > intervalMs + maxDelayMs;
       lastTickAt = now;
@@ -44,8 +92,64 @@ export function createAdmission(limits: AdmissionLimits, countInFlight: () => nu
         lastOnTimeAt = now;
         limit = Math.min(max, limit + 1);
       } else if (now - lastOnTimeAt > overloadedAfterMs) {
-        limit = Math.max(min, Math.min(limit, countInFlight()) * 0.85);
+        limit = Math.max(min, Math.min(limit, callers.inFlight()) * 0.85);
       }
+    },
+  };
+}
+
+interface PoolRule {
+  name: LimitName;
+  share: LimitName;
+  max: number;
+  ownerShare: number;
+}
+
+interface Pool {
+  enter(owner: string): () => void;
+  inFlight(): number;
+  whyFull(): Problem | undefined;
+}
+
+/** No pool and no share shrinks below this. */
+const minPool = 4;
+const maxOwners = 10_000;
+const retryAfterSeconds = 2;
+
+function createPool({ name, share, max, ownerShare }: PoolRule, scale: () => number): Pool {
+  const counts = new Map<string, number>();
+  let inFlight = 0;
+
+  const limitNow = (): number => Math.max(Math.min(minPool, max), Math.floor(max * scale()));
+  const shareOf = (limit: number): number => Math.max(Math.min(minPool, limit), Math.floor(limit * ownerShare));
+
+  function count(owner: string, change: 1 | -1): void {
+    inFlight += change;
+    counts.set(owner, (counts.get(owner) ?? 0) + change);
+    // Not deleted one by one when they drop to zero: see decision 0009.
+    if (counts.size > maxOwners) for (const [id, owned] of counts) if (owned === 0) counts.delete(id);
+  }
+
+  function whyFull(): Problem | undefined {
+    const limit = limitNow();
+    return inFlight < limit ? undefined : limitProblem("overloaded", { limit: name, max: limit, retryAfterSeconds });
+  }
+
+  return {
+    whyFull,
+    inFlight: () => inFlight,
+    enter(owner) {
+      const owned = counts.get(owner) ?? 0;
+      const maxOwned = shareOf(limitNow());
+      if (owned >= maxOwned) {
+        // Beyond the share of a server that is not slow, the owner is the cause.
+        const code = owned >= shareOf(max) ? "concurrency_limited" : "overloaded";
+        throw limitProblem(code, { limit: share, max: maxOwned, retryAfterSeconds });
+      }
+      const full = whyFull();
+      if (full) throw full;
+      count(owner, 1);
+      return () => count(owner, -1);
     },
   };
 }

@@ -5,8 +5,10 @@ import { assertProblem } from "../../test/support/assertions/assert-response.ts"
 import { until } from "../../test/support/assertions/until.ts";
 import { openRaw, rawRequest, sendRaw } from "../../test/support/raw-http.ts";
 import { createLog } from "../telemetry/log.ts";
+import { createAdmission, defaultAdmission } from "./admission.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 import { NoResponse } from "./no-response.ts";
+import { occupySlot } from "./occupied-slots.ts";
 import { readBody } from "./read-body.ts";
 import type { Route } from "./route.ts";
 
@@ -42,6 +44,7 @@ const options: HttpServerOptions = {
   publicUrl: "http://search.test",
   trustedProxies: [],
   log: createLog("debug", { write: (line: string) => void lines.push(line) }),
+  admission: createAdmission(defaultAdmission, 0),
   whenStopping: () => ({ isDraining: false, isRefusing: false }),
   onResponse: () => undefined,
   onNoResponse: () => undefined,
@@ -156,21 +159,66 @@ test("closes a connection with a thousand pipelined requests after starting sixt
 
 test("rejects a request immediately with 503 at the limit, and admits one when another has ended", async () => {
   const handled: string[] = [];
-  const slow = route("GET", "/slow", (request) => {
-    handled.push(request.id);
-    return wait(300, "slow");
-  });
-  const busy = createHttpServer({ ...options, routes: [slow], admission: { max: 2 } });
+  const admission = createAdmission({ ...defaultAdmission, max: 2, walletShare: 1 }, 0);
+  const slow: Route = {
+    ...route("GET", "/slow", async (request) => {
+      const leave = admission.enter("callers", "wallet");
+      handled.push(request.id);
+      return wait(300, "slow").finally(leave);
+    }),
+    admission: "handler",
+  };
+  const busy = createHttpServer({ ...options, routes: [slow], admission });
   const busyUrl = await busy.listen({ host: "127.0.0.1", port: 0 });
   const send = () => sendRaw(busyUrl, rawRequest("GET /slow", []));
   const served = [send(), send()];
   await until("both are in flight", () => handled.length === 2);
   const rejected = await send();
   assert.deepEqual([rejected.status, rejected.headers.get("retry-after")], [503, "2"]);
-  assertProblem(rejected, "overloaded", "/slow");
+  const body = assertProblem(rejected, "overloaded", "/slow");
+  assert.deepEqual(body["exceeded"], {
+    limit: "server_in_flight",
+    applies_to: "server",
+    max: 2,
+    retry_after_seconds: 2,
+  });
   assert.equal(handled.length, 2, "its handler was not called");
   for (const answer of await Promise.all(served)) assert.equal(answer.status, 200);
   assert.equal((await send()).status, 200);
+  await busy.close();
+});
+
+test("unknown callers have a pool of their own, which a request leaves when its caller is known or it has ended", async () => {
+  const admission = createAdmission({ ...defaultAdmission, max: 16, walletShare: 1 }, 0);
+  let begun = 0;
+  const opened = Promise.withResolvers<void>();
+  const pages = route("GET", "/page", async () => {
+    begun += 1;
+    await opened.promise;
+    return "page";
+  });
+  const console = route("GET", "/console", async (request) => {
+    occupySlot(request, admission.enter("callers", "wallet"));
+    begun += 1;
+    await opened.promise;
+    return "console";
+  });
+  const keyed = { ...route("GET", "/keyed", async () => "keyed"), scope: "search" };
+  const busy = createHttpServer({ ...options, routes: [pages, console, keyed], admission });
+  const busyUrl = await busy.listen({ host: "127.0.0.1", port: 0 });
+  const send = (path: string) => sendRaw(busyUrl, rawRequest(`GET ${path}`, []));
+  const known = Array.from({ length: 8 }, () => send("/console"));
+  await until("the known callers have left the pool", () => begun === 8);
+  const served = Array.from({ length: 4 }, () => send("/page"));
+  await until("the pool is full", () => begun === 12);
+  const rejected = await send("/page");
+  assert.equal(rejected.status, 429);
+  const { exceeded } = assertProblem(rejected, "concurrency_limited", "/page");
+  assert.deepEqual(exceeded, { limit: "network_share", applies_to: "network", max: 4, retry_after_seconds: 2 });
+  assert.equal((await send("/keyed")).status, 200);
+  opened.resolve();
+  for (const answer of await Promise.all([...known, ...served])) assert.equal(answer.status, 200);
+  assert.equal((await send("/page")).status, 200);
   await busy.close();
 });
 

@@ -8,10 +8,12 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
+import { networkOf } from "../lib/network-of.ts";
 import { Problem } from "../problems/problems.ts";
-import { type AdmissionLimits, startAdmission } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import { encodeProblem } from "./encode-problem.ts";
 import { NoResponse } from "./no-response.ts";
+import { leaveSlot, occupySlot } from "./occupied-slots.ts";
 import { maxBodyBytes } from "./read-body.ts";
 import type { Route } from "./route.ts";
 
@@ -28,11 +30,8 @@ export interface HttpServerOptions {
   onNoResponse: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void;
   /** Shortened in tests. */
   timeouts?: Partial<typeof timeouts>;
-  admission?: Partial<AdmissionLimits>;
+  admission: Pick<Admission, "enter" | "whyFull">;
 }
-
-/** The maximum is set by memory: a request that waits for an upstream uses no CPU. */
-const admissionLimits: AdmissionLimits = { max: 4_000, min: 250, maxDelayMs: 100, overloadedAfterMs: 500 };
 
 const timeouts = {
   /** Longer than the load balancer's, or the balancer would reuse a closed connection and return 502. */
@@ -53,22 +52,20 @@ const maxPipelined = 16;
 
 /** Serves the routes with what all responses have in common: request id, headers and the error format. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { publicUrl } = options;
+  const { publicUrl, admission } = options;
   const app = createFastify(options, sendProblem);
-  // A counter, not a set: see decision 0009.
-  let unfinished = 0;
-  let onAllFinished = (): void => undefined;
-  const admission = startAdmission({ ...admissionLimits, ...options.admission }, () => unfinished);
+  const unfinished = createUnfinished();
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
     if (recordInFlight(request.raw, reply.raw) > maxPipelined) return closeConnection(request, reply);
     reply.headers(commonHeaders(request.id));
     const hostFault = findHostFault(request.raw);
+    const full = admission.whyFull();
     if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
     else if (hostFault) done(invalidHttp(hostFault));
-    // Sent directly instead of thrown, to keep rejections cheap under overload.
-    else if (admission.isFull()) sendProblem(request, reply, overloaded);
+    // Before the caller is known, and sent directly instead of thrown, to keep rejections cheap under overload.
+    else if (full) sendProblem(request, reply, full);
     else done();
   });
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -100,29 +97,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       handler: (request, reply) => {
         // To Fastify, "/v1/keys/" is "/v1/keys/:id" with an empty id.
         if (Object.values(request.params as object).includes("")) throw notFoundProblem(options.routes, request);
-        return track(route.handle(request, reply));
+        if (isPublic(route)) occupySlot(request, admission.enter("public", networkOf(request.ip)));
+        return unfinished.track(request, route.handle(request, reply));
       },
     });
   }
   // A request outlives its connection if the caller disconnects, but its hold still has to be captured or released.
-  app.addHook("onClose", async () => {
-    admission.stop();
-    if (unfinished === 0) return;
-    await new Promise<void>((resolve) => {
-      onAllFinished = resolve;
-    });
-  });
-
-  function track<Result>(work: Promise<Result>): Promise<Result> {
-    unfinished += 1;
-    work.then(recordFinished, recordFinished);
-    return work;
-  }
-
-  function recordFinished(): void {
-    unfinished -= 1;
-    if (unfinished === 0) onAllFinished();
-  }
+  app.addHook("onClose", unfinished.ended);
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFoundProblem(options.routes, request)));
 
   function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
@@ -135,7 +116,40 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return app;
 }
 
-const overloaded = new Problem("overloaded");
+interface Unfinished {
+  /** Counts the request until its handler has finished, and then frees its slot. */
+  track<Result>(request: FastifyRequest, work: Promise<Result>): Promise<Result>;
+  /** Resolves when no handler is running. */
+  ended: () => Promise<void>;
+}
+
+function createUnfinished(): Unfinished {
+  // A counter, not a set: see decision 0009.
+  let unfinished = 0;
+  let onAllFinished = (): void => undefined;
+  return {
+    track(request, work) {
+      unfinished += 1;
+      const recordFinished = (): void => {
+        leaveSlot(request);
+        unfinished -= 1;
+        if (unfinished === 0) onAllFinished();
+      };
+      work.then(recordFinished, recordFinished);
+      return work;
+    },
+    async ended() {
+      if (unfinished === 0) return;
+      await new Promise<void>((resolve) => {
+        onAllFinished = resolve;
+      });
+    },
+  };
+}
+
+function isPublic({ admission, scope }: Route): boolean {
+  return (admission ?? (scope === undefined ? "public" : "handler")) === "public";
+}
 
 type SendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => void;
 

@@ -1,3 +1,4 @@
+import { limitNames } from "../problems/exceeded-limit.ts";
 import { exampleProblem, type ProblemCode, problemRow } from "../problems/problems.ts";
 import type { Route } from "./route.ts";
 
@@ -127,7 +128,8 @@ const answerHeaders: Record<string, string> = {
   "Request-Id": "Identifies this request, its hold and its charge.",
   "Wallet-Charge": "The amount charged for this request: `0.01;currency=usd` or `0.00;currency=usd`.",
   "Wallet-Balance": "The wallet balance after this request. Only for keys with the `wallet:read` scope.",
-  "RateLimit-Policy": 'The rate limit of the key: `"key";q=1000;w=1` is 1,000 requests per second.',
+  "RateLimit-Policy":
+    'The rate limit with the fewest requests left: `"key";q=1000;w=1` is 1,000 requests per second for the key. Other names are `wallet` and `test`, the test keys of a wallet.',
   RateLimit: 'The remaining requests and the seconds until reset: `"key";r=997;t=1`.',
   "Server-Timing": "Duration of the steps auth, hold, upstream and capture, in milliseconds.",
   "Search-Upstreams": "Number of upstreams queried.",
@@ -158,6 +160,24 @@ const problemSchema: Json = {
         properties: { pointer: text, code: text, detail: text },
         required: ["pointer", "code", "detail"],
       },
+    },
+    exceeded: {
+      type: "object",
+      description: "The limit that a 429 or a 503 `overloaded` is about.",
+      properties: {
+        limit: { enum: limitNames },
+        applies_to: {
+          ...text,
+          description: "The first word of `limit`: the key, the wallet, your network or the server.",
+        },
+        max: { type: "integer", description: "The value of the limit." },
+        window_seconds: {
+          type: "integer",
+          description: "The period of a rate. Absent for a number of requests in flight.",
+        },
+        retry_after_seconds: { type: "integer" },
+      },
+      required: ["limit", "applies_to", "max", "retry_after_seconds"],
     },
   },
   additionalProperties: true,

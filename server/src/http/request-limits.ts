@@ -2,23 +2,39 @@ import { randomUUID } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { Redis } from "ioredis";
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { Problem } from "../problems/problems.ts";
+import { type LimitName, limitProblem } from "../problems/exceeded-limit.ts";
+import type { Admission } from "./admission.ts";
+import { occupySlot } from "./occupied-slots.ts";
 
 // Request limits, shared by searches, management requests and the console: a rate and a number of requests in flight.
 // Redis counts them for all servers. When Redis is unavailable or slow, each server counts against its own share: limits
 // become less precise, but no request fails because of Redis.
 
 export interface LimitedKey {
+  /** What the limit applies to. Default: a key. */
+  kind?: LimitKind;
   keyId: string;
   searchesPerSecond: number;
   searchesInFlight: number;
 }
 
+type LimitKind = "key" | "wallet" | "test" | "management" | "network";
+
+const limitNames: Record<LimitKind, { rate: LimitName; inFlight: LimitName }> = {
+  key: { rate: "key_rate", inFlight: "key_in_flight" },
+  wallet: { rate: "wallet_rate", inFlight: "wallet_in_flight" },
+  test: { rate: "wallet_test_rate", inFlight: "wallet_test_in_flight" },
+  management: { rate: "wallet_management_rate", inFlight: "wallet_management_in_flight" },
+  network: { rate: "network_rate", inFlight: "network_in_flight" },
+};
+
 /** Permission for one request in flight. */
 export interface Slot {
+  /** Requests left in the current second. */
+  remaining: number;
   rateLimitPolicy: string;
   rateLimit: string;
-  release(): void;
+  release: () => void;
 }
 
 export type AcquireSlot = (key: LimitedKey) => Promise<Slot>;
@@ -45,32 +61,43 @@ export function createRequestLimits(options: RequestLimitsOptions): AcquireSlot 
   }
 
   return async function acquireSlot(key) {
-    const policy = `"key";q=${key.searchesPerSecond};w=1`;
+    const { kind = "key", searchesPerSecond, searchesInFlight } = key;
+    const names = limitNames[kind];
+    const policy = `"${kind}";q=${searchesPerSecond};w=1`;
     const [rate, release] = await Promise.all([
-      takeLocally(key) ?? takeFromRate(rateOf(key.searchesPerSecond), key.keyId),
-      inFlight.enter(key.keyId, key.searchesInFlight),
+      takeLocally(key) ?? takeFromRate(rateOf(searchesPerSecond), key.keyId),
+      inFlight.enter(key.keyId, searchesInFlight),
     ]);
-    const rateLimit = `"key";r=${rate.remaining};t=${rate.resetSeconds}`;
+    const rateLimit = `"${kind}";r=${rate.remaining};t=${rate.resetSeconds}`;
     const headers = { "ratelimit-policy": policy, ratelimit: rateLimit };
     if (rate.isOver) {
       release?.();
-      const values = { limit: key.searchesPerSecond };
-      throw new Problem("rate_limited", { retryAfterSeconds: rate.resetSeconds, headers, values });
+      const exceeded = { limit: names.rate, max: searchesPerSecond, windowSeconds: 1 };
+      throw limitProblem("rate_limited", { ...exceeded, retryAfterSeconds: rate.resetSeconds }, { headers });
     }
-    if (!release) throw new Problem("concurrency_limited", { headers, values: { limit: key.searchesInFlight } });
-    return { rateLimitPolicy: policy, rateLimit, release };
+    if (!release) {
+      const exceeded = { limit: names.inFlight, max: searchesInFlight, retryAfterSeconds: 1 };
+      throw limitProblem("concurrency_limited", exceeded, { headers });
+    }
+    return { remaining: rate.remaining, rateLimitPolicy: policy, rateLimit, release };
   };
 }
 
 /** Management reads share a few database connections, so their limits are lower than those of searches. */
-const managementLimits = { searchesPerSecond: 200, searchesInFlight: 16 };
+const managementLimits = { kind: "management" as const, searchesPerSecond: 200, searchesInFlight: 16 };
 
 /**
  * Limits management requests per wallet, because a wallet can have a thousand keys, and separately from searches, so that
- * a key at its search limit can still read its budget.
+ * a key at its search limit can still read its budget. From here on the request counts against the wallet's share of this
+ * server, until its handler has finished.
  */
-export function limitWallet(acquireSlot: AcquireSlot, walletId: string, reply: FastifyReply): Promise<void> {
-  return occupySlotUntilClosed(acquireSlot, { keyId: `manage ${walletId}`, ...managementLimits }, reply);
+export async function limitWallet(
+  { acquireSlot, admission }: { acquireSlot: AcquireSlot; admission: Pick<Admission, "enter"> },
+  walletId: string,
+  reply: FastifyReply,
+): Promise<void> {
+  occupySlot(reply.request, admission.enter("callers", walletId));
+  await occupySlotUntilClosed(acquireSlot, { keyId: `manage ${walletId}`, ...managementLimits }, reply);
 }
 
 /** Occupies a slot until the response is closed. */
@@ -184,6 +211,10 @@ function countInFlight({ redis: plainRedis, servers }: RequestLimitsOptions): In
   return {
     async enter(keyId, limit) {
       const inFlight = countLocally(keyId, 1);
+      if (inFlight > limit) {
+        countLocally(keyId, -1);
+        return undefined;
+      }
       const share = localShare(limit, servers);
       if (inFlight <= share) return () => void countLocally(keyId, -1);
       const name = `pb:flight:${keyId}`;

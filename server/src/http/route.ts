@@ -17,6 +17,11 @@ export interface Route {
   answer: TSchema | string;
   /** The status of a successful response, if it is not 200. */
   answerStatus?: 201;
+  /**
+   * "public": the request occupies a slot of the pool for unknown callers until its handler has finished or knows its
+   * caller. "handler": the handler occupies a slot itself. Default: "handler" with a scope, "public" without.
+   */
+  admission?: "public" | "handler";
   /** Every problem this route can return. */
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;

@@ -14,7 +14,7 @@ import { createLog } from "../telemetry/log.ts";
 import { createWorkerMetrics } from "../telemetry/worker-metrics.ts";
 import { readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { expireHolds } from "../wallet/statements.ts";
-import { deleteExpiredAnswers, deleteExpiredRuns } from "../wallet/upkeep/prune.ts";
+import { deleteExpiredAnswers, deleteExpiredRuns, deleteOldTestSearches } from "../wallet/upkeep/prune.ts";
 import { reconcile } from "../wallet/upkeep/reconcile.ts";
 import { dropOldDays } from "../wallet/upkeep/retention.ts";
 import { readLastReport, saveReport } from "../wallet/upkeep/save-report.ts";
@@ -77,6 +77,7 @@ const tasks = createTasks({
   deleteExpiredAnswers: (limit) => deleteExpiredAnswers(pool, limit),
   deleteExpiredRuns: (limit) => deleteExpiredRuns(pool, limit),
   deleteOldEvents: (limit) => deleteOldEvents(pool, limit),
+  deleteOldTestSearches: (signal) => deleteOldTestSearches(pool, config.retentionTestDays, signal),
   deleteExpiredSignIns: (limit) => deleteExpiredSignIns(pool, limit),
   sendWebhooks: (signal) => sendWebhooks(webhooks, signal),
   sendAlertEmails: sendEmails,

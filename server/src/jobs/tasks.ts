@@ -16,6 +16,8 @@ export interface TaskDependencies {
   deleteExpiredSignIns: (limit: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
   partitionDaysAhead: () => Promise<number>;
+  /** Runs after the stored answers are pruned, because they refer to searches. */
+  deleteOldTestSearches: (signal: AbortSignal) => Promise<number>;
   rollUpUsage: (signal: AbortSignal) => Promise<number>;
   recountUsage: (signal: AbortSignal) => Promise<number>;
   /** Sends deliveries until none is due. */
@@ -125,12 +127,8 @@ export function createTasks(dependencies: TaskDependencies): Tasks {
     }),
 
     async prune({ signal }) {
-      const answers = await drain(dependencies.deleteExpiredAnswers, signal);
-      const runs = await drain(dependencies.deleteExpiredRuns, signal);
-      const events = await drain(dependencies.deleteOldEvents, signal);
-      const signIns = await drain(dependencies.deleteExpiredSignIns, signal);
-      const total = answers + runs + events + signIns;
-      if (total > 0) log.info({ answers, runs, events, signIns }, "pruned expired rows");
+      const pruned = await prune(dependencies, signal);
+      if (Object.values(pruned).some((rows) => rows > 0)) log.info(pruned, "pruned expired rows");
     },
 
     compare_payments: skipIfRunning(async () => {
@@ -188,6 +186,16 @@ function skipIfRunning(task: Tasks[string]): Tasks[string] {
     } finally {
       isRunning = false;
     }
+  };
+}
+
+async function prune(dependencies: TaskDependencies, signal: AbortSignal): Promise<Record<string, number>> {
+  return {
+    answers: await drain(dependencies.deleteExpiredAnswers, signal),
+    runs: await drain(dependencies.deleteExpiredRuns, signal),
+    events: await drain(dependencies.deleteOldEvents, signal),
+    signIns: await drain(dependencies.deleteExpiredSignIns, signal),
+    testSearches: await dependencies.deleteOldTestSearches(signal),
   };
 }
 

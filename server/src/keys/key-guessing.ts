@@ -1,6 +1,7 @@
-import { isIPv6 } from "node:net";
 import type { Redis } from "ioredis";
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { networkOf } from "../lib/network-of.ts";
+import { limitProblem } from "../problems/exceeded-limit.ts";
 import { Problem } from "../problems/problems.ts";
 
 // Limits key guessing to a hundred invalid keys per minute and IP address, counted across all servers. After that, keys from
@@ -13,6 +14,8 @@ export interface KeyGuessLimiter {
   /** Counts an invalid key. Returns the problem to throw: api_key_invalid or, above the limit, rate_limited. */
   countInvalid(address: string): Promise<Problem>;
   recordValid(key: KeyIdentity): void;
+  /** Whether the key worked on this server within the last hour. */
+  isKnownHere(name: string): boolean;
 }
 
 export interface KeyIdentity {
@@ -40,8 +43,10 @@ export function createKeyGuessLimiter({
   const blocked = new Map<string, number>();
   const known = new Map<string, number>();
 
+  const isKnownHere = (name: string): boolean => (known.get(name) ?? 0) > performance.now();
+
   async function isKnown({ name, digest }: KeyIdentity): Promise<boolean> {
-    if ((known.get(name) ?? 0) > performance.now()) return true;
+    if (isKnownHere(name)) return true;
     if (redis?.status !== "ready") return false;
     // If Redis times out, do not reject a key that may be valid.
     return redis.exists(redisName(digest())).then(
@@ -51,6 +56,7 @@ export function createKeyGuessLimiter({
   }
 
   return {
+    isKnownHere,
     async check(address, key) {
       if (blocked.size === 0) return;
       const leftMs = (blocked.get(networkOf(address)) ?? 0) - performance.now();
@@ -70,7 +76,7 @@ export function createKeyGuessLimiter({
       return tooManyGuesses(leftMs);
     },
     recordValid(key) {
-      if ((known.get(key.name) ?? 0) > performance.now()) return;
+      if (isKnownHere(key.name)) return;
       setWithExpiry(known, key.name, knownLocallyMs);
       redis?.set(redisName(key.digest()), "1", "EX", knownInRedisSeconds).catch(() => undefined);
     },
@@ -102,22 +108,16 @@ function redisName(digest: string): string {
   return `pb:known:${digest}`;
 }
 
-/** The /64 network of an IPv6 address, because one host usually controls all of it; otherwise the address itself. */
-export function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
-  if (!isIPv6(plain)) return plain;
-  const [head = "", tail] = plain.toLowerCase().split("::");
-  const [first, last] = [head, tail ?? ""].map((half) => half.split(":").filter(Boolean)) as [string[], string[]];
-  const gap = tail === undefined ? 0 : 8 - first.length - last.length;
-  return [...first, ...Array.from({ length: gap }, () => "0"), ...last].slice(0, 4).join(":");
-}
-
 function tooManyGuesses(leftMs: number): Problem {
   const seconds = Math.max(1, Math.ceil(leftMs / 1_000));
-  return new Problem("rate_limited", {
-    detail:
-      "Too many invalid API keys were sent from this IP address. You were not charged. Check the key, and retry after the number of seconds in `Retry-After`.",
+  const exceeded = {
+    limit: "network_invalid_keys" as const,
+    max: maxInvalidPerMinute,
+    windowSeconds: 60,
     retryAfterSeconds: seconds,
+  };
+  return limitProblem("rate_limited", exceeded, {
+    detail: `More than ${maxInvalidPerMinute} invalid API keys per minute were sent from this IP address. You were not charged. Check the key, and retry after the number of seconds in \`Retry-After\`.`,
     headers: {
       "ratelimit-policy": `"address";q=${maxInvalidPerMinute};w=60`,
       ratelimit: `"address";r=0;t=${seconds}`,

@@ -37,6 +37,8 @@ export interface KeysOptions {
   /** Without it, invalid keys are not counted. */
   guessLimiter?: KeyGuessLimiter;
   onUse?: (keyId: string) => void;
+  /** Occupies a slot for work on a key that may not exist, until the returned function is called. Throws if none is free. */
+  enterLookUp?: (address: string) => () => void;
 }
 
 interface FoundKey extends Principal, CachedKey {
@@ -49,7 +51,7 @@ interface FoundKey extends Principal, CachedKey {
  * in its own transaction.
  */
 export function createKeys(db: Queryable, peppers: readonly Pepper[], options: KeysOptions = {}): Keys {
-  const { guessLimiter, onUse } = options;
+  const { guessLimiter, onUse, enterLookUp = () => () => undefined } = options;
   // Creating a KeyObject takes longer than the digest itself, so create each one once.
   const pepperKeys = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
@@ -65,8 +67,8 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     const name = hash("sha256", key, "base64");
     const identity = { name, digest: () => digestsOf(key)[0]?.toString("base64") ?? "" };
     await guessLimiter?.check(from, identity);
-    const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name);
-    if (!found) throw (await guessLimiter?.countInvalid(from)) ?? new Problem("api_key_invalid");
+    const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name, from);
+    if (!found) throw await countInvalid(from);
     if (found.refusal) throw new Problem(found.refusal);
     guessLimiter?.recordValid(identity);
     if (found.allowedIps && !isListed(found.allowedIps, from)) {
@@ -81,12 +83,31 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     return pepperKeys.map((pepper) => digestKey(key, pepper));
   }
 
-  function findKey(key: string, name: string): Promise<FoundKey | undefined> {
+  function findKey(key: string, name: string, from: string): Promise<FoundKey | undefined> {
     return cache.find(name, () =>
-      lookUps.submit(digestsOf(key)).catch((cause: unknown): never => {
-        throw new Problem("ledger_unavailable", { cause });
-      }),
+      guessLimiter?.isKnownHere(name) ? lookUp(key) : inLookUpSlot(from, () => lookUp(key)),
     );
+  }
+
+  function lookUp(key: string): Promise<FoundKey | undefined> {
+    return lookUps.submit(digestsOf(key)).catch((cause: unknown): never => {
+      throw new Problem("ledger_unavailable", { cause });
+    });
+  }
+
+  async function countInvalid(from: string): Promise<Problem> {
+    if (!guessLimiter) return new Problem("api_key_invalid");
+    return inLookUpSlot(from, () => guessLimiter.countInvalid(from));
+  }
+
+  /** A flood of unknown keys, which cost a query or a round trip to Redis each, must not delay the keys that work. */
+  async function inLookUpSlot<Result>(from: string, work: () => Promise<Result>): Promise<Result> {
+    const leave = enterLookUp(from);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
   }
 
   return { authenticate, close: cache.close };

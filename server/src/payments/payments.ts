@@ -24,6 +24,8 @@ export interface PaymentProcessor extends PaymentSource {
   /** Charges the customer's saved card. Idempotent per top-up. */
   chargeSavedCard(request: ChargeRequest): Promise<Charge>;
   detachCards(customerId: string): Promise<void>;
+  /** Whether a signature header could be valid: well-formed and recent. Cheap, for a check before the body is read. */
+  isPlausibleSignature(signature: string): boolean;
   /** Verifies and parses a webhook message. Throws BadSignature. */
   readWebhook(message: { body: Buffer; signature: string }): Promise<PaymentEvent>;
 }

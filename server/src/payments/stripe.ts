@@ -14,6 +14,7 @@ import {
   ProcessorFailed,
 } from "./payments.ts";
 import { createStripeReader, readCharge, toCents, toPayment } from "./stripe-objects.ts";
+import { isPlausibleSignature } from "./stripe-signature.ts";
 
 // The only file that calls Stripe, through its SDK. Our ids are stored in the payment's metadata, and every request that
 // creates something has an idempotency key derived from them. https://docs.stripe.com/api/idempotent_requests
@@ -92,6 +93,8 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
         }
       });
     },
+
+    isPlausibleSignature: (signature) => isPlausibleSignature(signature, Date.now()),
 
     async readWebhook({ body, signature }): Promise<PaymentEvent> {
       const event = verify(await load(), settings.webhookSecrets, body, signature);

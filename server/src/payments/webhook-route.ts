@@ -12,9 +12,12 @@ export interface WebhookRouteDependencies {
   tenant: Pool;
   /** Undefined if payments or the webhook secret are not configured. */
   processor: PaymentProcessor | undefined;
+  /** Occupies a slot for a webhook until the returned function is called. Throws if none is free. */
+  enterWebhook: (address: string) => () => void;
 }
 
-const maxBytes = 1_048_576;
+/** Stripe's events have a few kilobytes. */
+const maxBytes = 262_144;
 
 /**
  * Webhook receiver of the payment processor, which retries for days until it gets a 2xx. A 2xx is sent only after the
@@ -33,34 +36,48 @@ export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
       { outcome: Type.String({ description: "How the event was applied." }) },
       { title: "WebhookReceipt" },
     ),
+    // Occupied below, only for a plausible signature.
+    admission: "handler",
     problems: [
       "invalid_request",
       "payload_too_large",
       "unsupported_media_type",
+      "concurrency_limited",
       "internal_error",
       "payment_processor_unavailable",
+      "overloaded",
       "ledger_unavailable",
       "payments_not_configured",
     ],
     async handle(request) {
       const { processor } = dependencies;
       if (!processor) throw new Problem("payments_not_configured");
-      const body = await readBody(request.raw, maxBytes);
       const signature = String(request.raw.headers["stripe-signature"] ?? "");
-      const event = await processor.readWebhook({ body, signature }).catch(throwProblem);
-      const outcome = await applyPaymentUpdate(dependencies.tenant, event.update, event).catch(unavailable);
-      request.log.info({ event: event.id, type: event.type, outcome }, "payment event received");
-      return { outcome };
+      if (!processor.isPlausibleSignature(signature))
+        throw badSignature("The Stripe-Signature header is missing, malformed or too old.");
+      const leave = dependencies.enterWebhook(request.ip);
+      try {
+        const body = await readBody(request.raw, maxBytes);
+        const event = await processor.readWebhook({ body, signature }).catch(throwProblem);
+        const outcome = await applyPaymentUpdate(dependencies.tenant, event.update, event).catch(unavailable);
+        request.log.info({ event: event.id, type: event.type, outcome }, "payment event received");
+        return { outcome };
+      } finally {
+        leave();
+      }
     },
   };
 }
 
 function throwProblem(cause: unknown): never {
   if (!(cause instanceof BadSignature)) processorProblem(cause);
-  throw new Problem("invalid_request", {
-    detail:
-      "The signature does not match the body. Nothing was changed. Only the payment processor can send this event.",
-    members: { errors: [{ pointer: "#", code: "bad_signature", detail: "signature does not match the body" }] },
+  throw badSignature("The signature does not match the body.", cause);
+}
+
+function badSignature(fault: string, cause?: unknown): Problem {
+  return new Problem("invalid_request", {
+    detail: `${fault} Nothing was changed. Only the payment processor can send this event.`,
+    members: { errors: [{ pointer: "#", code: "bad_signature", detail: fault }] },
     cause,
   });
 }

@@ -195,10 +195,13 @@ export const problems = {
     title: "Rate limit exceeded",
     retryable: true,
     detail:
-      "The limit of {limit} requests per second was exceeded. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "The limit applies per key. The `RateLimit-Policy` header of every response states it, and `RateLimit` what remains of it. More than a hundred invalid keys per minute from one IP address are also rejected with this code; keys that worked within the last day are still accepted from that address.",
+      "The limit of {max} requests per second for {subject} was exceeded. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "`exceeded` names the limit: `limit` is its name, `applies_to` is what it applies to (`key`, `wallet`, `network`), `max` its value per `window_seconds`, and `retry_after_seconds` the same as `Retry-After`. A key and its wallet each have a limit, and the test keys of a wallet share a lower one. The `RateLimit-Policy` header of every response states the limit that is closest, and `RateLimit` the remaining requests. More than a hundred invalid keys per minute from one IP address are also rejected with this code; keys that worked within the last day are still accepted from that address.",
+    members: {
+      exceeded: { limit: "key_rate", applies_to: "key", max: 1000, window_seconds: 1, retry_after_seconds: 1 },
+    },
     occurrenceHeaders: { "ratelimit-policy": '"key";q=1000;w=1', ratelimit: '"key";r=0;t=1' },
-    values: { limit: "1000" },
+    values: { max: "1000", subject: "this key" },
     retryAfterSeconds: 1,
   },
   concurrency_limited: {
@@ -206,9 +209,12 @@ export const problems = {
     title: "Concurrency limit exceeded",
     retryable: true,
     detail:
-      "The limit of {limit} requests in flight was reached. You were not charged. Retry when one of them has finished.",
-    page: "The limit applies per key. Keep fewer searches in flight, or ask for a higher limit.",
-    values: { limit: "1000" },
+      "The limit of {max} requests in flight for {subject} was reached. You were not charged. Retry when one of them has finished.",
+    page: "`exceeded` names the limit: `limit` is its name, `applies_to` is what it applies to, and `max` its value. A key and its wallet each have a limit, the test keys of a wallet share a lower one, and a wallet can use only a share of one server. A request counts from the moment its key is known until it ends, including the time in which its body is sent. Keep fewer searches in flight, or ask for a higher limit.",
+    members: {
+      exceeded: { limit: "key_in_flight", applies_to: "key", max: 1000, retry_after_seconds: 1 },
+    },
+    values: { max: "1000", subject: "this key" },
     retryAfterSeconds: 1,
   },
   unpaid_calls_limited: {
@@ -273,8 +279,13 @@ export const problems = {
     status: 503,
     title: "Service overloaded",
     retryable: true,
-    detail: "The server is at capacity. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "The server rejects requests early instead of answering late. Retry with exponential backoff.",
+    detail:
+      "The server is at capacity: it accepts {max} requests at a time for {subject}. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "The server rejects requests early instead of answering late. `exceeded` names the limit that was reached. `max` is its current value, which is lower while the server is slow. Retry with exponential backoff.",
+    members: {
+      exceeded: { limit: "server_in_flight", applies_to: "server", max: 4000, retry_after_seconds: 2 },
+    },
+    values: { max: "4000", subject: "all wallets on one server" },
     retryAfterSeconds: 2,
   },
   shutting_down: {

@@ -57,11 +57,11 @@ async function responseTo(work: Promise<unknown>): Promise<string> {
 
 // One row per lane error and call: what the caller receives, whether the hold is released, what is counted. No row charges.
 const rows: [call: "hold" | "capture", error: Error, response: string, isReleased: boolean, counted: string[]][] = [
-  ["hold", new LaneFull(), "503 overloaded", false, []],
+  ["hold", new LaneFull(2_000), "503 overloaded", false, []],
   ["hold", new NeverSent(), "503 ledger_unavailable", false, []],
   ["hold", new OutcomeUnknown(), "503 ledger_unavailable", true, []],
   ["hold", constraintViolation, "503 ledger_unavailable", false, []],
-  ["capture", new LaneFull(), "503 overloaded", true, []],
+  ["capture", new LaneFull(2_000), "503 overloaded", true, []],
   ["capture", new NeverSent(), "503 ledger_unavailable", true, []],
   ["capture", new OutcomeUnknown(), "closed", false, ["lost unknown"]],
   ["capture", constraintViolation, "500 internal_error", true, []],
@@ -80,7 +80,7 @@ for (const [call, error, response, isReleased, counted] of rows) {
   });
 }
 
-for (const error of [new LaneFull(), new NeverSent(), new OutcomeUnknown(), constraintViolation]) {
+for (const error of [new LaneFull(2_000), new NeverSent(), new OutcomeUnknown(), constraintViolation]) {
   test(`release fails with ${error.constructor.name}: logged, never thrown, not counted as released`, async () => {
     const { payments, warnings, counted } = createPayments({ release: error });
     await payments.release({ ...request, outcome: "upstream_error" }, "live");

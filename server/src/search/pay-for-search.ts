@@ -2,6 +2,7 @@ import { LaneFull } from "../db/lane.ts";
 import { NeverSent, OutcomeUnknown } from "../db/settle-batch.ts";
 import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
+import { limitProblem } from "../problems/exceeded-limit.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -99,13 +100,17 @@ async function withTimeLimit(work: Promise<void>, limitMs: number): Promise<void
 
 /** A failed hold charges nothing, whatever the cause: if it did commit, it is released or expires. */
 function holdErrorToProblem(cause: unknown): Problem {
-  return new Problem(cause instanceof LaneFull ? "overloaded" : "ledger_unavailable", { cause });
+  return cause instanceof LaneFull ? queueFull(cause) : new Problem("ledger_unavailable", { cause });
 }
 
 /** A capture that was never sent charged nothing. If its outcome is unknown, any response could state a wrong charge. */
 function captureErrorToProblem(cause: unknown): unknown {
   if (cause instanceof OutcomeUnknown) return new NoResponse("the outcome of the capture is unknown", { cause });
-  if (cause instanceof LaneFull) return new Problem("overloaded", { cause });
+  if (cause instanceof LaneFull) return queueFull(cause);
   if (cause instanceof NeverSent) return new Problem("ledger_unavailable", { cause });
   return cause;
+}
+
+function queueFull(cause: LaneFull): Problem {
+  return limitProblem("overloaded", { limit: "ledger_queue", max: cause.max, retryAfterSeconds: 2 }, { cause });
 }

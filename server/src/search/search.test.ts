@@ -45,6 +45,7 @@ function runSearch(
   const dependencies: SearchDependencies = {
     authenticate: recorded("authenticate", async () => caller),
     acquireSlot: recorded("acquireSlot", async () => ({
+      remaining: 1,
       rateLimitPolicy: "policy",
       rateLimit: "limit",
       release: () => void calls.push("releaseSlot"),

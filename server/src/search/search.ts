@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { readIdempotencyKey } from "../http/idempotency-key.ts";
 import { NoResponse } from "../http/no-response.ts";
-import type { AcquireSlot, Slot } from "../http/request-limits.ts";
+import type { Slot } from "../http/request-limits.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
@@ -155,7 +155,8 @@ export interface SearchAnswer {
 /** What a search needs from the other modules; app/search-app.ts provides it. */
 export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   authenticate(request: Pick<SearchRequest, "rawHeaders" | "ip">): Promise<Principal>;
-  acquireSlot: AcquireSlot;
+  /** Applies the limits of the key, of its wallet and of this server. */
+  acquireSlot(caller: Principal): Promise<Slot>;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
   startCalls: StartCalls;
   findHits: FindHits;

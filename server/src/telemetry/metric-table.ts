@@ -1,3 +1,4 @@
+import { limitNames } from "../problems/exceeded-limit.ts";
 import { isProblemCode, problemCodes, problemRow } from "../problems/problems.ts";
 
 // All metrics, with units and label values: the source of the instruments, of docs/metrics.md and of the tests. Label values
@@ -30,6 +31,13 @@ export const metricTable = {
       mode: ["live", "test", "unauthenticated"],
       fault: ["none", "ours", "upstream", "caller"],
     },
+  },
+  pennyblack_requests_rejected_by_limit: {
+    kind: "counter",
+    of: "server",
+    unit: "requests",
+    help: "Requests rejected with 429, or with 503 `overloaded`, by the limit that they exceeded.",
+    labels: { limit: limitNames },
   },
   pennyblack_searches_in_flight: {
     kind: "gauge",
@@ -290,7 +298,7 @@ function describe({ labels = {} }: MetricRow): string {
 }
 
 function listOf(values: readonly string[]): string {
-  return values.length > 12
+  return values.includes("caller_left")
     ? "`ok`, `caller_left`, `outcome_unknown` or a [problem code](problems.md)"
     : quoted(values);
 }

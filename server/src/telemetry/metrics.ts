@@ -1,4 +1,5 @@
 import { priceMicros } from "../lib/money.ts";
+import { type LimitName, limitNames } from "../problems/exceeded-limit.ts";
 import { createMeter } from "./meter.ts";
 import { faultOf, metricTable } from "./metric-table.ts";
 import { createUpstreamMetrics, type UpstreamMetrics } from "./upstream-metrics.ts";
@@ -6,6 +7,7 @@ import { createUpstreamMetrics, type UpstreamMetrics } from "./upstream-metrics.
 /** The metrics of a server. Label values come from our own tables, never from a caller. */
 export interface Metrics extends UpstreamMetrics {
   countSearch: (search: { outcome: string; mode: SearchMode; seconds: number }) => void;
+  countRejected: (limit: LimitName) => void;
   /** Counts a search in flight until the returned function is called. */
   trackInFlight: () => () => void;
   countCaptured: () => void;
@@ -28,6 +30,7 @@ export function createMetrics(): Metrics {
   const meter = createMeter();
   const searches = meter.counter("pennyblack_searches");
   const seconds = meter.histogram("pennyblack_search_duration_seconds");
+  const rejected = meter.counter("pennyblack_requests_rejected_by_limit");
   const inFlight = meter.observableGauge("pennyblack_searches_in_flight");
   const captured = meter.counter("pennyblack_captured_micro_usd");
   const released = meter.counter("pennyblack_released_micro_usd");
@@ -42,6 +45,7 @@ export function createMetrics(): Metrics {
   for (const outcome of metricTable.pennyblack_searches.labels.outcome)
     searches.add(0, { outcome, mode: "live", fault: faultOf(outcome) });
   for (const reason of metricTable.pennyblack_lost_captures.labels.reason) lost.add(0, { reason });
+  for (const limit of limitNames) rejected.add(0, { limit });
   for (const money of [captured, released]) money.add(0);
   lensFaults.record(0);
 
@@ -54,6 +58,7 @@ export function createMetrics(): Metrics {
       searches.add(1, { outcome, mode, fault: faultOf(outcome) });
       seconds.record(tookSeconds);
     },
+    countRejected: (limit) => rejected.add(1, { limit }),
     trackInFlight() {
       searchesInFlight += 1;
       return () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mintKey } from "../../src/keys/key-format.ts";
-import { networkOf } from "../../src/keys/key-guessing.ts";
+import { networkOf } from "../../src/lib/network-of.ts";
 import { createFixture } from "../fixture.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
 import { until } from "../support/assertions/until.ts";

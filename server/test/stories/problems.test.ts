@@ -24,6 +24,8 @@ import { createTestKey, type Reply, type TestServer } from "../support/services/
 
 const { db, upstream, server, startServer, createWallet } = await createFixture({
   PENNYBLACK_TOP_UP_URL: "https://pay.search.test/top-up",
+  // So that the ledger's queue is full before the slots for test searches are.
+  PENNYBLACK_MAX_IN_FLIGHT: "60000",
 });
 const wallet = await createWallet("1.00");
 const poor = await createWallet("0.00");
@@ -53,15 +55,15 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   payload_too_large: [413, false, ["max_bytes"], []],
   unsupported_media_type: [415, false, [], ["accept"]],
   idempotency_key_reused: [422, false, [], []],
-  rate_limited: [429, true, [], ["ratelimit", "ratelimit-policy", "retry-after"]],
-  concurrency_limited: [429, true, [], ["ratelimit", "ratelimit-policy", "retry-after"]],
-  unpaid_calls_limited: [429, true, [], ["ratelimit", "ratelimit-policy", "retry-after"]],
+  rate_limited: [429, true, ["exceeded"], ["ratelimit", "ratelimit-policy", "retry-after"]],
+  concurrency_limited: [429, true, ["exceeded"], ["ratelimit", "ratelimit-policy", "retry-after"]],
+  unpaid_calls_limited: [429, true, ["exceeded"], ["ratelimit", "ratelimit-policy", "retry-after"]],
   internal_error: [500, true, [], []],
   upstream_error: [503, true, ["upstream_status"], ["proxy-status", "retry-after"]],
   upstream_invalid_response: [502, true, ["upstream_status"], ["proxy-status", "retry-after"]],
   upstream_unreachable: [502, true, [], ["proxy-status", "retry-after"]],
   payment_processor_unavailable: [502, true, [], ["retry-after"]],
-  overloaded: [503, true, [], ["retry-after"]],
+  overloaded: [503, true, ["exceeded"], ["retry-after"]],
   shutting_down: [503, true, [], ["retry-after"]],
   ledger_unavailable: [503, true, [], ["retry-after"]],
   upstream_not_configured: [503, true, [], ["retry-after"]],
@@ -281,7 +283,7 @@ async function overload(): Promise<Reply> {
   const many = { searchesPerSecond: 100_000, searchesInFlight: 100_000 };
   const { key } = await createTestKey(db, { walletId, mode: "test", ...many });
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const refused = (await searchBehindLock(key, 1_300)).find((reply) => reply.body.code === "overloaded");
+    const refused = (await searchBehindLock(key, 1_300)).find((reply) => reply.body.exceeded?.limit === "ledger_queue");
     if (refused) return refused;
   }
   assert.fail("the lane was never full");

@@ -141,6 +141,9 @@ export function testEnvironment(
     PENNYBLACK_KEY_PEPPERS: `1:${testPepper.bytes.toString("base64")}`,
     PENNYBLACK_PUBLIC_URL: "http://search.test",
     PENNYBLACK_DRAIN_MS: "0",
+    // Tests search with test keys as fast as they can.
+    PENNYBLACK_WALLET_TEST_RATE: "100000",
+    PENNYBLACK_WALLET_TEST_IN_FLIGHT: "100000",
   };
 }
 
