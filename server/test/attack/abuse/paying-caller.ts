@@ -36,12 +36,12 @@ export async function measureCaller(
       signal: AbortSignal.timeout(20_000),
     }).then(
       async (response) => {
-        await response.arrayBuffer();
-        return response.status;
+        const body = await response.text();
+        return response.status === 200 ? 200 : `${response.status} ${body.slice(0, 300)}`;
       },
       (error: unknown) => String(error),
     );
     times.push(performance.now() - startedAt);
-    if (status !== 200) failures.push(String(status));
+    if (status !== 200) failures.push(status);
   }
 }

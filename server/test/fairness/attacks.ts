@@ -1,0 +1,96 @@
+import type { Attack, Size, Target } from "./fairness-fixture.ts";
+import { startTraffic, type Traffic } from "./traffic.ts";
+
+// What one hostile tenant, or a stranger without a key, does to the server. An attack that is not traffic, such as a
+// locked wallet, uses `target.db`.
+
+export const attacks: Record<string, Attack> = {
+  "slow searches with five test keys": traffic(
+    ({ attacker }, size) => ({
+      kind: "searches",
+      keys: attacker.testKeys,
+      query: "test:slow=10000",
+      perSecond: size.searchesPerSecond,
+    }),
+    (size) => size.searchesPerSecond,
+  ),
+  "one test key at full speed": traffic(
+    ({ attacker }, size) => ({
+      kind: "searches",
+      keys: [attacker.test],
+      query: "cats",
+      perSecond: size.searchesPerSecond,
+    }),
+    (size) => size.searchesPerSecond,
+  ),
+  "one live key at full speed": traffic(
+    ({ attacker }, size) => ({
+      kind: "searches",
+      keys: [attacker.live],
+      query: "cats",
+      perSecond: size.searchesPerSecond,
+    }),
+    (size) => size.searchesPerSecond,
+  ),
+  "half-sent bodies with a live key": halfSent("/v1/search", ({ attacker }) => [`x-api-key: ${attacker.live}`], 16_000),
+  "half-sent bodies without a key": halfSent("/console/api/sign-in/token", () => ["x-pennyblack-csrf: 1"], 16_000),
+  "half-sent payment webhooks": halfSent("/v1/payments/stripe/webhook", () => [freshSignature()], 200_000),
+  "pipelined garbage": traffic(
+    (_target, size) => ({
+      kind: "connections",
+      connections: Math.ceil(size.connections / 100),
+      perSecond: size.connections,
+      head: (request("GET", "/nowhere") + request("GET", "/v1/key", ["x-api-key: pb_live_nonsense"])).repeat(8),
+      paddingBytes: 0,
+      // As many requests per second as in the baseline.
+      repeatMs: 2_400,
+    }),
+    sustainedRate,
+  ),
+};
+
+/** The server closes a half-sent request after 15 seconds, so this many requests per second keep all of them open. */
+function sustainedRate({ connections }: Size): number {
+  return Math.ceil(connections / 15);
+}
+
+function halfSent(path: string, headers: (target: Target) => string[], bytes: number): Attack {
+  return traffic(
+    (target, size) => ({
+      kind: "connections",
+      connections: size.connections,
+      perSecond: size.connections / 2,
+      head: request("POST", path, [
+        ...headers(target),
+        "Content-Type: application/json",
+        `Content-Length: ${bytes + 1}`,
+      ]),
+      paddingBytes: bytes,
+    }),
+    sustainedRate,
+  );
+}
+
+/** Well-formed, with the current time, and made up. */
+function freshSignature(): string {
+  return `Stripe-Signature: t=${Math.floor(Date.now() / 1_000)},v1=${"0".repeat(64)}`;
+}
+
+function request(method: string, path: string, headers: readonly string[] = []): string {
+  return `${[`${method} ${path} HTTP/1.1`, "Host: search.test", ...headers].join("\r\n")}\r\n\r\n`;
+}
+
+type WithoutPort<One> = One extends Traffic ? Omit<One, "port"> : never;
+
+function traffic(
+  describe: (target: Target, size: Size) => WithoutPort<Traffic>,
+  searchesPerSecond: Attack["searchesPerSecond"],
+): Attack {
+  return {
+    searchesPerSecond,
+    async start(target) {
+      const running = await startTraffic({ ...describe(target, target.size), port: target.port });
+      return () => running.stop();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { parseArgs } from "node:util";
+import { attacks } from "./attacks.ts";
+import { allowedP99Ms, longSize, openFairnessFixture, shortSize } from "./fairness-fixture.ts";
+
+// One tenant's searches while another attacks:  npm run fairness -- --long --only webhooks
+
+const { values } = parseArgs({ options: { long: { type: "boolean" }, only: { type: "string", default: "" } } });
+/** The memory limit of the Helm chart. */
+const maxRssMib = 512;
+
+const fixture = await openFairnessFixture(values.long ? longSize : shortSize);
+try {
+  let failed = 0;
+  for (const [name, attack] of Object.entries(attacks).filter(([name]) => name.includes(values.only))) {
+    const fairness = await fixture.measure(attack);
+    const { baseline, attacked, attackerStatuses, rssMib } = fairness;
+    const isHarmed = attacked.refused.length > 0 || attacked.p99Ms > allowedP99Ms(fairness) || rssMib > maxRssMib;
+    if (isHarmed) failed += 1;
+    console.log(
+      [
+        isHarmed ? "HARMED " : "ok     ",
+        name.padEnd(36),
+        `${attacked.refused.length} of ${attacked.searches} failed`,
+        `p50 ${attacked.p50Ms} ms (${baseline.p50Ms})`,
+        `p99 ${attacked.p99Ms} ms (${baseline.p99Ms})`,
+        `${rssMib} MiB`,
+        JSON.stringify(attackerStatuses),
+        attacked.refused[0] ?? "",
+      ].join("  "),
+    );
+  }
+  console.log(`${failed} attacks harmed the other tenant. In brackets: the same rate spread over many wallets.`);
+  process.exitCode = failed === 0 ? 0 : 1;
+} finally {
+  await fixture.close();
+}
