@@ -11,8 +11,8 @@ function setUp(inFlight: number, changes: Partial<AdmissionLimits> = {}) {
   const leaves: (() => void)[] = [];
   let nowMs = 0;
   const setInFlight = (count: number): void => {
-    while (leaves.length < count) leaves.push(admission.enter("callers", "wallet"));
-    while (leaves.length > count) leaves.pop()?.();
+    for (; leaves.length < count; admission.countHandler(1)) leaves.push(admission.enter("callers", "wallet"));
+    for (; leaves.length > count; admission.countHandler(-1)) leaves.pop()?.();
   };
   setInFlight(inFlight);
   return {
@@ -119,13 +119,23 @@ test("shrinks the limit with every late tick, down to the minimum", () => {
 });
 
 test("while the server is slow, shares and pools shrink too, and the server is named as the cause", () => {
-  const { enter, tick, setInFlight } = setUp(20, { walletShare: 0.25 });
+  const { enter, tick } = setUp(20, { walletShare: 0.25, max: 100, min: 40 });
   tick(100, 50);
-  setInFlight(2);
-  for (let time = 0; time < 2; time += 1) enter("callers", "wallet");
+  for (let time = 0; time < 10; time += 1) enter("callers", "other");
+  assert.equal(
+    rejection(() => enter("callers", "other")),
+    "overloaded wallet_share 10",
+  );
+});
+
+test("requests whose caller is not known yet count for the size of a slow server", () => {
+  const { enter, tick, countHandler } = setUp(0);
+  for (let count = 0; count < 90; count += 1) countHandler(1);
+  tick(5, 50);
+  for (let count = 0; count < 76; count += 1) enter("callers", "wallet");
   assert.equal(
     rejection(() => enter("callers", "wallet")),
-    "overloaded wallet_share 4",
+    "overloaded wallet_share 76",
   );
 });
 
@@ -149,7 +159,10 @@ test("the timer ticks until it is stopped", (context) => {
   mock.method(performance, "now", () => nowMs);
   context.after(() => mock.reset());
   const admission = startAdmission(limits);
-  for (let count = 0; count < 90; count += 1) admission.enter("callers", "wallet");
+  for (let count = 0; count < 90; count += 1) {
+    admission.countHandler(1);
+    admission.enter("callers", "wallet");
+  }
   const isFull = () => admission.whyFull() !== undefined;
   const pass = (times: number, intervalMs: number): void => {
     for (let time = 0; time < times; time += 1) {

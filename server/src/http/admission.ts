@@ -19,6 +19,8 @@ export type PoolName = "callers" | "tests" | "lookUps" | "public" | "webhooks";
 export interface Admission {
   /** Occupies a slot until the returned function is called. Throws 429 if the owner has used its share, or 503. */
   enter: (pool: PoolName, owner: string) => () => void;
+  /** Counts the handlers in progress, including those that do not know their caller yet. */
+  countHandler: (change: 1 | -1) => void;
   /** The reason for rejecting every request, before its caller is known. */
   whyFull: () => Problem | undefined;
   /** Called by the timer. */
@@ -62,6 +64,7 @@ export function createAdmission(limits: AdmissionLimits, nowMs: number): Admissi
   let lastTickAt = nowMs;
   let lastOnTimeAt = nowMs;
   let limit = max;
+  let handlers = 0;
   const scale = (): number => limit / max;
   const part = (fraction: number): number => Math.max(minPool, Math.ceil(max * fraction));
   const pools = {
@@ -84,6 +87,7 @@ export function createAdmission(limits: AdmissionLimits, nowMs: number): Admissi
 
   return {
     enter: (pool, owner) => pools[pool].enter(owner),
+    countHandler: (change) => void (handlers += change),
     whyFull: () => callers.whyFull(),
     tick(now) {
       const isLate = now - lastTickAt > intervalMs + maxDelayMs;
@@ -92,7 +96,7 @@ export function createAdmission(limits: AdmissionLimits, nowMs: number): Admissi
         lastOnTimeAt = now;
         limit = Math.min(max, limit + 1);
       } else if (now - lastOnTimeAt > overloadedAfterMs) {
-        limit = Math.max(min, Math.min(limit, callers.inFlight()) * 0.85);
+        limit = Math.max(min, Math.min(limit, handlers) * 0.85);
       }
     },
   };
@@ -107,7 +111,6 @@ interface PoolRule {
 
 interface Pool {
   enter(owner: string): () => void;
-  inFlight(): number;
   whyFull(): Problem | undefined;
 }
 
@@ -137,10 +140,11 @@ function createPool({ name, share, max, ownerShare }: PoolRule, scale: () => num
 
   return {
     whyFull,
-    inFlight: () => inFlight,
     enter(owner) {
       const owned = counts.get(owner) ?? 0;
-      const maxOwned = shareOf(limitNow());
+      const limit = limitNow();
+      // While a slow server has free slots, a wallet that is alone on it can use more than its share of them.
+      const maxOwned = shareOf(inFlight < limit / 2 ? max : limit);
       if (owned >= maxOwned) {
         // Beyond the share of a server that is not slow, the owner is the cause.
         const code = owned >= shareOf(max) ? "concurrency_limited" : "overloaded";

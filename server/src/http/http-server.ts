@@ -30,7 +30,7 @@ export interface HttpServerOptions {
   onNoResponse: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void;
   /** Shortened in tests. */
   timeouts?: Partial<typeof timeouts>;
-  admission: Pick<Admission, "enter" | "whyFull">;
+  admission: Pick<Admission, "enter" | "whyFull" | "countHandler">;
 }
 
 const timeouts = {
@@ -54,7 +54,7 @@ const maxPipelined = 16;
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl, admission } = options;
   const app = createFastify(options, sendProblem);
-  const unfinished = createUnfinished();
+  const unfinished = createUnfinished(admission);
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
@@ -123,16 +123,18 @@ interface Unfinished {
   ended: () => Promise<void>;
 }
 
-function createUnfinished(): Unfinished {
+function createUnfinished(admission: Pick<Admission, "countHandler">): Unfinished {
   // A counter, not a set: see decision 0009.
   let unfinished = 0;
   let onAllFinished = (): void => undefined;
   return {
     track(request, work) {
       unfinished += 1;
+      admission.countHandler(1);
       const recordFinished = (): void => {
         leaveSlot(request);
         unfinished -= 1;
+        admission.countHandler(-1);
         if (unfinished === 0) onAllFinished();
       };
       work.then(recordFinished, recordFinished);
