@@ -12,7 +12,8 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, write
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type PlantedFault, plantedFaults } from "./faults.ts";
+import { plantedFaults } from "./faults.ts";
+import type { PlantedFault } from "./planted-fault.ts";
 
 /** Unique per run, and different from the prefix of regular test templates. */
 const templatePrefix = `pb_faults_${process.pid}`;

@@ -16,7 +16,7 @@ export class OutcomeUnknown extends Error {}
 export const busy = Symbol("busy");
 
 /**
- * What a statement does when another transaction has locked an owner. "long" and "short": wait, then fail. "none": return
+ * The behavior of a statement when another transaction has locked an owner. "long" and "short": wait, then fail. "none": return
  * `busy` for the owner's items.
  */
 export type LockWait = "long" | "short" | "none";

@@ -13,6 +13,7 @@ export const limitNames = [
   "wallet_test_in_flight",
   "wallet_management_rate",
   "wallet_management_in_flight",
+  "wallet_unpaid_calls",
   // Of one IP address or IPv6 network.
   "network_rate",
   "network_in_flight",
@@ -44,7 +45,7 @@ export interface ExceededLimit {
 
 /** A 429 or 503 whose `exceeded` member and detail name the limit. */
 export function limitProblem(
-  code: "rate_limited" | "concurrency_limited" | "overloaded",
+  code: "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "overloaded",
   { limit, max, windowSeconds, retryAfterSeconds }: ExceededLimit,
   options: ProblemOptions = {},
 ): Problem {
@@ -80,6 +81,7 @@ const subjects: Record<LimitName, string> = {
   wallet_test_in_flight: "test keys of this wallet",
   wallet_management_rate: "management of this wallet",
   wallet_management_in_flight: "management of this wallet",
+  wallet_unpaid_calls: "this wallet",
   network_rate: "your network",
   network_in_flight: "your network",
   network_invalid_keys: "your network",

@@ -222,10 +222,19 @@ export const problems = {
     title: "Unpaid call limit exceeded",
     retryable: true,
     detail:
-      "This wallet reached its limit of {limit} unpaid upstream calls per minute: its searches were abandoned or timed out by `Prefer: wait`. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
+      "This wallet reached its limit of {max} unpaid upstream calls per minute: its searches were abandoned or timed out by `Prefer: wait`. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
     page: "A search that you abandon, or that times out by your own `Prefer: wait`, is not charged, but the search provider was already called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Failures of the search provider never count. To avoid this error, wait for the response (10 seconds are always enough) and remove `Prefer: wait`, or raise it.",
+    members: {
+      exceeded: {
+        limit: "wallet_unpaid_calls",
+        applies_to: "wallet",
+        max: 5,
+        window_seconds: 60,
+        retry_after_seconds: 12,
+      },
+    },
     occurrenceHeaders: { "ratelimit-policy": '"unpaid";q=5;w=60', ratelimit: '"unpaid";r=0;t=12' },
-    values: { limit: "5" },
+    values: { max: "5" },
     retryAfterSeconds: 12,
   },
   internal_error: {

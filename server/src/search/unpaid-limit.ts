@@ -1,5 +1,6 @@
 import type { Redis } from "ioredis";
-import { Problem } from "../problems/problems.ts";
+import { limitProblem } from "../problems/exceeded-limit.ts";
+import type { Problem } from "../problems/problems.ts";
 
 // Limits upstream calls that a wallet causes and does not pay for, because its searches are abandoned or time out by their
 // own deadline. A token bucket per wallet: `level` is the number of unpaid calls minus the paid searches since.
@@ -173,12 +174,10 @@ function countEarned(now: () => number): Earned {
 
 function limited(waitMs: number): Problem {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  return new Problem("unpaid_calls_limited", {
-    retryAfterSeconds: seconds,
-    values: { limit: perMinute },
-    headers: {
-      "ratelimit-policy": `"unpaid";q=${perMinute};w=60`,
-      ratelimit: `"unpaid";r=0;t=${seconds}`,
-    },
-  });
+  const exceeded = { limit: "wallet_unpaid_calls" as const, max: perMinute, windowSeconds: 60 };
+  const headers = {
+    "ratelimit-policy": `"unpaid";q=${perMinute};w=60`,
+    ratelimit: `"unpaid";r=0;t=${seconds}`,
+  };
+  return limitProblem("unpaid_calls_limited", { ...exceeded, retryAfterSeconds: seconds }, { headers });
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { callPolitely, type Politeness } from "../attack/abuse/polite-caller.ts";
+import { type CallerResult, measureCaller } from "../attack/abuse/paying-caller.ts";
 import { startBreakableUpstream } from "../attack/fuzz/breakable-upstream.ts";
 import { launchServer } from "../attack/fuzz/launch-server.ts";
 import { stripeSettings, webhookSecret } from "../support/payments/payment-fixture.ts";
@@ -52,8 +52,8 @@ export interface Attack {
 
 export interface Fairness {
   /** The victim during ordinary searches of many wallets, and during the attack. */
-  baseline: Politeness;
-  attacked: Politeness;
+  baseline: CallerResult;
+  attacked: CallerResult;
   attackerStatuses: Record<string, number>;
   /** Peak memory of the server in MiB during the attack. */
   rssMib: number;
@@ -85,10 +85,10 @@ export async function openFairnessFixture(size: Size): Promise<FairnessFixture> 
   const target: Target = { db, port, size, attacker: await createAttacker(db) };
   const crowd = await Promise.all(Array.from({ length: wallets }, () => createTestWallet(db, "1000.00")));
 
-  const measureVictim = (forMs = size.measureMs): Promise<Politeness> =>
-    callPolitely(server.url, victim.live, { forMs, perSecond: size.victimPerSecond });
+  const measureVictim = (forMs = size.measureMs): Promise<CallerResult> =>
+    measureCaller(server.url, victim.live, { forMs, perSecond: size.victimPerSecond });
 
-  async function measureBaseline(perSecond: number): Promise<Politeness> {
+  async function measureBaseline(perSecond: number): Promise<CallerResult> {
     const keys = crowd.map(({ live }) => live);
     const traffic = await startTraffic({ kind: "searches", port, keys, query: "cats", perSecond });
     try {

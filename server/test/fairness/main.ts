@@ -14,18 +14,18 @@ try {
   for (const [name, attack] of Object.entries(attacks).filter(([name]) => name.includes(values.only))) {
     const fairness = await fixture.measure(attack);
     const { baseline, attacked, attackerStatuses, rssMib } = fairness;
-    const isHarmed = attacked.refused.length > 0 || attacked.p99Ms > allowedP99Ms(fairness) || rssMib > maxRssMib;
+    const isHarmed = attacked.failures.length > 0 || attacked.p99Ms > allowedP99Ms(fairness) || rssMib > maxRssMib;
     if (isHarmed) failed += 1;
     console.log(
       [
         isHarmed ? "HARMED " : "ok     ",
         name.padEnd(36),
-        `${attacked.refused.length} of ${attacked.searches} failed`,
+        `${attacked.failures.length} of ${attacked.searches} failed`,
         `p50 ${attacked.p50Ms} ms (${baseline.p50Ms})`,
         `p99 ${attacked.p99Ms} ms (${baseline.p99Ms})`,
         `${rssMib} MiB`,
         JSON.stringify(attackerStatuses),
-        attacked.refused[0] ?? "",
+        attacked.failures[0] ?? "",
       ].join("  "),
     );
   }

@@ -1,0 +1,11 @@
+/** A small mistake that a developer could make, and the test that must catch it. */
+export interface PlantedFault {
+  description: string;
+  file: string;
+  /** Must occur in the file exactly once. A stale fault is reported, not skipped. */
+  find: string;
+  replace: string;
+  /** Test files to run, as arguments of `npm test --`, and the test that must fail. */
+  tests: string[];
+  caughtBy: string;
+}
