@@ -9,7 +9,7 @@ import { createSearchDependencies, openRouter } from "./app/search-app.ts";
 import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
 import type { Pool } from "./db/pool.ts";
-import { type Admission, type AdmissionLimits, defaultAdmission, startAdmission } from "./http/admission.ts";
+import { type Admission, defaultAdmission, startAdmission } from "./http/admission.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import { createRequestLimits } from "./http/request-limits.ts";
@@ -54,26 +54,23 @@ export function createApp(config: ServerConfig, log: Log): App {
   const { ledgerPool, tenantPool, operatorPool, redis } = connections;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keyUses = createKeyUseRecorder(ledgerPool);
-  const admission = startAdmission(admissionLimits(config));
+  const limits = openLimits(config, redis);
+  const { admission, acquireSlot } = limits;
   const keys = openKeys(config, { connections, admission, onUse: keyUses.record });
   const tracing = traceSearches(config);
   const ledger = openLedger(ledgerPool, metrics, tracing);
   const tally = createTally({ db: ledgerPool, log });
-  const acquireSlot = createRequestLimits({ redis, servers: config.servers });
-  const unpaidLimit = createUnpaidLimit({ redis, servers: config.servers });
   const router = openRouter({ config, log, metrics, tally, callProvider: caller.callProvider });
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const figures = createProcessFigures();
-  const limits = { admission, acquireSlot, unpaidLimit };
   const services = { config, log, metrics, keys, ledger, ...limits, router, ranking, tally, tracing };
   const search = createSearchDependencies(services);
   const createManagementFor = createManagement(config, log, { tenant: tenantPool, admission });
   const management = createManagementFor(createManagementGuard(keys, { acquireSlot, admission }));
   const api = countSearches(apiRoutes({ search, lenses, publicUrl: config.publicUrl, management }), figures);
   const manage = (guard: Guard): Route[] => managementRoutes(createManagementFor(guard));
-  const recordKeyUse = keyUses.record;
-  const console = createConsoleRoutes({ ...services, connections, search, recordKeyUse, manage });
+  const console = createConsoleRoutes({ ...services, connections, search, recordKeyUse: keyUses.record, manage });
   const forwarding = createForwardingWatch(log);
   const http = createHttpServer({
     routes: [...api, ...siteRoutes(api, config), ...console],
@@ -122,8 +119,13 @@ export function createApp(config: ServerConfig, log: Log): App {
   };
 }
 
-function admissionLimits({ maxInFlight: max, walletShare }: ServerConfig): AdmissionLimits {
-  return { ...defaultAdmission, max, walletShare: walletShare / 100 };
+/** Slots of this server, limits of keys and wallets across servers, and the limit of unpaid upstream calls. */
+function openLimits({ maxInFlight: max, walletShare, servers }: ServerConfig, redis: Connections["redis"]) {
+  return {
+    admission: startAdmission({ ...defaultAdmission, max, walletShare: walletShare / 100 }),
+    acquireSlot: createRequestLimits({ redis, servers }),
+    unpaidLimit: createUnpaidLimit({ redis, servers }),
+  };
 }
 
 interface KeyAppDependencies {
