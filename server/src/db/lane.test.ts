@@ -372,3 +372,33 @@ test("an owner with a large share of the items gets a lane of its own until it c
   await Promise.all([submit(104, "hot"), submit(105, "quiet")]);
   assert.deepEqual(lastOf(104), lastOf(105), "it is back in the shared lane");
 });
+
+test("an owner that becomes hot again does not overtake its items in the shared lane", async () => {
+  const { send, sent } = createLockingDatabase(new Set());
+  let gate: Promise<void> | undefined;
+  const lane = createLedgerLane(async (batch, options) => {
+    const results = await send(batch, options);
+    await gate;
+    return results;
+  });
+  const submit = (id: number, owner: string): Promise<string> => lane.submit({ id, owner });
+  const heatUp = async (from: number): Promise<void> => {
+    for (let id = from; id < from + 30; id += 1) await submit(id, id % 2 === 0 ? "hot" : `quiet ${id}`);
+  };
+  await heatUp(0);
+  await wait(260);
+  await submit(100, "quiet");
+  assert.equal(await submit(101, "hot"), "done 101");
+  await wait(600);
+  await submit(102, "quiet");
+  await heatUp(200);
+  const { promise, resolve: open } = Promise.withResolvers<void>();
+  gate = promise;
+  const first = submit(300, "hot");
+  await wait(260);
+  const others = [submit(301, "quiet"), submit(302, "hot")];
+  await turn();
+  assert.ok(!sent.some(({ ids }) => ids.includes(302)), "302 waits for 300");
+  open();
+  assert.deepEqual(await Promise.all([first, ...others]), ["done 300", "done 301", "done 302"]);
+});

@@ -88,7 +88,12 @@ export function createSideLanes<Item, Result>(options: SideLaneOptions<Item, Res
   }
 
   return {
-    find: (owner) => lanes.find((lane) => lane.owner === owner && isOpen(lane)),
+    find(owner) {
+      // Removed as soon as it is closed: if its owner became hot again, a lane that is still listed would be open at once,
+      // although the shared lane may have items of the owner.
+      if (!lanes.every(isOpen)) lanes = lanes.filter(isOpen);
+      return lanes.find((lane) => lane.owner === owner);
+    },
     open(owner, queue) {
       lanes = lanes.filter(isOpen);
       if (!isHot(owner) && lanes.filter((lane) => !isHot(lane.owner)).length >= maxLocked) return false;
