@@ -375,10 +375,10 @@ test("an owner with a large share of the items gets a lane of its own until it c
 
 test("an owner that becomes hot again does not overtake its items in the shared lane", async () => {
   const { send, sent } = createLockingDatabase(new Set());
-  let gate: Promise<void> | undefined;
+  const gate = { opened: Promise.resolve() };
   const lane = createLedgerLane(async (batch, options) => {
     const results = await send(batch, options);
-    await gate;
+    await gate.opened;
     return results;
   });
   const submit = (id: number, owner: string): Promise<string> => lane.submit({ id, owner });
@@ -393,7 +393,7 @@ test("an owner that becomes hot again does not overtake its items in the shared 
   await submit(102, "quiet");
   await heatUp(200);
   const { promise, resolve: open } = Promise.withResolvers<void>();
-  gate = promise;
+  gate.opened = promise;
   const first = submit(300, "hot");
   await wait(260);
   const others = [submit(301, "quiet"), submit(302, "hot")];

@@ -1,10 +1,16 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { lockWallet } from "../support/data/lock-wallet.ts";
 import type { Attack, Size, Target } from "./fairness-fixture.ts";
 import { startTraffic, type Traffic } from "./traffic.ts";
 
-// What one hostile tenant, or a stranger without a key, does to the server. An attack that is not traffic, such as a
-// locked wallet, uses `target.db`.
+// Attacks of a hostile tenant, or of a client without a key, on the server.
 
-export const attacks: Record<string, Attack> = {
+export function attacksOf({ lockMs }: Size): Record<string, Attack> {
+  const locked = lockMs.map((ms) => [`searches of a wallet that is locked for ${ms / 1_000} s`, lockedWallet(ms)]);
+  return { ...Object.fromEntries(locked), ...attacks };
+}
+
+const attacks: Record<string, Attack> = {
   "slow searches with five test keys": traffic(
     ({ attacker }, size) => ({
       kind: "searches",
@@ -78,6 +84,26 @@ function freshSignature(): string {
 
 function request(method: string, path: string, headers: readonly string[] = []): string {
   return `${[`${method} ${path} HTTP/1.1`, "Host: search.test", ...headers].join("\r\n")}\r\n\r\n`;
+}
+
+/** Searches of a wallet whose row another transaction has locked. */
+function lockedWallet(lockMs: number): Attack {
+  const perSecond = ({ searchesPerSecond }: Size): number => searchesPerSecond / 5;
+  return {
+    searchesPerSecond: perSecond,
+    measureMs: lockMs * 1.25,
+    async start(target) {
+      const { db, port, size, attacker } = target;
+      const keys = [attacker.live];
+      const traffic = await startTraffic({ kind: "searches", keys, query: "cats", perSecond: perSecond(size), port });
+      const lock = await lockWallet(db, attacker);
+      const released = wait(lockMs).then(() => lock.release());
+      return async () => {
+        await released;
+        return traffic.stop();
+      };
+    },
+  };
 }
 
 type WithoutPort<One> = One extends Traffic ? Omit<One, "port"> : never;

@@ -19,6 +19,10 @@ export interface Size {
   searchesPerSecond: number;
   victimPerSecond: number;
   measureMs: number;
+  /** Wallets of the baseline. */
+  wallets: number;
+  /** How long each attack with a locked wallet locks it. */
+  lockMs: number[];
 }
 
 export const shortSize: Size = {
@@ -27,6 +31,8 @@ export const shortSize: Size = {
   searchesPerSecond: 150,
   victimPerSecond: 40,
   measureMs: 2_000,
+  wallets: 50,
+  lockMs: [1_500],
 };
 export const longSize: Size = {
   maxInFlight: undefined,
@@ -34,6 +40,8 @@ export const longSize: Size = {
   searchesPerSecond: 250,
   victimPerSecond: 20,
   measureMs: 12_000,
+  wallets: 1_000,
+  lockMs: [8_000, 40_000],
 };
 
 export interface Target {
@@ -44,6 +52,8 @@ export interface Target {
 }
 
 export interface Attack {
+  /** Undefined for the measurement time of the size. */
+  measureMs?: number;
   /** The rate of ordinary searches to compare with. */
   searchesPerSecond(size: Size): number;
   /** Resolves when the attack has its full size. The returned function ends it and reports what the attacker received. */
@@ -64,8 +74,6 @@ export interface FairnessFixture {
   close(): Promise<void>;
 }
 
-const wallets = 50;
-
 export async function openFairnessFixture(size: Size): Promise<FairnessFixture> {
   const db = await createTestDatabase();
   const upstream = await startBreakableUpstream();
@@ -83,16 +91,16 @@ export async function openFairnessFixture(size: Size): Promise<FairnessFixture> 
   const port = Number(new URL(server.url).port);
   const victim = await createTestWallet(db, "1000.00");
   const target: Target = { db, port, size, attacker: await createAttacker(db) };
-  const crowd = await Promise.all(Array.from({ length: wallets }, () => createTestWallet(db, "1000.00")));
+  const crowd = await Promise.all(Array.from({ length: size.wallets }, () => createTestWallet(db, "1000.00")));
 
   const measureVictim = (forMs = size.measureMs): Promise<CallerResult> =>
     measureCaller(server.url, victim.live, { forMs, perSecond: size.victimPerSecond });
 
-  async function measureBaseline(perSecond: number): Promise<CallerResult> {
+  async function measureBaseline(perSecond: number, forMs?: number): Promise<CallerResult> {
     const keys = crowd.map(({ live }) => live);
     const traffic = await startTraffic({ kind: "searches", port, keys, query: "cats", perSecond });
     try {
-      return await measureVictim();
+      return await measureVictim(forMs);
     } finally {
       await traffic.stop();
     }
@@ -101,14 +109,14 @@ export async function openFairnessFixture(size: Size): Promise<FairnessFixture> 
   return {
     async measure(attack) {
       await measureVictim(500);
-      const before = await measureBaseline(attack.searchesPerSecond(size));
+      const before = await measureBaseline(attack.searchesPerSecond(size), attack.measureMs);
       const stop = await attack.start(target);
       let rssMib = 0;
       const timer = setInterval(() => (rssMib = Math.max(rssMib, readRssMib(server.process.pid))), 100);
-      const attacked = await measureVictim().finally(() => clearInterval(timer));
+      const attacked = await measureVictim(attack.measureMs).finally(() => clearInterval(timer));
       const attackerStatuses = await stop();
       // Before and after, because other processes of the machine come and go.
-      const after = await measureBaseline(attack.searchesPerSecond(size));
+      const after = await measureBaseline(attack.searchesPerSecond(size), attack.measureMs);
       const baseline = before.p99Ms > after.p99Ms ? before : after;
       return { baseline, attacked, attackerStatuses, rssMib };
     },

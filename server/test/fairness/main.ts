@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { attacks } from "./attacks.ts";
+import { attacksOf } from "./attacks.ts";
 import { allowedP99Ms, longSize, openFairnessFixture, shortSize } from "./fairness-fixture.ts";
 
 // One tenant's searches while another attacks:  npm run fairness -- --long --only webhooks
@@ -8,10 +8,11 @@ const { values } = parseArgs({ options: { long: { type: "boolean" }, only: { typ
 /** The memory limit of the Helm chart. */
 const maxRssMib = 512;
 
-const fixture = await openFairnessFixture(values.long ? longSize : shortSize);
+const size = values.long ? longSize : shortSize;
+const fixture = await openFairnessFixture(size);
 try {
   let failed = 0;
-  for (const [name, attack] of Object.entries(attacks).filter(([name]) => name.includes(values.only))) {
+  for (const [name, attack] of Object.entries(attacksOf(size)).filter(([name]) => name.includes(values.only))) {
     const fairness = await fixture.measure(attack);
     const { baseline, attacked, attackerStatuses, rssMib } = fairness;
     const isHarmed = attacked.failures.length > 0 || attacked.p99Ms > allowedP99Ms(fairness) || rssMib > maxRssMib;

@@ -13,7 +13,7 @@ export async function lockWallet(
   strength: "update" | "no key update" = "update",
 ): Promise<WalletLock> {
   const client = await db.owner.connect();
-  await client.query("begin");
+  await client.query("begin; set local idle_in_transaction_session_timeout = 0");
   const { rows } = await client.query<{ pid: number }>(
     `select pg_backend_pid() as pid from pb.wallets where id = $1 for ${strength}`,
     [walletId],
