@@ -43,6 +43,13 @@ export const panels: Panel[] = [
     queries: [{ query: "sum(pennyblack_searches_in_flight)", legend: "in flight" }],
   },
   {
+    title: "Requests rejected by limit",
+    unit: "reqps",
+    queries: [
+      { query: "sum by (limit) (rate(pennyblack_requests_rejected_by_limit_total[5m])) > 0", legend: "{{limit}}" },
+    ],
+  },
+  {
     title: "Holds by result (USD per hour)",
     unit: "currencyUSD",
     queries: ["captured", "released", "expired"].map((kind) => ({

@@ -54,7 +54,7 @@ export const keyFaults: PlantedFault[] = [
     find: "select array_remove(p_scopes, 'search') <@ k.scopes",
     replace: "select array_remove(p_scopes, 'search') <@ k.scopes or true",
     tests: ["stories/keys.test"],
-    caughtBy: "a key cannot hand on a scope that it does not have, neither by making a key nor by rotating one",
+    caughtBy: "a key cannot grant a scope it lacks, neither by creating a key nor by rotating one",
   },
   {
     description: "the IP allowlist of a key is ignored",
@@ -173,7 +173,7 @@ export const inputFaults: PlantedFault[] = [
   {
     description: "wrong keys lock out keys that have worked from the same address",
     file: "server/src/keys/key-guessing.ts",
-    find: "if ((known.get(name) ?? 0) > performance.now()) return true;",
+    find: "if (isKnownHere(name)) return true;",
     replace: "if (name === '') return true;",
     tests: ["stories/unlisted-proxy.test"],
     caughtBy: "wrong keys behind an unlisted proxy lock out no key that has worked, and the operator is warned once",
@@ -201,7 +201,7 @@ export const inputFaults: PlantedFault[] = [
     find: "current.keys.add(key);",
     replace: "",
     tests: ["stories/request-body.test"],
-    caughtBy: "a key that appears twice is 400 naming the key, and nothing is searched or charged",
+    caughtBy: "a key that appears twice returns 400 with its name, and nothing is searched or charged",
   },
   {
     description: "a request with two Host headers is served",
@@ -209,7 +209,7 @@ export const inputFaults: PlantedFault[] = [
     find: 'if (count > 1) return "There is more than one Host header.";',
     replace: "",
     tests: ["stories/answer-headers.test"],
-    caughtBy: "a request with two Host headers is 400, and a search with them is not charged",
+    caughtBy: "a request with two Host headers returns 400, and a search with them is not charged",
   },
   {
     description: "an upstream can return URLs of any length",

@@ -71,7 +71,7 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   unusable_items: answered(1),
   poisonous_urls: answered(1),
   poisonous_text: answered(1),
-  long_texts: answered(4),
+  long_texts: answered(3),
   long_hosts: answered(1),
   ten_thousand_results: answered(10),
   duplicates: answered(2),
