@@ -223,7 +223,7 @@ export async function refundBatch(
 }
 
 /** Longer than batches of several servers wait for each other under load. */
-const shortLockWaitMs = 250;
+const shortLockWaitMs = 100;
 
 /** The arguments skip_locked and lock_wait_ms. */
 function lockArguments(lockWait: LockWait): [boolean, number | null] {
