@@ -35,12 +35,13 @@ export async function createRoles(client: pg.ClientBase, passwords: RolePassword
   for (const [name, role] of Object.entries(roles) as [keyof typeof roles, string][]) {
     const { rows } = await client.query("select 1 from pg_roles where rolname = $1", [role]);
     const attributes = "login nosuperuser nocreatedb nocreaterole nobypassrls noinherit";
-    if (rows.length === 0) await client.query(`create role ${role} ${attributes}`);
-    const password = passwords[name];
+    const password = passwords[name] && `password ${pg.escapeLiteral(passwords[name])}`;
+    // In one statement, so that no other process sees the role without its password.
+    if (rows.length === 0) await client.query(`create role ${role} ${attributes} ${password ?? ""}`);
+    else if (password) await client.query(`alter role ${role} ${password}`);
     for (const [setting, value] of Object.entries(roleLimits[name])) {
       await client.query(`alter role ${role} set ${setting} = ${pg.escapeLiteral(value)}`);
     }
-    if (password) await client.query(`alter role ${role} password ${pg.escapeLiteral(password)}`);
   }
   // Lets the worker report replication lag. Optional: not every admin role can grant it.
   await client.query(`grant pg_read_all_stats to ${roles.owner}`).catch((error: unknown) => {

@@ -24,7 +24,9 @@ export async function prepareDatabase(adminUrl: string): Promise<DatabaseUrls> {
   try {
     await retry(() => makeMissingRoles(client, passwords));
     await retry(() => admitRoles(client, databaseOf(adminUrl)));
-    for (const name of roleNames) await checkLogin(client, name, { url: urls[name] ?? "", password: passwords[name] });
+    for (const name of roleNames) {
+      await retry(() => checkLogin(client, name, { url: urls[name] ?? "", password: passwords[name] }));
+    }
   } finally {
     await client.end();
   }
@@ -89,8 +91,9 @@ async function checkLogin(
   );
   if (rows[0]?.unset && login.password) {
     await admin.query(`alter role ${roles[name]} password ${pg.escapeLiteral(login.password)}`);
-    if (await canConnect(login.url)) return;
   }
+  // Also if another dev server has set the password meanwhile.
+  if (await canConnect(login.url)) return;
   throw new StartupError(
     login.password
       ? `The role ${roles[name]} already exists with a different password: another Pennyblack uses this PostgreSQL server. Use another server, or unset DATABASE_URL to start one automatically.`
