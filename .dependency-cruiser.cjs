@@ -150,6 +150,13 @@ module.exports = {
       to: { path: "(?:^|/)node_modules/standardwebhooks/|^standardwebhooks(?:/|$)" },
     },
     {
+      name: "one-file-signs-receipts",
+      comment: "Signatures of receipts and roots are created and verified in one file.",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [tests, "^server/src/lib/sign-jws\\.ts$"] },
+      to: { path: "(?:^|/)node_modules/jose/|^jose(?:/|$)" },
+    },
+    {
       name: "one-file-calls-stripe",
       comment: "Every Stripe call carries our idempotency keys and returns our types. Types are allowed.",
       severity: "error",

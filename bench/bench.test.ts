@@ -81,6 +81,16 @@ test("the growth benchmark prints results, reconciles at each size and writes li
   assert.deepEqual(readdirSync(folder), []);
 });
 
+test("the reconcile benchmark closes every hour, reconciles cleanly and prints results for two sizes", async () => {
+  const { output, ended } = startBench("reconcile", "--searches", "5000", "--rounds", "1", "--seconds", "0.3");
+  assert.equal(await ended, 0, output.stderr);
+  const figures = JSON.parse(output.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  assert.equal(figures["searches"], 5_000);
+  for (const name of ["close_hour_s", "hourly_s", "full_s", "hot_wallet_slowdown"])
+    assert.ok((figures[name] ?? 0) > 0, `${name} is ${figures[name]}`);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 test("an interrupted benchmark stops its processes and removes its folder", async () => {
   const { child, output, ended } = startBench("ledger", "--seconds", "60");
   await until("PostgreSQL runs", async () => output.stdout.includes("fsync=on") || child.exitCode !== null, 15_000);

@@ -8,6 +8,7 @@ import { runLedgerBench } from "./run-ledger-bench.ts";
 import { runLoadBench } from "./run-load-bench.ts";
 import { runProcessesBench } from "./run-processes-bench.ts";
 import { runRankBench } from "./run-rank-bench.ts";
+import { runReconcileBench } from "./run-reconcile-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
 import { runUsageBench } from "./run-usage-bench.ts";
 
@@ -25,6 +26,7 @@ const benches = {
   shares: (_harness: Harness, options: BenchOptions) => reportShares(options.profileFolder ?? "profiles"),
   charts: () => drawCharts(),
   growth: runGrowthBench,
+  reconcile: runReconcileBench,
 };
 
 class InterruptedError extends Error {}

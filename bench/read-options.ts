@@ -10,6 +10,7 @@ const kinds = [
   "usage",
   "load",
   "growth",
+  "reconcile",
   "shares",
   "charts",
 ] as const;
@@ -28,7 +29,7 @@ export interface BenchOptions {
   /** Limits of the growth benchmark. */
   maxWallets: number;
   maxRows: number;
-  /** Searches of one wallet in a year, and requests per usage query. */
+  /** Searches of one wallet in a year, or of the ledger to reconcile, and requests per usage query. */
   searches: number;
   requests: number;
   /** Constant rate of the load benchmark. 0 runs only the overload. */
@@ -46,7 +47,7 @@ export interface BenchOptions {
 
 export class OptionError extends Error {}
 
-export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | growth | shares | charts] options]
+export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | growth | reconcile | shares | charts] options]
 
 Measures the cost of a paid search compared with the same search without billing (bare), other proxies (nginx, Portkey's
 gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them at
@@ -60,6 +61,7 @@ the end. The last line of output is JSON.
   load              open-loop load: a constant rate, then three times the server's capacity
   shares            CPU time by category, from the profiles in the --profile folder
   charts            draw docs/images/performance-*.svg from docs/performance/*.txt
+  reconcile         hourly and full reconciliation of two ledger sizes, and a hot wallet meanwhile
   growth            hold and capture with up to ten million wallets and a hundred million ledger rows
   --quick           run for about a minute; too short for meaningful results
   --rounds N        rounds per server (5; quick: 2)
@@ -70,7 +72,8 @@ the end. The last line of output is JSON.
   --rows N          maximum number of ledger rows for growth (100000000; quick: 100000)
   --connections N   wrk connections (64)
   --loops N         concurrent loops for ledger (500)
-  --searches N      searches of the wallet in a year for usage (5000000; quick: 100000)
+  --searches N      searches of the wallet in a year for usage (5000000; quick: 100000), or of the larger ledger for
+                    reconcile (1000000; quick: 100000)
   --requests N      requests per query for usage and growth (200; quick: 20)
   --rate N          searches per second for load (500; 0: overload only), for --seconds (600; quick: 10)
   --latency MS      upstream latency for load (300)
@@ -118,7 +121,11 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     wallets: parseCount("--wallets", values.wallets, 10_000),
     maxWallets: parseCount("--wallets", values.wallets, pace.wallets),
     maxRows: parseCount("--rows", values.rows, pace.rows),
-    searches: parseCount("--searches", values.searches, pace.searches),
+    searches: parseCount(
+      "--searches",
+      values.searches,
+      kind === "reconcile" ? Math.min(pace.searches, 1_000_000) : pace.searches,
+    ),
     requests: parseCount("--requests", values.requests, pace.requests),
     perSecond: values.rate === "0" ? 0 : parsePositive("--rate", values.rate, 500),
     isOverload: !values["no-overload"],

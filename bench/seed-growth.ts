@@ -9,8 +9,9 @@ export interface Growth {
   wallets: number;
   /** Rows of pb.transfers: one top-up for each wallet, then captures, each with its search. */
   rows: number;
-  /** Days the rows are spread over. Today has a tenth of them. */
+  /** Days the rows are spread over. Today has a tenth of them, unless they are spread evenly. */
   days: number;
+  isEven?: boolean;
 }
 
 interface Day {
@@ -92,9 +93,10 @@ async function runJobs(pool: Pool, jobs: Job[]): Promise<void> {
   }
 }
 
-function listDays({ rows, days }: Growth): Day[] {
+function listDays({ rows, days, isEven }: Growth): Day[] {
   const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
-  const todayRows = Math.floor(rows / 10);
+  const elapsedDays = (Date.now() - todayMs) / dayMs;
+  const todayRows = Math.floor(rows * (isEven ? elapsedDays / (days - 1 + elapsedDays) : 0.1));
   const otherRows = Math.floor((rows - todayRows) / (days - 1));
   return Array.from({ length: days }, (_, index) => {
     const isToday = index === days - 1;

@@ -80,7 +80,7 @@ test("server, worker, migrations and admin accept their settings", () => {
   assert.deepEqual([server.upstreams.length, server.operators.length], [1, 1]);
   assert.ok(readConfig(workerSettings, resolveSettings("worker")));
   assert.ok(readConfig(["adminDatabaseUrl", "directDatabaseUrl", "ledgerDatabaseUrl"], resolveSettings("migrate")));
-  assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secret"], resolveSettings("admin")));
+  assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secrets"], resolveSettings("admin")));
 });
 
 test("only the server, Prometheus and Grafana publish ports, on loopback, and databases have no external network", () => {

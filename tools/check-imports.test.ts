@@ -49,6 +49,7 @@ test("an import missed by dependency-cruiser fails", async (context) => {
 });
 
 const undici = 'import { request } from "undici";\nexport const b = request;';
+const receiptSigning = 'import { CompactSign } from "jose";\nexport const b = CompactSign;';
 const signing = 'import { Webhook } from "standardwebhooks";\nexport const b = Webhook;';
 const stripe = 'import { Stripe } from "stripe";\nexport const b = Stripe;';
 const openid = 'import { discovery } from "openid-client";\nexport const b = discovery;';
@@ -105,6 +106,7 @@ const cases: [rule: string, from: string, text: string, to: string][] = [
   ["one-file-calls-upstreams", "server/src/providers/brave.ts", undici, "server/src/lib/a.ts"],
   ["one-file-calls-upstreams", "server/src/webhooks/webhooks.ts", undici, "server/src/lib/a.ts"],
   ["one-file-signs-webhooks", "server/src/webhooks/webhooks.ts", signing, "server/src/lib/a.ts"],
+  ["one-file-signs-receipts", "server/src/wallet/wallet.ts", receiptSigning, "server/src/lib/a.ts"],
   ["one-file-calls-stripe", "server/src/payments/charge.ts", stripe, "server/src/lib/a.ts"],
   ["one-file-calls-openid-providers", "server/src/console/sign-in.ts", openid, "server/src/lib/a.ts"],
   ["no-raw-sockets-in-modules", "server/src/webhooks/send.ts", value("node:https"), "server/src/lib/a.ts"],

@@ -128,6 +128,15 @@ test("--json prints errors as JSON", async () => {
   assert.deepEqual([code, error.code, error.charged, error.retryable], [1, "invalid_request", false, false]);
 });
 
+test("receipt prints the signed receipt of a search", async () => {
+  const { out } = await run(["search", "cats", "--json"], { env: { PENNYBLACK_API_KEY: wallet.test } });
+  const { requestId } = JSON.parse(out).meta;
+  const receipt = (await run(["receipt", requestId])).out.trim();
+  const claims = JSON.parse(Buffer.from(receipt.split(".")[1] ?? "", "base64url").toString());
+  assert.deepEqual([claims.id, claims.amount], [requestId, "0.00"]);
+  assert.match((await run(["receipt", requestId, "--json"])).out, /^\{"receipt":"\S+"\}\n$/);
+});
+
 test("an insufficient balance prints the top-up URL", async () => {
   const empty = await createTestWallet(db, "0.00");
   const { code, err } = await run(["search", "cats"], { env: { PENNYBLACK_API_KEY: empty.live } });

@@ -22,6 +22,10 @@ export function addWalletCommands(program: Command, context: Context): void {
     .option("--to <time>", "end date or time (exclusive)")
     .addOption(new Option("--by <interval>", "interval per line").choices(["hour", "day"]).default("day"));
   addOptions(usage).action((options: UsageOptions) => printUsage(options, context));
+  const receipt = program.command("receipt").argument("<request-id>", "the Request-Id of a search");
+  addOptions(receipt.description("print the signed receipt of a search")).action(
+    (requestId: string, options: CommonOptions) => printReceipt(requestId, options, context),
+  );
   const topUp = program.command("top-up").argument("<amount>", "amount in USD, such as 20.00", parseUsd);
   addOptions(topUp.description("create a payment link to top up the wallet")).action(
     (amount: string, options: CommonOptions) => createTopUp(amount, options, context),
@@ -48,6 +52,11 @@ async function printUsage(options: UsageOptions, { connect, print, terminal }: C
   const usage = connect("manage", options).usage({ ...(from && { from }), ...(to && { to }), by });
   for await (const line of usage) lines.push(line);
   print(json ? JSON.stringify({ by, usage: lines }) : drawUsage(lines, by, terminal));
+}
+
+async function printReceipt(requestId: string, options: CommonOptions, { connect, print }: Context): Promise<void> {
+  const answer = await connect("manage", options).receipt(requestId);
+  print(options.json ? JSON.stringify(answer) : sanitize(answer.receipt));
 }
 
 async function createTopUp(amount: string, options: CommonOptions, context: Context): Promise<void> {

@@ -63,6 +63,8 @@ function makeSettings(database: string, upstreamUrl: string): Record<string, str
     PENNYBLACK_DIRECT_DATABASE_URL: withRole(databaseUrl.href, "owner"),
     DATABASE_URL: withRole(databaseUrl.href, "ledger"),
     PENNYBLACK_TENANT_DATABASE_URL: withRole(databaseUrl.href, "tenant"),
+    PENNYBLACK_WORKER_DATABASE_URL: withRole(databaseUrl.href, "worker"),
+    PENNYBLACK_PAYMENTS_DATABASE_URL: withRole(databaseUrl.href, "payments"),
     PENNYBLACK_OPERATOR_DATABASE_URL: withRole(databaseUrl.href, "operator"),
     PENNYBLACK_PEOPLE_DATABASE_URL: withRole(databaseUrl.href, "people"),
     PENNYBLACK_SECRET: randomBytes(32).toString("base64"),

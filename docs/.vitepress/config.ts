@@ -19,6 +19,7 @@ const guides = [
   { text: "Budgets for agents", link: "/budgets" },
   { text: "Ranking", link: "/ranking" },
   { text: "Top-ups", link: "/top-ups" },
+  { text: "Receipts", link: "/receipts" },
   { text: "Webhooks", link: "/webhooks" },
   { text: "Migrating", link: "/migrating" },
 ];
@@ -30,6 +31,7 @@ const operators = [
   { text: "Performance", link: "/performance" },
   { text: "Observability", link: "/observability" },
   { text: "Metrics", link: "/metrics" },
+  { text: "Accounting", link: "/accounting" },
   { text: "Upgrading", link: "/upgrading" },
 ];
 

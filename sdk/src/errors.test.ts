@@ -16,7 +16,7 @@ const kinds: [kind: string, codes: RegExp][] = [
   ["PermissionError", /^(?:insufficient_scope|ip_not_allowed|account_suspended)$/],
   ["RateLimitError", /^(?:rate|concurrency|unpaid_calls)_limited$/],
   ["UpstreamError", /^upstream_/],
-  ["ServerError", /^(?:internal_error|overloaded|shutting_down|\w+_unavailable|payments_not_configured)$/],
+  ["ServerError", /^(?:internal_error|overloaded|shutting_down|\w+_unavailable|(?:payments|receipts)_not_configured)$/],
 ];
 
 test("every server problem maps to the right error class", () => {

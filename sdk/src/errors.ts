@@ -30,6 +30,7 @@ export type ProblemCode =
   | "payments_not_configured"
   | "query_too_long"
   | "rate_limited"
+  | "receipts_not_configured"
   | "run_budget_spent"
   | "shutting_down"
   | "unpaid_calls_limited"
@@ -76,7 +77,7 @@ export type ErrorFields = Omit<PennyblackError, "name" | "message" | "stack">;
 export class RequestError extends PennyblackError {}
 /** 401: the API key is missing or not valid. */
 export class AuthenticationError extends PennyblackError {}
-/** 402: the wallet balance is too low. `problem.top_up` has the top-up URL. */
+/** 402: the wallet balance is too low. `problem.top_up` has the top-up URL, `problem.owed` the amount the wallet owes. */
 export class BalanceError extends PennyblackError {}
 /** 403: the key does not have permission. */
 export class PermissionError extends PennyblackError {}

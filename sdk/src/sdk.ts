@@ -8,13 +8,16 @@ import type {
   Key,
   KeyChanges,
   NewKey,
+  Receipt,
   SearchAnswer,
   SearchResult,
   TopUp,
   UsageLine,
   Wallet,
+  WalletProof,
 } from "./responses.ts";
 import { type Call, type Connection, send } from "./send.ts";
+import type { Jwks } from "./verify-jws.ts";
 
 export {
   AuthenticationError,
@@ -34,6 +37,14 @@ export type { Page, Pages } from "./pages.ts";
 export type { SearchMeta } from "./read-meta.ts";
 // oxlint-disable-next-line oxc/no-barrel-file -- This is the package entry point, and types cost nothing at runtime.
 export type * from "./responses.ts";
+export type { Jwks, SignatureFault } from "./verify-jws.ts";
+export { ReceiptError, verifyReceipt } from "./verify-receipt.ts";
+export {
+  type StatementFault,
+  type VerifiedStatement,
+  type VerifyStatementOptions,
+  verifyStatement,
+} from "./verify-statement.ts";
 export { verifyWebhook, WebhookError, type WebhookEvent, type WebhookHeaders } from "./verify-webhook.ts";
 
 export interface PennyblackOptions {
@@ -68,9 +79,12 @@ export interface SearchOptions extends CallOptions {
   explain?: boolean;
 }
 
-export interface UsageOptions extends CallOptions {
+interface TimeRange {
   from?: Date | string;
   to?: Date | string;
+}
+
+export interface UsageOptions extends CallOptions, TimeRange {
   by?: "hour" | "day";
   group?: ("key" | "category" | "outcome")[];
 }
@@ -124,6 +138,28 @@ export class Pennyblack {
     return this.#list("/v1/wallet/entries", "entries", { request_id: requestId, limit }, options);
   }
 
+  /** Returns the signed receipt of a search, by its request id. Store it, and check it with `verifyReceipt`. */
+  receipt(requestId: string, options?: CallOptions): Promise<Receipt> {
+    return this.#get(`/v1/searches/${encodeURIComponent(requestId)}/receipt`, {}, options);
+  }
+
+  /** Returns the public keys of receipts and roots. Store them, and compare them when they change. */
+  jwks(options?: CallOptions): Promise<Jwks> {
+    return this.#get("/.well-known/jwks.json", {}, options);
+  }
+
+  /** Returns all ledger entries as CSV, for `verifyStatement` and for your own records. Default: the last 30 days. */
+  async exportEntries({ from, to, ...options }: CallOptions & TimeRange = {}): Promise<string> {
+    const path = `/v1/wallet/entries.csv${toQueryString({ from: toIsoString(from), to: toIsoString(to) })}`;
+    const call = { method: "GET", path, isIdempotent: true, isText: true, ...options } as const;
+    return (await send(this.#connection, call)).body as string;
+  }
+
+  /** Returns the proof for `verifyStatement`. `until`: only hours that ended by this time. Default: now. */
+  proof({ until, ...options }: CallOptions & { until?: Date | string } = {}): Promise<WalletProof> {
+    return this.#get("/v1/wallet/proof", { until: toIsoString(until) }, options);
+  }
+
   /** Lists search counts and charges by hour or day. */
   usage({ from, to, by, group, ...options }: UsageOptions = {}): Pages<UsageLine> {
     const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(",") };
@@ -173,6 +209,8 @@ export class Pennyblack {
       this.#list("/v1/wallet/top-ups", "top_ups", { limit }, options),
     get: (id: string, options?: CallOptions): Promise<TopUp> =>
       this.#get(`/v1/wallet/top-ups/${encodeURIComponent(id)}`, {}, options),
+    receipt: (id: string, options?: CallOptions): Promise<Receipt> =>
+      this.#get(`/v1/wallet/top-ups/${encodeURIComponent(id)}/receipt`, {}, options),
   };
 
   async #change<Body>(call: Call): Promise<Body> {

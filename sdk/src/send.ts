@@ -27,6 +27,8 @@ export interface Call {
   /** Whether an attempt that got no response may have been charged. */
   mayCharge?: boolean;
   isIdempotent: boolean;
+  /** Whether the body of a successful response is CSV and not JSON. */
+  isText?: boolean;
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
@@ -82,7 +84,7 @@ async function attempt(connection: Connection, call: Call, timeoutMs: number): P
       signal: controller.signal,
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
     });
-    return parseResponse(response, await response.text());
+    return parseResponse(response, await response.text(), call);
   } catch (cause) {
     call.signal?.throwIfAborted();
     if (controller.signal.aborted) return noResponse("timeout", "The request timed out.", { cause });
@@ -105,8 +107,9 @@ function buildHeaders({ apiKey }: Connection, call: Call): Record<string, string
   };
 }
 
-function parseResponse(response: Response, text: string): ApiResponse | ErrorFields {
+function parseResponse(response: Response, text: string, { isText }: Call): ApiResponse | ErrorFields {
   const { status, headers } = response;
+  if (isText && response.ok && headers.get("content-type")?.startsWith("text/csv")) return { body: text, headers };
   const body = parseObject(text);
   if (response.ok && body) return { body, headers };
   const retryAfter = parseRetryAfter(headers.get("retry-after"));

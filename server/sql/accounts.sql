@@ -16,21 +16,39 @@ begin
 end
 $$;
 
--- Decides about a trial credit. The caller books the credit in the same transaction.
-create or replace function pb.take_trial(p_account uuid, p_address bytea, amount bigint, max_per_day integer)
-returns text
+-- Decides about a trial credit. The caller books the credit in the same transaction. p_address is the HMAC of the address
+-- under the writing version of the secret, followed by those under other listed versions, 32 bytes each.
+drop function if exists pb.take_trial(uuid, bytea, bigint, integer);
+create or replace function pb.take_trial(p_account uuid, p_address bytea) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  terms pb.trial_terms;
 begin
-  if max_per_day < 1 then
+  select * into strict terms from pb.trial_terms;
+  if p_address is null or terms.amount_micros = 0 then
+    return 'none';
+  elsif terms.max_per_day = 0 then
     return 'day_is_full';
   end if;
+  if length(p_address) > 32 then
+    -- Two servers may write under different versions, which the unique key does not detect.
+    perform pg_advisory_xact_lock(hashtext('pb.take_trial'));
+    if exists (
+      select from pb.trials t
+      where t.address_hmac in (
+        select substr(p_address, 32 * n + 1, 32) from generate_series(1, length(p_address) / 32 - 1) n
+      )
+    ) then
+      return 'already_given';
+    end if;
+  end if;
   insert into pb.trials (account_id, address_hmac, amount_micros)
-  values (p_account, p_address, amount) on conflict do nothing;
+  values (p_account, substr(p_address, 1, 32), terms.amount_micros) on conflict do nothing;
   if not found then
     return 'already_given';
   end if;
   insert into pb.trial_days as d (day, given) values (pb.utc_day(clock_timestamp()), 1)
-  on conflict (day) do update set given = d.given + 1 where d.given < max_per_day;
+  on conflict (day) do update set given = d.given + 1 where d.given < terms.max_per_day;
   if not found then
     delete from pb.trials t where t.account_id = p_account;
     return 'day_is_full';
@@ -38,6 +56,25 @@ begin
   return 'given';
 end
 $$;
+
+-- Trials with the addresses that may be the ones they were given to, for a rotation of the secret. Only the owner calls
+-- these two functions, for the admin command.
+create or replace function pb.list_trial_addresses()
+returns table (account_id uuid, address_hmac bytea, emails text[])
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select t.account_id, t.address_hmac, coalesce(array_agg(p.email) filter (where p.email is not null), '{}')
+  from pb.trials t
+  left join pb.members m on m.account_id = t.account_id
+  left join pb.people p on p.id = m.person_id
+  group by t.account_id;
+end;
+
+create or replace function pb.replace_trial_address(p_account uuid, new_hmac bytea) returns void
+language sql volatile set search_path = pg_catalog, pg_temp
+begin atomic
+  update pb.trials t set address_hmac = new_hmac where t.account_id = p_account;
+end;
 
 -- Returns the person with this address, creating them if needed. The first non-empty name is kept.
 create or replace function pb.find_or_create_person(p_email text, p_name text) returns uuid
@@ -48,7 +85,9 @@ begin atomic
   returning id;
 end;
 
--- Creates an account with a wallet and its owner, and a trial credit if one is available for the address.
+-- Creates an account with a wallet and its owner, and a trial credit if one is available for the address. Without an
+-- address there is none. trial_micros and trials_per_day are ignored; remove them in the next release, because the
+-- previous release still passes the terms.
 create or replace function pb.sign_up(
   p_email text, p_person_name text, p_account_name text, p_wallet uuid,
   trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid
@@ -58,13 +97,12 @@ begin
   insert into pb.accounts (name) values (p_account_name) returning id into account_id;
   insert into pb.wallets (id, name, account_id) values (p_wallet, p_account_name, account_id);
   insert into pb.members values (account_id, pb.find_or_create_person(p_email, p_person_name), 'owner');
-  trial := 'none';
-  if trial_micros > 0 then
-    trial := pb.take_trial(account_id, trial_address, trial_micros, trials_per_day);
-  end if;
+  trial := pb.take_trial(account_id, trial_address);
   if trial = 'given' then
     perform pb.top_up(
-      array['trial-' || account_id], array[p_wallet], array[trial_micros], array[trial_transfer], 'credit');
+      array['trial-' || account_id], array[p_wallet],
+      array(select t.amount_micros from pb.trials t where t.account_id = sign_up.account_id),
+      array[trial_transfer], 'credit');
   end if;
   return next;
 end

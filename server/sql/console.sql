@@ -153,7 +153,8 @@ begin
 end
 $$;
 
--- Opens an account for the signed-in person. A person may own at most ten.
+-- Opens an account for the signed-in person. A person may own at most ten. trial_micros and trials_per_day are ignored,
+-- as in pb.sign_up.
 create or replace function pb.open_own_account(
   p_session bytea, p_person_name text, p_account_name text, p_wallet uuid,
   trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid
@@ -169,8 +170,7 @@ begin
   elsif (select count(*) from pb.members m where m.person_id = s.person_id and m.role = 'owner') >= 10 then
     return 'too_many';
   end if;
-  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_micros,
-    trials_per_day, trial_transfer);
+  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, null, null, trial_transfer);
   return 'done';
 end
 $$;

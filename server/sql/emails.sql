@@ -3,7 +3,7 @@
 -- Claims alert e-mails. Each attempt is due later than the one before; after six attempts the e-mail is dropped.
 create or replace function pb.claim_alert_emails(max_emails integer)
 returns table (id uuid, wallet_id uuid, type text, data jsonb, event_at timestamptz, attempt smallint)
-language sql volatile set search_path = pg_catalog, pg_temp
+language sql volatile security definer set search_path = pg_catalog, pg_temp
 begin atomic
   update pb.events v
   set email_attempts = v.email_attempts + 1,
@@ -22,7 +22,7 @@ create or replace function pb.claim_sign_in_emails(max_emails integer)
 returns table (
   id uuid, email text, sealed bytea, expires_at timestamptz, account_name text, role pb.member_role, attempt smallint
 )
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   delete from pb.pending_emails l using pb.sign_in_tokens t
@@ -51,3 +51,17 @@ begin
   left join pb.accounts a on a.id = i.account_id;
 end
 $$;
+
+-- Marks an alert e-mail as sent.
+create or replace function pb.finish_alert_email(p_event uuid) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  update pb.events e set email_due_at = null where e.id = p_event;
+end;
+
+-- Deletes a sign-in or invitation e-mail that was sent.
+create or replace function pb.finish_sign_in_email(p_email uuid) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  delete from pb.pending_emails e where e.id = p_email;
+end;

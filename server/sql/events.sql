@@ -34,8 +34,11 @@ begin
 end
 $$;
 
--- The event's data for the current state of a wallet, or NULL if the condition does not hold.
-create or replace function pb.describe_wallet(p_type text, w pb.wallets) returns jsonb stable language sql
+-- The event's data for the current state of a wallet, or NULL if the condition does not hold. PL/pgSQL, because a SQL
+-- body that uses the row type prevents adding a column with a default to the table.
+create or replace function pb.describe_wallet(p_type text, w pb.wallets) returns jsonb stable language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
   return case
     when p_type = 'wallet.low_balance' and w.credited_micros - w.debited_micros < w.low_balance_micros then
       jsonb_build_object(
@@ -48,6 +51,8 @@ create or replace function pb.describe_wallet(p_type text, w pb.wallets) returns
         'balance', pb.usd(w.credited_micros - w.debited_micros), 'price', pb.usd(pb.price_micros())
       )
   end;
+end
+$$;
 
 -- The event's data for a key budget that is spent, or NULL. A budget outlives the rotation of its key; the newest key
 -- that is not revoked is reported.

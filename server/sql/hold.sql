@@ -6,13 +6,16 @@
 -- processes wallet by wallet and keeps what the batch has taken so far in variables. Budgets, runs and claims, of which
 -- a wallet can have several, are counted in arrays indexed by a dense rank.
 --
+-- Money that a wallet owes is not available. For 'insufficient_balance', spent_micros is the amount owed: a column of its
+-- own would change the result type, which prepared statements of the previous release reject.
+--
 -- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), key budget, run budget (403).
 --
 -- Three paths, from fast to slow. Below full load most batches hold a single search, and per-statement overhead
 -- dominates.
 --   1. One new search without Idempotency-Key or run: takes the money first, then checks the key, and returns the money
 --      if the key may not spend.
---   2. A batch of new searches without Idempotency-Keys, runs and key budgets that all succeed: decided in one stateme
+--   2. A batch of new searches without Idempotency-Keys, runs and key budgets that all succeed: one statement.
 --   3. Everything else: pb.hold_each.
 --
 -- A server generates search ids itself and knows which ones it sends again. Only then (sent_before) are existing
@@ -29,6 +32,9 @@
 -- by wallet and scan all keys of a wallet.
 
 -- Decides each item on its own. The caller has locked the wallets.
+drop function if exists pb.hold_each(
+  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, timestamptz
+);
 create or replace function pb.hold_each(
   search_ids uuid[],
   wallet_ids uuid[],
@@ -40,7 +46,9 @@ create or replace function pb.hold_each(
   run_ttls integer[],
   categories text[],
   sent_before boolean,
-  now_at timestamptz
+  now_at timestamptz,
+  secret_versions smallint[],
+  other_claims bytea[]
 )
 returns table (
   item integer, outcome text, balance_micros bigint,
@@ -57,6 +65,8 @@ declare
   newest_id uuid;
 
   has_claims boolean := cardinality(array_remove(idempotency_hmacs, null)) > 0;
+  -- Servers of releases without versions send fingerprints of scheme 1. Only those of one scheme are compared.
+  v_scheme smallint := case when secret_versions is null then 1 else 2 end;
   has_runs boolean := cardinality(array_remove(run_names, null)) > 0;
   has_budgets boolean;
 
@@ -66,6 +76,7 @@ declare
   this_wallet uuid;
   balance bigint;
   held bigint;
+  owed bigint;
   known_ids uuid[];
   known_wallets uuid[];
   known_held boolean[];
@@ -90,8 +101,15 @@ begin
   has_budgets := exists (select from pb.keys k where k.id = any (key_ids) and k.budget_id is not null);
   today := pb.utc_day(now_at);
   this_month := pb.utc_month(now_at);
+  if other_claims is not null then
+    select c.idempotency_hmacs, c.fingerprints, c.secret_versions
+    into idempotency_hmacs, fingerprints, secret_versions
+    from pb.use_existing_claims(
+      wallet_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
+    ) c;
+  end if;
   if has_claims then
-    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
+    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, v_scheme, now_at);
   end if;
   if sent_before then
     -- After take_over_claims, which ends searches. EXECUTE plans the query for these ids and prunes partitions.
@@ -101,11 +119,13 @@ begin
   end if;
   open items no scroll for
     select b.*, w.id is not null and k.id is not null as known,
-      w.credited_micros - w.debited_micros as balance, w.held_micros as held,
+      w.credited_micros - w.debited_micros as balance, w.held_micros as held, w.owed_micros as owed,
       w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
       k.expires_at is not null and k.expires_at <= now_at as key_expired,
       count(*) over (partition by b.search_id) > 1 as is_repeated,
-      c.fingerprint as claimed_fingerprint, c.answer as stored_answer,
+      case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end
+        as claimed_fingerprint,
+      c.answer as stored_answer,
       k.budget_id, g.total_limit_micros, g.day_limit_micros, g.month_limit_micros,
       g.total_spent_micros as total_spent,
       case when g.day = today then g.day_spent_micros else 0 end as day_spent,
@@ -138,6 +158,7 @@ begin
       this_wallet := i.wallet_id;
       balance := i.balance;
       held := i.held;
+      owed := i.owed;
     end if;
     item := i.item;
     balance_micros := balance;
@@ -177,8 +198,12 @@ begin
       end if;
     end if;
 
-    if outcome is null and price > balance - held then
-      outcome := case when price > balance then 'insufficient_balance' else 'balance_reserved' end;
+    -- Money on hold pays the debt first when it is released.
+    if outcome is null and price > 0 and price > balance - held - owed then
+      outcome := case when price > balance - owed then 'insufficient_balance' else 'balance_reserved' end;
+      if outcome = 'insufficient_balance' then
+        spent_micros := owed;
+      end if;
     end if;
 
     if has_budgets and outcome is null and price > 0 then
@@ -268,14 +293,15 @@ begin
 
   if has_claims then
     -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
-    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
-    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at
-    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids)
-      as a (wallet_id, mode, hmac, fingerprint, search_id)
+    insert into pb.idempotency
+      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, scheme, secret_version)
+    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, v_scheme, coalesce(a.secret_version, 1)
+    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
+      as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
     where a.mode is not null and a.hmac is not null
     on conflict (wallet_id, mode, key_hmac) do update
-    set fingerprint = excluded.fingerprint, search_id = excluded.search_id,
-        claimed_at = excluded.claimed_at, answer = null;
+    set fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at,
+        answer = null, scheme = excluded.scheme, secret_version = excluded.secret_version;
   end if;
 
   insert into pb.searches
@@ -293,6 +319,9 @@ $$;
 drop function if exists pb.hold(
   uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean
 );
+drop function if exists pb.hold(
+  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, boolean, integer
+);
 create or replace function pb.hold(
   search_ids uuid[],
   wallet_ids uuid[],
@@ -305,7 +334,9 @@ create or replace function pb.hold(
   categories text[] default null,
   sent_before boolean default true,
   skip_locked boolean default false,
-  lock_wait_ms integer default null
+  lock_wait_ms integer default null,
+  secret_versions smallint[] default null,
+  other_claims bytea[] default null
 )
 returns table (
   item integer, outcome text, balance_micros bigint,
@@ -333,7 +364,7 @@ begin
         else wallet_ids[1]
       end
       and w.suspended_at is null
-      and w.credited_micros - w.debited_micros - w.held_micros >= pb.price_micros()
+      and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
       -- The wallet is locked now, so the key is read in its final state.
@@ -369,16 +400,20 @@ begin
             array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
             array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
             array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
-            array_agg(b.category order by b.item) as categories
+            array_agg(b.category order by b.item) as categories,
+            array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others
           from unnest(
-            search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories
+            search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
+            categories, secret_versions, other_claims
           ) with ordinality as b (
-            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, item
+            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other, item
           )
           where b.wallet_id <> all (busy_ids)
         ) free, pb.hold(
           free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
-          free.ttls, free.categories, sent_before
+          free.ttls, free.categories, sent_before,
+          secret_versions => case when secret_versions is not null then free.versions end,
+          other_claims => case when other_claims is not null then free.others end
         ) h
         where free.items is not null;
       return;
@@ -394,7 +429,8 @@ begin
     oldest_id := pb.uuid_floor(now_at - interval '1 day');
     newest_id := pb.uuid_floor(now_at + interval '1 day');
     with acceptable as (
-      select b.item, b.wallet_id, k.mode, w.credited_micros - w.debited_micros - w.held_micros as available
+      select b.item, b.wallet_id, k.mode,
+        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available
       from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
       join pb.wallets w on w.id = b.wallet_id
       join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
@@ -411,7 +447,7 @@ begin
   if modes is null then
     return query select * from pb.hold_each(
       search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
-      sent_before, now_at
+      sent_before, now_at, secret_versions, other_claims
     );
     return;
   end if;

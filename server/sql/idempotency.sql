@@ -1,12 +1,48 @@
 -- Idempotency claims of searches.
+--
+-- A claim is found by an HMAC of its Idempotency-Key. During a rotation of the secret, servers write under different
+-- versions, so each item also brings the HMACs under the other versions (other_claims), 65 bytes for each: the version,
+-- the HMAC and the fingerprint.
+
+-- Replaces the HMAC of an item by the one under which its Idempotency-Key is claimed already, in the table or by an
+-- earlier item of the batch. The caller has locked the wallets.
+create or replace function pb.use_existing_claims(
+  wallet_ids uuid[], other_claims bytea[], now_at timestamptz,
+  inout idempotency_hmacs bytea[], inout fingerprints bytea[], inout secret_versions smallint[]
+)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  o record;
+begin
+  for o in
+    select b.item, b.wallet_id, get_byte(c.bytes, 0) as version, substr(c.bytes, 2, 32) as hmac,
+      substr(c.bytes, 34, 32) as fingerprint
+    from unnest(wallet_ids, other_claims) with ordinality as b (wallet_id, others, item)
+    cross join lateral (
+      select substr(b.others, 65 * n + 1, 65) as bytes from generate_series(0, length(b.others) / 65 - 1) n
+    ) c
+    order by b.item
+  loop
+    if o.hmac = any (idempotency_hmacs[:o.item - 1]) or exists (
+      select from pb.idempotency f
+      where f.wallet_id = o.wallet_id and f.key_hmac = o.hmac and f.claimed_at > now_at - interval '24 hours'
+    ) then
+      idempotency_hmacs[o.item] := o.hmac;
+      fingerprints[o.item] := o.fingerprint;
+      secret_versions[o.item] := o.version;
+    end if;
+  end loop;
+end
+$$;
 
 -- A claim whose search has not finished after 15 s belongs to a server that crashed or is paused: the upstream phase
 -- ends after 10 s. A retry expires that hold in its own transaction, so only one of the two can be charged. Only an
 -- item that passes the checks of key, account and id may take over a claim, and a hold that is sent again must not
--- expire itself.
+-- expire itself. Fingerprints of different schemes cannot be compared and count as equal.
+drop function if exists pb.take_over_claims(uuid[], uuid[], uuid[], bytea[], bytea[], timestamptz);
 create or replace function pb.take_over_claims(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[],
-  now_at timestamptz
+  p_scheme smallint, now_at timestamptz
 ) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -21,10 +57,11 @@ begin
   from unnest(wallet_ids, idempotency_hmacs, fingerprints) with ordinality
     as b (wallet_id, idempotency_hmac, fingerprint, item)
   cross join lateral (
-    select f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
+    select f.scheme, f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
     where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
   ) c
-  where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 seconds';
+  where (c.fingerprint = b.fingerprint or c.scheme <> p_scheme) and c.answer is null
+    and c.claimed_at <= now_at - interval '15 seconds';
   if takers is null then
     return;
   end if;
@@ -36,7 +73,8 @@ begin
     and k.revoked_at is null and coalesce(k.expires_at > now_at, true)
   join pb.idempotency c
     on c.wallet_id = wallet_ids[t.item] and c.key_hmac = idempotency_hmacs[t.item] and c.mode = k.mode
-  where c.fingerprint = fingerprints[t.item] and c.answer is null and c.claimed_at <= now_at - interval '15 seconds'
+  where (c.fingerprint = fingerprints[t.item] or c.scheme <> p_scheme) and c.answer is null
+    and c.claimed_at <= now_at - interval '15 seconds'
     and not exists (
       select from pb.searches s where s.id = search_ids[t.item] and s.id between first_id and last_id
     );

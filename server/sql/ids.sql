@@ -7,6 +7,10 @@ create or replace function pb.uuid_floor(moment timestamptz) returns uuid immuta
     lpad(to_hex((extract(epoch from moment at time zone 'utc') * 1000)::bigint), 12, '0') || repeat('0', 20)
   )::uuid;
 
+-- The time in a UUIDv7.
+create or replace function pb.uuid_time(id uuid) returns timestamptz immutable parallel safe language sql
+  return to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0);
+
 -- A UUIDv7 of the current time, for rows whose id determines their partition.
 create or replace function pb.new_uuid() returns uuid volatile language sql set search_path = pg_catalog, pg_temp
 begin atomic

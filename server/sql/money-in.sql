@@ -1,7 +1,7 @@
 -- Money enters a wallet once per payment, however many webhooks, polls and retries report it, and a search is refunded
 -- at most once. The gate tables pb.payments and pb.refunds ensure that, in the transaction that moves the money.
 
--- Credits payments, and settles receivables from them. 'repeated': already credited, nothing moves. 'conflicting': the
+-- Credits payments, which first pay what the wallet owes. 'repeated': already credited, nothing moves. 'conflicting': the
 -- same payment id with another wallet or amount, which an operator must look at. The returned balance is the one before
 -- the settlement.
 create or replace function pb.top_up(
@@ -15,7 +15,7 @@ declare
   now_at timestamptz;
 begin
   perform pb.lock_wallets(wallet_ids);
-  now_at := clock_timestamp();
+  now_at := pb.entry_time();
 
   return query
   with given as (
@@ -61,15 +61,12 @@ begin
   left join pb.payments p on p.payment_id = g.payment_id
   left join credited c on c.id = g.wallet_id;
 
-  if kind = 'top_up' then
-    perform pb.settle_receivables(array(
-      select p.wallet_id from pb.payments p where p.transfer_id = any (transfer_ids)
-    ));
-  end if;
+  perform pb.settle_debts(wallet_ids);
 end
 $$;
 
--- Refunds the price of captured searches. Budgets are not restored: they limit what was requested.
+-- Refunds the price of captured searches, which first pays what the wallet owes. Budgets are not restored: they limit
+-- what was requested. The returned balance is the one before the settlement.
 create or replace function pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[])
 returns table (item integer, outcome text, balance_micros bigint)
 language plpgsql security definer
@@ -81,7 +78,7 @@ declare
   now_at timestamptz;
 begin
   perform pb.lock_wallets(wallet_ids);
-  now_at := clock_timestamp();
+  now_at := pb.entry_time();
 
   return query
   with given as (
@@ -124,25 +121,29 @@ begin
   left join pb.wallets w on w.id = g.wallet_id
   left join gated t on t.search_id = g.search_id
   left join credited c on c.id = g.wallet_id;
+
+  perform pb.settle_debts(wallet_ids);
 end
 $$;
 
--- Uses the wallets' available money to pay what they owe. The caller has locked the wallets.
-create or replace function pb.settle_receivables(wallet_ids uuid[]) returns void
+-- Uses the wallets' available money to pay what they owe, with one transfer per wallet. The caller has locked the wallets
+-- and calls it whenever money has become available, so that no wallet owes and can spend.
+drop function if exists pb.settle_receivables(uuid[]);
+create or replace function pb.settle_debts(wallet_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   debt record;
 begin
   for debt in
-    select r.wallet_id, least(r.owed_micros, w.credited_micros - w.debited_micros - w.held_micros) as micros
-    from pb.receivables r join pb.wallets w on w.id = r.wallet_id
-    where r.wallet_id = any (wallet_ids) and r.owed_micros > 0
-      and w.credited_micros - w.debited_micros - w.held_micros > 0
+    select w.id, least(w.owed_micros, w.credited_micros - w.debited_micros - w.held_micros) as micros
+    from pb.wallets w
+    where w.id = any (wallet_ids) and w.owed_micros > 0 and w.credited_micros - w.debited_micros - w.held_micros > 0
   loop
-    update pb.receivables r set owed_micros = r.owed_micros - debt.micros where r.wallet_id = debt.wallet_id;
-    update pb.wallets w set debited_micros = w.debited_micros + debt.micros where w.id = debt.wallet_id;
+    update pb.wallets w
+    set debited_micros = w.debited_micros + debt.micros, owed_micros = w.owed_micros - debt.micros
+    where w.id = debt.id;
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-    values (pb.new_uuid(), debt.wallet_id, 'settlement', 'wallet', 'receivable', debt.micros, clock_timestamp());
+    values (pb.new_uuid(), debt.id, 'settlement', 'wallet', 'receivable', debt.micros, pb.entry_time());
   end loop;
 end
 $$;

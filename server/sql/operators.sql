@@ -41,7 +41,7 @@ begin
     outcome := 'conflicting';
   end if;
   if outcome <> 'unknown_wallet' then
-    -- Read again, because receivables were settled.
+    -- Read again, because the credit may have paid a debt.
     select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = p_wallet;
     perform pb.record_audit(
       p_operator, 'credit', p_wallet, p_reference, p_reason, outcome,
@@ -92,6 +92,8 @@ declare
 begin
   select r.outcome, r.balance_micros into outcome, balance_micros
   from pb.refund(array[p_search], array[v_wallet], array[p_transfer], array[p_reason]) r;
+  -- Read again, because the refund may have paid a debt.
+  select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = v_wallet;
   perform pb.record_audit(p_operator, 'refund', v_wallet, p_search::text, p_reason, outcome);
   return next;
 end

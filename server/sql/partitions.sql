@@ -2,7 +2,7 @@
 
 -- Creates the missing partitions of a range of days and returns how many it created.
 create or replace function pb.make_partitions(first_day date, last_day date) returns integer
-language plpgsql as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   each_day date;
   parent text;
@@ -25,6 +25,13 @@ begin
           pb.uuid_floor(each_day::timestamp at time zone 'utc'),
           pb.uuid_floor((each_day + 1)::timestamp at time zone 'utc')
         );
+        -- A TRUNCATE trigger of the parent does not apply to its partitions.
+        if parent = 'transfers' then
+          execute format(
+            'create trigger transfers_no_truncate before truncate on pb.%I '
+            'for each statement execute function pb.forbid_change()', partition_name
+          );
+        end if;
         created := created + 1;
       end if;
     end loop;

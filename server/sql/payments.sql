@@ -4,7 +4,7 @@
 -- Opens a notice for an operator, unless the same one is open.
 create or replace function pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint)
 returns void
-language sql set search_path = pg_catalog, pg_temp
+language sql security definer set search_path = pg_catalog, pg_temp
 begin atomic
   insert into pb.payment_notices (reason, subject, wallet_id, amount_micros)
   values (p_reason, p_subject, p_wallet, p_amount)
@@ -23,12 +23,28 @@ end;
 
 -- Opens a top-up, or returns the one that this Idempotency-Key opened. The card is saved only if the owner has set up
 -- automatic top-ups. customer_id is the wallet's customer at the processor, if there is one yet.
+-- During a rotation of the secret, the Idempotency-Key is also looked up under the other versions.
 drop function if exists pb.begin_top_up(uuid, bigint, bytea, bytea);
-create or replace function pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea)
+create or replace function pb.begin_top_up(
+  new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea,
+  other_keys bytea[] default '{}', other_fingerprints bytea[] default '{}'
+)
 returns table (id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
+declare
+  existing integer;
 begin
+  if cardinality(other_keys) > 0 then
+    -- Two servers may write under different versions, which the unique key does not detect.
+    perform pb.lock_wallets(array[pb.own_wallet()]);
+    existing := (
+      select array_position(other_keys, t.key_hmac) from pb.top_ups t
+      where t.wallet_id = pb.own_wallet() and t.key_hmac = any (other_keys) limit 1
+    );
+    p_key := coalesce(other_keys[existing], p_key);
+    p_fingerprint := coalesce(other_fingerprints[existing], p_fingerprint);
+  end if;
   insert into pb.top_ups (id, wallet_id, kind, amount_micros, saves_card, key_hmac, fingerprint)
   select new_id, w.id, 'checkout', p_amount,
     exists (select from pb.auto_top_ups a where a.wallet_id = w.id), p_key, p_fingerprint
@@ -142,6 +158,40 @@ begin
 end
 $$;
 
+-- Expires up to p_limit unpaid top-ups whose checkout ended over an hour ago. Returns how many.
+create or replace function pb.expire_top_ups(p_limit integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  expired integer;
+begin
+  update pb.top_ups t set status = 'expired', settled_at = clock_timestamp()
+  where t.status = 'pending' and t.id in (
+    select d.id from pb.top_ups d
+    where d.status = 'pending' and d.kind = 'checkout'
+      and coalesce(d.expires_at, d.created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
+    order by d.created_at limit p_limit for update skip locked
+  );
+  get diagnostics expired = row_count;
+  return expired;
+end
+$$;
+
+-- Deletes up to p_limit events of the processor that are older than 90 days. The rows that prevent double crediting
+-- (payments, reversals) stay. Returns how many.
+create or replace function pb.delete_old_payment_events(p_limit integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  deleted integer;
+begin
+  delete from pb.payment_events e where e.event_id in (
+    select o.event_id from pb.payment_events o
+    where o.received_at < clock_timestamp() - interval '90 days' limit p_limit
+  );
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
 -- Postpones the next automatic top-up by 1, 6 and 24 hours; after the fourth decline it is off until it is set again.
 create or replace function pb.record_decline(p_wallet uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -161,12 +211,12 @@ begin
 end
 $$;
 
--- Opens a top-up for each automatic top-up that is due: balance below the threshold, a saved card, below its caps,
+-- Opens a top-up for each automatic top-up that is due: balance without what is owed below the threshold, a saved card, below its caps,
 -- nothing in progress. The row of the automatic top-up is the lock. Balances are read without a lock, so that no search
 -- waits; a stale balance only delays the top-up.
 create or replace function pb.begin_auto_top_ups(new_ids uuid[])
 returns table (id uuid, wallet_id uuid, amount_micros bigint, customer_id text)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   due uuid;
@@ -178,7 +228,7 @@ begin
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
       -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
-      and w.credited_micros - w.debited_micros - w.held_micros < a.threshold_micros
+      and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
     order by a.wallet_id
     for update of a skip locked
   loop
@@ -196,7 +246,7 @@ begin
         and b.created_at >= pb.utc_month(clock_timestamp())::timestamp at time zone 'utc'
     ) taken
     where a.wallet_id = due
-      and w.credited_micros - w.debited_micros - w.held_micros < a.threshold_micros
+      and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
       and taken.of_day + a.amount_micros <= a.day_cap_micros
       and taken.of_month + a.amount_micros <= a.month_cap_micros
       and exists (

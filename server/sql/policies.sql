@@ -1,5 +1,6 @@
--- Row-level security. A tenant reads only the rows of the wallet named for its transaction; an operator reads the rows
--- of all wallets. The sub-select is evaluated once per statement, the bare function would be called for every row.
+-- Row-level security. A tenant reads only the rows of the wallet named for its transaction; an operator, the payment
+-- tasks and the worker read the rows of all wallets. The sub-select is evaluated once per statement, the bare function
+-- would be called for every row.
 --
 -- Each block (separated by blank lines) is applied only when its text changes, because replacing a policy locks its
 -- table.
@@ -46,8 +47,11 @@ create policy own_customer on pb.payment_customers for select to pennyblack_tena
 create policy own_auto_top_up on pb.auto_top_ups for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
-create policy own_receivable on pb.receivables for select to pennyblack_tenant
-  using (wallet_id = (select pb.own_wallet()));
+create policy paid_wallets on pb.wallets for select to pennyblack_payments using (true);
+
+create policy paid_top_ups on pb.top_ups for select to pennyblack_payments using (true);
+
+create policy paid_customers on pb.payment_customers for select to pennyblack_payments using (true);
 
 create policy every_wallet on pb.wallets for select to pennyblack_operator using (true);
 
@@ -56,3 +60,22 @@ create policy every_transfer on pb.transfers for select to pennyblack_operator u
 create policy every_key on pb.keys for select to pennyblack_operator using (true);
 
 create policy every_day on pb.usage_days for select to pennyblack_operator using (true);
+
+create policy reconciled_wallets on pb.wallets for select to pennyblack_worker using (true);
+
+create policy reconciled_transfers on pb.transfers for select to pennyblack_worker using (true);
+
+create policy reconciled_searches on pb.searches for select to pennyblack_worker using (true);
+
+create policy reconciled_keys on pb.keys for select to pennyblack_worker using (true);
+
+create policy reconciled_key_budgets on pb.key_budgets for select to pennyblack_worker using (true);
+
+create policy reconciled_runs on pb.run_budgets for select to pennyblack_worker using (true);
+
+create policy reconciled_usage_hours on pb.usage_hours for select to pennyblack_worker using (true);
+
+create policy reconciled_usage_days on pb.usage_days for select to pennyblack_worker using (true);
+
+create policy reconciled_top_ups on pb.top_ups for select to pennyblack_worker using (true);
+

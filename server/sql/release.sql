@@ -1,9 +1,9 @@
 -- Ends of a hold without a charge: pending -> released | expired. A final state never changes.
 
--- Ends pending searches without a charge and returns what they held: to the wallet, to the key budget for the periods
--- the hold was counted in, and to the run. It also deletes the idempotency claim, so that a retry can run. Every search
--- that ends here gets an outcome, which the index searches_unpaid needs. The caller has locked the wallets; a search of
--- another wallet is skipped. Returns the number of searches that ended.
+-- Ends pending searches without a charge and returns what they held: to the wallet, which first pays what it owes, to the
+-- key budget for the periods the hold was counted in, and to the run. It also deletes the idempotency claim, so that a
+-- retry can run. Every search that ends here gets an outcome, which the index searches_unpaid needs. The caller has locked
+-- the wallets; a search of another wallet is skipped. Returns the number of searches that ended.
 create or replace function pb.settle_unpaid(
   search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamptz,
   held_until timestamptz default 'infinity'
@@ -11,6 +11,7 @@ create or replace function pb.settle_unpaid(
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   ended integer;
+  debtors uuid[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -25,6 +26,7 @@ begin
     update pb.wallets w set held_micros = w.held_micros - back.micros
     from (select wallet_id, sum(price_micros)::bigint as micros from settled group by wallet_id) back
     where w.id = back.wallet_id
+    returning w.id, w.owed_micros
   ), key_budget_back as (
     update pb.key_budgets b
     set total_spent_micros = b.total_spent_micros - back.total,
@@ -51,7 +53,11 @@ begin
     where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
       and c.search_id = s.id
   )
-  select count(*)::integer into ended from settled;
+  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0)
+  into ended, debtors from settled;
+  if debtors is not null then
+    perform pb.settle_debts(debtors);
+  end if;
   return ended;
 end
 $$;

@@ -34,6 +34,9 @@ begin
     when (select count(*) from pb.searches s where s.id >= first_id and s.id < next_id) <> archived_searches
       or (select count(*) from pb.transfers t where t.id >= first_id and t.id < next_id) <> archived_transfers
       then 'the archive is not whole'
+    -- The time of an entry can be a day off its id.
+    when (select w.closed_before from pb.ledger_watermark w) < (p_day + 3)::timestamp at time zone 'utc'
+      then 'its hours are not closed'
   end;
   if fault is not null then
     raise exception 'day % cannot be closed: %', p_day, fault using errcode = 'restrict_violation';

@@ -1,5 +1,5 @@
 -- The processor can take a payment back, by a refund or a dispute, after the owner has spent it. A balance is never
--- negative: the available money is taken, and the rest becomes a receivable that later top-ups pay first. A dispute
+-- negative: the available money is taken, and the wallet owes the rest, which the next available money pays. A dispute
 -- suspends the wallet; when it is won, the money comes back and the suspension is lifted.
 --
 --   wallet     -> cash         reversal        the available part
@@ -7,11 +7,34 @@
 --   cash       -> wallet       reinstatement   a dispute was won, or a refund failed
 --   wallet     -> receivable   settlement      payment of what is owed
 
--- Takes a payment back: the available part from the wallet, the rest as a receivable.
+-- Amounts and transfers of a reversal are set once, and its state only moves forward: taken -> lost -> returned.
+create or replace function pb.guard_reversal() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'UPDATE'
+    and (new.reversal_id, new.payment_id, new.wallet_id, new.kind, new.amount_micros, new.created_at)
+      = (old.reversal_id, old.payment_id, old.wallet_id, old.kind, old.amount_micros, old.created_at)
+    and (
+      (new.taken_micros, new.owed_micros) = (old.taken_micros, old.owed_micros)
+      or num_nonnulls(old.taken_transfer_id, old.owed_transfer_id) = 0
+    )
+    and new.taken_transfer_id is not distinct from coalesce(old.taken_transfer_id, new.taken_transfer_id)
+    and new.owed_transfer_id is not distinct from coalesce(old.owed_transfer_id, new.owed_transfer_id)
+    and new.returned_transfer_id is not distinct from coalesce(old.returned_transfer_id, new.returned_transfer_id)
+    and array_position(array['taken', 'lost', 'returned'], new.state)
+      >= array_position(array['taken', 'lost', 'returned'], old.state)
+  then
+    return new;
+  end if;
+  raise exception 'a reversal only moves forward' using errcode = 'restrict_violation';
+end
+$$;
+
+-- Takes a payment back: the available part from the wallet, which owes the rest.
 create or replace function pb.debit_reversal(p_reversal text, p_wallet uuid, p_kind text, p_amount bigint) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  now_at timestamptz := clock_timestamp();
+  now_at timestamptz := pb.entry_time();
   taken bigint;
   owed bigint;
   taken_id uuid;
@@ -24,8 +47,9 @@ begin
 
   update pb.wallets w
   set debited_micros = w.debited_micros + taken,
+      owed_micros = w.owed_micros + owed,
       suspended_at = case when p_kind = 'dispute' then coalesce(w.suspended_at, now_at) else w.suspended_at end
-  where w.id = p_wallet and (taken > 0 or p_kind = 'dispute');
+  where w.id = p_wallet;
   if taken > 0 then
     taken_id := pb.new_uuid();
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
@@ -40,13 +64,10 @@ begin
   set taken_micros = taken, owed_micros = owed, taken_transfer_id = taken_id, owed_transfer_id = owed_id,
       froze_at = case when p_kind = 'dispute' and not was_frozen then now_at end
   where r.reversal_id = p_reversal;
-  insert into pb.receivables as d (wallet_id, owed_micros)
-  select p_wallet, owed where owed > 0
-  on conflict (wallet_id) do update set owed_micros = d.owed_micros + excluded.owed_micros;
 end
 $$;
 
--- The processor returned the money: credits the wallet and settles receivables.
+-- The processor returned the money: credits the wallet, which first pays what it owes.
 create or replace function pb.credit_reinstatement(p_reversal text, p_wallet uuid, p_amount bigint) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -55,7 +76,7 @@ begin
   update pb.reversals r set returned_transfer_id = v_transfer, state = 'returned', changed_at = clock_timestamp()
   where r.reversal_id = p_reversal;
   insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-  values (v_transfer, p_wallet, 'reinstatement', 'cash', 'wallet', p_amount, clock_timestamp());
+  values (v_transfer, p_wallet, 'reinstatement', 'cash', 'wallet', p_amount, pb.entry_time());
   -- Lifts the suspension if a dispute caused it and none is left; never an operator's suspension.
   update pb.wallets w
   set credited_micros = w.credited_micros + p_amount,
@@ -67,7 +88,7 @@ begin
         then null else w.suspended_at
       end
   where w.id = p_wallet;
-  perform pb.settle_receivables(array[p_wallet]);
+  perform pb.settle_debts(array[p_wallet]);
 end
 $$;
 

@@ -3,8 +3,10 @@
 --
 --   pennyblack_ledger     paid searches: calls functions, reads no table
 --   pennyblack_tenant     one wallet: reads the rows of the transaction's wallet, changes them through functions
+--   pennyblack_payments   payment processor: books and reverses payments, cannot open a top-up at a checkout
 --   pennyblack_operator   reads all wallets, acts through functions that write the audit log
 --   pennyblack_people     sign-in and teams: calls functions, reads no table
+--   pennyblack_worker     background jobs: reads the ledger, changes rows through functions
 --
 -- An error in the server's SQL can therefore neither move money outside the functions nor show one tenant another's
 -- rows. The ledger role has no row-level security: a batch contains many wallets, and a setting names one.
@@ -12,28 +14,37 @@
 -- `npm run admin -- database setup` creates the roles, because they belong to the whole cluster.
 
 revoke all on all functions in schema pb
-  from public, pennyblack_ledger, pennyblack_tenant, pennyblack_operator, pennyblack_people;
+  from public, pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
+    pennyblack_worker;
 
-grant usage on schema pb to pennyblack_ledger, pennyblack_tenant, pennyblack_operator, pennyblack_people;
+grant usage on schema pb
+  to pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
+    pennyblack_worker;
 
 grant execute on function
   pb.hold, pb.capture, pb.release, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
-  pb.read_schema_version
+  pb.read_schema_version, pb.report_secrets
   to pennyblack_ledger;
 
 grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month,
   pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
-  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids,
+  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids, pb.own_top_up_entry, pb.own_proof,
   pb.set_alerts, pb.create_webhook, pb.change_webhook, pb.delete_webhook, pb.rotate_webhook_secret, pb.test_webhook,
   pb.replay_delivery,
-  pb.begin_top_up, pb.record_checkout, pb.record_customer, pb.book_payment, pb.end_top_up, pb.reverse_payment,
-  pb.set_auto_top_up, pb.delete_auto_top_up
+  pb.begin_top_up, pb.record_checkout, pb.record_customer, pb.set_auto_top_up, pb.delete_auto_top_up
   to pennyblack_tenant;
+
+-- A payment is credited only for a top-up that the tenant role or an automatic top-up has opened, so no role can credit a
+-- wallet on its own.
+grant execute on function
+  pb.book_payment, pb.end_top_up, pb.reverse_payment, pb.begin_auto_top_ups, pb.expire_top_ups, pb.open_payment_notice,
+  pb.delete_old_payment_events
+  to pennyblack_payments;
 
 grant execute on function
   pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
-  pb.read_schema_version
+  pb.operator_adjust, pb.operator_decide_adjustment, pb.read_schema_version
   to pennyblack_operator;
 
 grant execute on function
@@ -42,16 +53,33 @@ grant execute on function
   pb.change_team
   to pennyblack_people;
 
+-- The worker expires holds, closes hours, counts usage, delivers events and deletes expired rows. It cannot change or
+-- delete rows of the ledger in any other way. Retention drops partitions, which only the owner can do.
+grant execute on function
+  pb.read_schema_version, pb.sweep, pb.roll_up_usage, pb.recount_usage, pb.usage_as_of, pb.make_partitions,
+  pb.partition_days_ahead, pb.dispatch_events, pb.claim_deliveries, pb.return_delivery, pb.finish_delivery,
+  pb.webhook_lag, pb.claim_alert_emails, pb.finish_alert_email, pb.claim_sign_in_emails, pb.finish_sign_in_email,
+  pb.delete_expired_answers, pb.delete_expired_runs, pb.delete_old_events, pb.delete_expired_sign_ins,
+  pb.prunable_partitions, pb.find_test_wallet, pb.delete_test_searches, pb.save_reconciliation,
+  pb.prepare_hour, pb.close_hour, pb.sign_hour, pb.sign_day, pb.report_secrets,
+  pb.retained_since, pb.price_micros, pb.utc_day, pb.utc_month, pb.uuid_floor
+  to pennyblack_worker;
+
 -- Columns that a tenant can read. The digest of a key and the secret of a webhook are not among them.
 revoke all on
   pb.wallets, pb.transfers, pb.keys, pb.key_budgets, pb.run_budgets, pb.searches, pb.usage_hours, pb.usage_days,
   pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
-  pb.receivables, pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days,
-  pb.abandoned_calls, pb.accounts, pb.people, pb.members
-  from pennyblack_ledger, pennyblack_tenant, pennyblack_operator, pennyblack_people;
+  pb.receivables, pb.reversals, pb.payment_notices, pb.audit_log, pb.reconciliations, pb.upstream_days,
+  pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
+  pb.refunds, pb.manual_credits, pb.idempotency, pb.openings, pb.budget_openings, pb.retention, pb.usage_watermark,
+  pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
+  pb.budget_checkpoints, pb.run_checkpoints
+  from pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
+    pennyblack_worker;
 
 grant select (
-  id, name, credited_micros, debited_micros, held_micros, suspended_at, created_at, low_balance_micros, alert_email
+  id, name, credited_micros, debited_micros, held_micros, owed_micros, suspended_at, created_at, low_balance_micros,
+  alert_email
 ) on pb.wallets to pennyblack_tenant;
 grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
   on pb.transfers to pennyblack_tenant;
@@ -90,7 +118,15 @@ grant select (
 ) on pb.auto_top_ups to pennyblack_tenant;
 grant select (wallet_id, owed_micros) on pb.receivables to pennyblack_tenant;
 
-grant select (id, name, account_id, credited_micros, debited_micros, held_micros, suspended_at, created_at)
+grant select (id, suspended_at) on pb.wallets to pennyblack_payments;
+grant select (id, wallet_id, kind, status, payment_id, amount_micros, created_at, settled_at)
+  on pb.top_ups to pennyblack_payments;
+grant select (wallet_id, customer_id) on pb.payment_customers to pennyblack_payments;
+grant select (reversal_id, kind, state, created_at) on pb.reversals to pennyblack_payments;
+grant select (id, reason, subject, wallet_id, amount_micros, found_at, closed_at)
+  on pb.payment_notices to pennyblack_payments;
+
+grant select (id, name, account_id, credited_micros, debited_micros, held_micros, owed_micros, suspended_at, created_at)
   on pb.wallets to pennyblack_operator;
 grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
   on pb.transfers to pennyblack_operator;
@@ -101,3 +137,14 @@ grant select on
   pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls,
   pb.accounts, pb.people, pb.members
   to pennyblack_operator;
+
+-- What reconciliation compares, and where to send alerts. No digest of a key, secret or session.
+grant select on
+  pb.wallets, pb.transfers, pb.searches, pb.key_budgets, pb.run_budgets, pb.payments, pb.refunds, pb.receivables,
+  pb.reversals, pb.manual_credits, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
+  pb.usage_watermark, pb.reconciliations, pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days,
+  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints
+  to pennyblack_worker;
+grant select (id, wallet_id) on pb.keys to pennyblack_worker;
+grant select (id, wallet_id, status, amount_micros, refunded_micros, payment_id) on pb.top_ups to pennyblack_worker;
+grant select (wallet_id, mode, key_hmac, search_id, claimed_at, answer) on pb.idempotency to pennyblack_worker;

@@ -13,7 +13,10 @@ CREATE TYPE pb.ledger_account AS ENUM (
     'revenue',
     'cash',
     'promotion',
-    'receivable'
+    'receivable',
+    'fees',
+    'bad_debt',
+    'breakage'
 );
 
 CREATE TYPE pb.member_role AS ENUM (
@@ -37,7 +40,12 @@ CREATE TYPE pb.transfer_kind AS ENUM (
     'reversal',
     'receivable',
     'settlement',
-    'reinstatement'
+    'reinstatement',
+    'correction',
+    'payout',
+    'write_off',
+    'fee',
+    'breakage'
 );
 
 CREATE FUNCTION pb.accept_invitation(p_token bytea, p_name text) RETURNS TABLE(account_id uuid, person_id uuid, role pb.member_role)
@@ -59,6 +67,42 @@ begin
     on conflict on constraint members_pkey do update set role = m.role
     returning m.account_id, m.person_id, m.role;
   end if;
+end
+$$;
+
+CREATE FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    AS $$
+declare
+  v_day date := pb.utc_day(p_hour);
+  v_month date := pb.utc_month(p_hour);
+begin
+  with spent as materialized (
+    select s.key_budget_id as budget_id, s.run_budget_id as run_id, sum(s.price_micros)::bigint as micros
+    from pb.searches s
+    where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
+      and s.state = 'captured' and s.price_micros > 0 and (s.key_budget_id is not null or s.run_budget_id is not null)
+    group by 1, 2
+  ), budgets as (
+    insert into pb.budget_checkpoints as c (budget_id, total_micros, day, day_micros, month, month_micros)
+    select s.budget_id, sum(s.micros), v_day, sum(s.micros), v_month, sum(s.micros)
+    from spent s where s.budget_id is not null group by s.budget_id
+    on conflict (budget_id) do update
+    set total_micros = c.total_micros + excluded.total_micros, day = excluded.day, month = excluded.month,
+        day_micros = excluded.day_micros + case when c.day = excluded.day then c.day_micros else 0 end,
+        month_micros = excluded.month_micros + case when c.month = excluded.month then c.month_micros else 0 end
+  )
+  insert into pb.run_checkpoints as c (run_id, micros)
+  select s.run_id, sum(s.micros) from spent s where s.run_id is not null group by s.run_id
+  on conflict (run_id) do update set micros = c.micros + excluded.micros;
+
+  -- A run that has expired is deleted, or gets a new id when it is opened again.
+  delete from pb.run_checkpoints c where not exists (select from pb.run_budgets r where r.id = c.run_id);
 end
 $$;
 
@@ -93,7 +137,7 @@ end
 $$;
 
 CREATE FUNCTION pb.begin_auto_top_ups(new_ids uuid[]) RETURNS TABLE(id uuid, wallet_id uuid, amount_micros bigint, customer_id text)
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
@@ -107,7 +151,7 @@ begin
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
       -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
-      and w.credited_micros - w.debited_micros - w.held_micros < a.threshold_micros
+      and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
     order by a.wallet_id
     for update of a skip locked
   loop
@@ -125,7 +169,7 @@ begin
         and b.created_at >= pb.utc_month(clock_timestamp())::timestamp at time zone 'utc'
     ) taken
     where a.wallet_id = due
-      and w.credited_micros - w.debited_micros - w.held_micros < a.threshold_micros
+      and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
       and taken.of_day + a.amount_micros <= a.day_cap_micros
       and taken.of_month + a.amount_micros <= a.month_cap_micros
       and exists (
@@ -138,6 +182,35 @@ begin
       opened := opened + 1;
     end if;
   end loop;
+end
+$$;
+
+CREATE FUNCTION pb.begin_hours(p_due timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  first_id uuid;
+begin
+  perform from pb.retention for share;
+  first_id := (select t.id from pb.transfers t where t.id >= pb.retained_since() order by t.id limit 1);
+
+  insert into pb.wallet_checkpoints
+    (wallet_id, entries, credited_micros, debited_micros, owed_micros, digest)
+  select o.wallet_id, sum(o.transfers),
+    coalesce(sum(o.amount_micros) filter (where o.to_account = 'wallet'), 0),
+    coalesce(sum(o.amount_micros) filter (where o.from_account = 'wallet'), 0),
+    coalesce(sum(o.amount_micros) filter (where o.from_account = 'receivable'), 0)
+      - coalesce(sum(o.amount_micros) filter (where o.to_account = 'receivable'), 0),
+    decode(repeat('00', 32), 'hex')
+  from pb.openings o group by o.wallet_id;
+  insert into pb.budget_checkpoints
+  select o.budget_id, o.amount_micros, '-infinity', 0, '-infinity', 0 from pb.budget_openings o;
+
+  update pb.ledger_watermark
+  set closed_before = least(p_due, date_trunc('hour', pb.uuid_time(first_id), 'utc')) - interval '25 hours',
+      begun_at = clock_timestamp(),
+      opening_micros = (select coalesce(sum(c.credited_micros - c.debited_micros), 0) from pb.wallet_checkpoints c);
 end
 $$;
 
@@ -160,12 +233,24 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) RETURNS TABLE(id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
+CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[] DEFAULT '{}'::bytea[], other_fingerprints bytea[] DEFAULT '{}'::bytea[]) RETURNS TABLE(id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
+declare
+  existing integer;
 begin
+  if cardinality(other_keys) > 0 then
+    -- Two servers may write under different versions, which the unique key does not detect.
+    perform pb.lock_wallets(array[pb.own_wallet()]);
+    existing := (
+      select array_position(other_keys, t.key_hmac) from pb.top_ups t
+      where t.wallet_id = pb.own_wallet() and t.key_hmac = any (other_keys) limit 1
+    );
+    p_key := coalesce(other_keys[existing], p_key);
+    p_fingerprint := coalesce(other_fingerprints[existing], p_fingerprint);
+  end if;
   insert into pb.top_ups (id, wallet_id, kind, amount_micros, saves_card, key_hmac, fingerprint)
   select new_id, w.id, 'checkout', p_amount,
     exists (select from pb.auto_top_ups a where a.wallet_id = w.id), p_key, p_fingerprint
@@ -175,6 +260,63 @@ begin
   select t.id, t.id = new_id, t.fingerprint = p_fingerprint, t.saves_card, t.checkout_url, c.customer_id
   from pb.top_ups t left join pb.payment_customers c on c.wallet_id = t.wallet_id
   where t.wallet_id = pb.own_wallet() and t.key_hmac = p_key;
+end
+$$;
+
+CREATE FUNCTION pb.book_adjustment(p_adjustment uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  a pb.adjustments;
+  w pb.wallets;
+  debit pb.ledger_account;
+  credit pb.ledger_account;
+  owed bigint := 0;
+  fault text;
+  main_id uuid;
+  owed_id uuid;
+begin
+  select * into strict a from pb.adjustments r where r.id = p_adjustment;
+  select * into strict w from pb.wallets r where r.id = a.wallet_id;
+  if a.kind = 'correction' then
+    select t.to_account, t.from_account into strict debit, credit from pb.transfers t where t.id = a.reference::uuid;
+  else
+    debit := case a.kind when 'write_off' then 'bad_debt' when 'fee' then 'fees' else 'wallet' end;
+    credit := case a.kind when 'write_off' then 'receivable' when 'breakage' then 'breakage' else 'cash' end;
+  end if;
+  if debit = 'wallet' then
+    owed := a.amount_micros - least(a.amount_micros, w.credited_micros - w.debited_micros - w.held_micros);
+  end if;
+  fault := case
+    when owed > 0 and a.kind <> 'correction' then 'insufficient_balance'
+    when credit = 'receivable' and a.amount_micros > w.owed_micros then 'exceeds_debt'
+  end;
+  if fault is not null then
+    raise exception using errcode = 'PB001', message = fault;
+  end if;
+
+  update pb.wallets r
+  set debited_micros = r.debited_micros + case debit when 'wallet' then a.amount_micros - owed else 0 end,
+      credited_micros = r.credited_micros + case credit when 'wallet' then a.amount_micros else 0 end,
+      owed_micros = r.owed_micros + owed + case
+        when debit = 'receivable' then a.amount_micros when credit = 'receivable' then -a.amount_micros else 0 end
+  where r.id = a.wallet_id;
+  if owed < a.amount_micros then
+    main_id := pb.new_uuid();
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (main_id, a.wallet_id, a.kind::pb.transfer_kind, debit, credit, a.amount_micros - owed, pb.entry_time());
+  end if;
+  if owed > 0 then
+    owed_id := pb.new_uuid();
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (owed_id, a.wallet_id, 'correction', 'receivable', credit, owed, pb.entry_time());
+  end if;
+  update pb.adjustments r
+  set state = 'booked', decided_at = clock_timestamp(), owed_micros = owed, transfer_id = main_id,
+      owed_transfer_id = owed_id
+  where r.id = p_adjustment;
+  perform pb.settle_debts(array[a.wallet_id]);
 end
 $$;
 
@@ -585,7 +727,7 @@ CREATE TABLE pb.events (
 );
 
 CREATE FUNCTION pb.claim_alert_emails(max_emails integer) RETURNS TABLE(id uuid, wallet_id uuid, type text, data jsonb, event_at timestamp with time zone, attempt smallint)
-    LANGUAGE sql
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
  UPDATE pb.events AS v SET email_attempts = (v.email_attempts + 1), email_due_at = (clock_timestamp() + (((ARRAY[2, 10, 60, 360, 1440])[(v.email_attempts + 1)])::double precision * '00:01:00'::interval))
@@ -605,7 +747,7 @@ CREATE FUNCTION pb.claim_alert_emails(max_emails integer) RETURNS TABLE(id uuid,
 END;
 
 CREATE FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer) RETURNS TABLE(id uuid, claim integer, attempts smallint, endpoint_id uuid, url text, secret bytea, previous_secret bytea, event_id uuid, type text, data jsonb, event_at timestamp with time zone)
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
@@ -654,7 +796,7 @@ end
 $$;
 
 CREATE FUNCTION pb.claim_sign_in_emails(max_emails integer) RETURNS TABLE(id uuid, email text, sealed bytea, expires_at timestamp with time zone, account_name text, role pb.member_role, attempt smallint)
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
@@ -712,6 +854,9 @@ begin
     when (select count(*) from pb.searches s where s.id >= first_id and s.id < next_id) <> archived_searches
       or (select count(*) from pb.transfers t where t.id >= first_id and t.id < next_id) <> archived_transfers
       then 'the archive is not whole'
+    -- The time of an entry can be a day off its id.
+    when (select w.closed_before from pb.ledger_watermark w) < (p_day + 3)::timestamp at time zone 'utc'
+      then 'its hours are not closed'
   end;
   if fault is not null then
     raise exception 'day % cannot be closed: %', p_day, fault using errcode = 'restrict_violation';
@@ -735,6 +880,163 @@ begin
   insert into pb.closed_days values
     (p_day, archived_searches, archived_transfers, searches_sum, transfers_sum, clock_timestamp());
   update pb.retention r set retained_since = p_day + 1;
+end
+$$;
+
+CREATE FUNCTION pb.close_empty_hours(p_hour timestamp with time zone, p_closing timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  first_id uuid := greatest(pb.uuid_floor(p_hour - interval '25 hours'), pb.retained_since());
+  last_hour timestamptz := date_trunc('hour', least(
+    p_closing,
+    (select w.settled_before from pb.sweep_watermark w),
+    (select w.counted_before from pb.usage_watermark w)
+  ), 'utc');
+  next_hour timestamptz := greatest(p_hour, date_trunc('hour', least(
+    last_hour,
+    pb.uuid_time((select t.id from pb.transfers t where t.id >= first_id order by t.id limit 1)) - interval '25 hours',
+    pb.uuid_time((select s.id from pb.searches s where s.id >= first_id order by s.id limit 1)) - interval '25 hours'
+  ), 'utc'));
+begin
+  for each_hour in 1..100 loop
+    exit when next_hour >= last_hour or pb.hour_has_rows(next_hour);
+    next_hour := next_hour + interval '1 hour';
+  end loop;
+  if next_hour > p_hour then
+    insert into pb.ledger_hours (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
+    select h, 0, 0, 0, 0, 0, clock_timestamp()
+    from generate_series(p_hour, next_hour - interval '1 hour', interval '1 hour') h;
+    update pb.ledger_watermark set closed_before = next_hour;
+  end if;
+  return next_hour;
+end
+$$;
+
+CREATE FUNCTION pb.close_hour(p_hour timestamp with time zone, OUT entries bigint, OUT wallets bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+declare
+  next_hour timestamptz := p_hour + interval '1 hour';
+  -- An id is at most a day off the time of the hold, and a capture is up to a minute later. Archived days are in the sums
+  -- that pb.begin_hours started with.
+  first_id uuid := greatest(pb.uuid_floor(p_hour - interval '25 hours'), pb.retained_since());
+  last_id uuid := pb.uuid_floor(next_hour + interval '25 hours');
+  hour_text text := to_char(p_hour at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
+begin
+  perform from pb.ledger_watermark w
+  where w.closed_before = p_hour and w.closing_before >= next_hour and pb.hour_waits_for() is null
+  for update;
+  if not found then
+    raise exception 'hour % cannot be closed', hour_text using errcode = 'object_not_in_prerequisite_state';
+  end if;
+
+  insert into pb.wallet_hours (hour, wallet_id, entries, credited_micros, debited_micros, owed_micros, digest)
+  select p_hour, e.wallet_id, e.entries, e.credited, e.debited, e.owed,
+    sha256(
+      coalesce(c.digest, decode(repeat('00', 32), 'hex'))
+      || convert_to(hour_text || ' ' || e.entries || E'\n' || e.lines, 'UTF8')
+    )
+  from (
+    select t.wallet_id, count(*) as entries,
+      coalesce(sum(t.amount_micros) filter (where t.to_account = 'wallet'), 0) as credited,
+      coalesce(sum(t.amount_micros) filter (where t.from_account = 'wallet'), 0) as debited,
+      coalesce(sum(t.amount_micros) filter (where t.from_account = 'receivable'), 0)
+        - coalesce(sum(t.amount_micros) filter (where t.to_account = 'receivable'), 0) as owed,
+      string_agg(
+        concat_ws(
+          ' ', t.id, t.wallet_id, t.kind, t.from_account, t.to_account, t.amount_micros,
+          to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), coalesce(t.search_id::text, '-')
+        ) || E'\n',
+        '' order by t.created_at, t.id
+      ) as lines
+    from pb.transfers t
+    where t.id >= first_id and t.id < last_id and t.created_at >= p_hour and t.created_at < next_hour
+    group by t.wallet_id
+  ) e
+  left join pb.wallet_checkpoints c on c.wallet_id = e.wallet_id;
+
+  insert into pb.wallet_checkpoints as c
+    (wallet_id, hour, entries, credited_micros, debited_micros, owed_micros, digest)
+  select h.wallet_id, h.hour, h.entries, h.credited_micros, h.debited_micros, h.owed_micros, h.digest
+  from pb.wallet_hours h where h.hour = p_hour
+  on conflict (wallet_id) do update
+  set hour = excluded.hour, entries = c.entries + excluded.entries,
+      credited_micros = c.credited_micros + excluded.credited_micros,
+      debited_micros = c.debited_micros + excluded.debited_micros,
+      owed_micros = c.owed_micros + excluded.owed_micros, digest = excluded.digest;
+
+  insert into pb.ledger_hours
+    (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
+  select p_hour, coalesce(sum(h.entries), 0), count(*), coalesce(sum(h.credited_micros), 0),
+    coalesce(sum(h.debited_micros), 0), coalesce(sum(h.owed_micros), 0), clock_timestamp()
+  from pb.wallet_hours h where h.hour = p_hour
+  returning entries, wallets into entries, wallets;
+
+  perform pb.add_to_budgets(p_hour, first_id, last_id);
+  update pb.ledger_watermark set closed_before = next_hour;
+end
+$$;
+
+CREATE FUNCTION pb.close_month(p_operator text, p_reason text, p_month date) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  ended_at timestamptz := (p_month + interval '1 month') at time zone 'utc';
+  result text;
+begin
+  lock table pb.closed_months in share row exclusive mode;
+  result := case
+    when exists (select from pb.closed_months c where c.month = p_month) then 'repeated'
+    when clock_timestamp() < ended_at + interval '1 hour' then 'not_over'
+    when exists (select from pb.closed_months) and not exists (
+      select from pb.closed_months c where c.month = (p_month - interval '1 month')::date
+    ) then 'out_of_order'
+    when (select c.differences from pb.reconciliations c where c.at > ended_at order by c.at desc limit 1)
+      is distinct from 0 then 'not_reconciled'
+    else 'closed'
+  end;
+  if result = 'closed' then
+    -- Amounts as text, because readers of JSON round large numbers.
+    insert into pb.closed_months (month, closed_by, trial_balance)
+    select p_month, p_operator, jsonb_agg(
+      to_jsonb(t)
+      || jsonb_build_object('debit_micros', t.debit_micros::text, 'credit_micros', t.credit_micros::text)
+    )
+    from pb.trial_balance(p_month) t;
+  end if;
+  perform pb.record_audit(p_operator, 'close_month', null, to_char(p_month, 'YYYY-MM'), p_reason, result);
+  return result;
+end
+$$;
+
+CREATE FUNCTION pb.correction_fault(p_transfer uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  t pb.transfers := (select r from pb.transfers r where r.id = p_transfer);
+begin
+  return case
+    when t.kind::text not in ('credit', 'top_up', 'payout', 'write_off', 'fee', 'breakage') then 'not_correctable'
+    when exists (
+      select from pb.payments p
+      where p.transfer_id = p_transfer and (
+        exists (select from pb.top_ups u where u.payment_id = p.payment_id)
+        or exists (select from pb.reversals r where r.payment_id = p.payment_id)
+      )
+    ) then 'refund_at_processor'
+  end;
 end
 $$;
 
@@ -824,7 +1126,7 @@ begin
   update pb.reversals r set returned_transfer_id = v_transfer, state = 'returned', changed_at = clock_timestamp()
   where r.reversal_id = p_reversal;
   insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-  values (v_transfer, p_wallet, 'reinstatement', 'cash', 'wallet', p_amount, clock_timestamp());
+  values (v_transfer, p_wallet, 'reinstatement', 'cash', 'wallet', p_amount, pb.entry_time());
   -- Lifts the suspension if a dispute caused it and none is left; never an operator's suspension.
   update pb.wallets w
   set credited_micros = w.credited_micros + p_amount,
@@ -836,7 +1138,7 @@ begin
         then null else w.suspended_at
       end
   where w.id = p_wallet;
-  perform pb.settle_receivables(array[p_wallet]);
+  perform pb.settle_debts(array[p_wallet]);
 end
 $$;
 
@@ -845,7 +1147,7 @@ CREATE FUNCTION pb.debit_reversal(p_reversal text, p_wallet uuid, p_kind text, p
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  now_at timestamptz := clock_timestamp();
+  now_at timestamptz := pb.entry_time();
   taken bigint;
   owed bigint;
   taken_id uuid;
@@ -858,8 +1160,9 @@ begin
 
   update pb.wallets w
   set debited_micros = w.debited_micros + taken,
+      owed_micros = w.owed_micros + owed,
       suspended_at = case when p_kind = 'dispute' then coalesce(w.suspended_at, now_at) else w.suspended_at end
-  where w.id = p_wallet and (taken > 0 or p_kind = 'dispute');
+  where w.id = p_wallet;
   if taken > 0 then
     taken_id := pb.new_uuid();
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
@@ -874,9 +1177,6 @@ begin
   set taken_micros = taken, owed_micros = owed, taken_transfer_id = taken_id, owed_transfer_id = owed_id,
       froze_at = case when p_kind = 'dispute' and not was_frozen then now_at end
   where r.reversal_id = p_reversal;
-  insert into pb.receivables as d (wallet_id, owed_micros)
-  select p_wallet, owed where owed > 0
-  on conflict (wallet_id) do update set owed_micros = d.owed_micros + excluded.owed_micros;
 end
 $$;
 
@@ -944,6 +1244,104 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.delete_expired_answers(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  deleted integer;
+begin
+  with old as materialized (
+    select o.wallet_id, o.mode, o.key_hmac from pb.idempotency o
+    where o.claimed_at <= clock_timestamp() - interval '24 hours'
+    limit p_limit for update skip locked
+  )
+  delete from pb.idempotency c using old
+  where c.wallet_id = old.wallet_id and c.mode = old.mode and c.key_hmac = old.key_hmac;
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
+CREATE FUNCTION pb.delete_expired_runs(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  deleted integer;
+begin
+  with over as materialized (
+    select b.id from pb.run_budgets b
+    where b.expires_at <= clock_timestamp() - interval '1 hour'
+    limit p_limit for update skip locked
+  )
+  delete from pb.run_budgets r using over where r.id = over.id;
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
+CREATE FUNCTION pb.delete_expired_sign_ins(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  tokens integer;
+  sessions integer;
+  people integer;
+begin
+  delete from pb.sign_in_tokens d where d.digest in (
+    select t.digest from pb.sign_in_tokens t where t.expires_at < clock_timestamp() - interval '1 day' limit p_limit
+  );
+  get diagnostics tokens = row_count;
+  delete from pb.sessions d where d.id in (
+    select s.id from pb.sessions s where not pb.is_live(s) limit p_limit
+  );
+  get diagnostics sessions = row_count;
+  delete from pb.people d where d.id in (
+    select p.id from pb.people p
+    where p.created_at < clock_timestamp() - interval '30 days'
+      and not exists (select from pb.members m where m.person_id = p.id)
+      and not exists (select from pb.sessions s where s.person_id = p.id)
+    limit p_limit for update skip locked
+  );
+  get diagnostics people = row_count;
+  return tokens + sessions + people;
+end
+$$;
+
+CREATE FUNCTION pb.delete_old_events(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  deleted integer;
+begin
+  delete from pb.events e where e.id in (
+    select o.id from pb.events o where o.id < pb.uuid_floor(clock_timestamp() - interval '30 days')
+    order by o.id limit p_limit
+  );
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
+CREATE FUNCTION pb.delete_old_payment_events(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  deleted integer;
+begin
+  delete from pb.payment_events e where e.event_id in (
+    select o.event_id from pb.payment_events o
+    where o.received_at < clock_timestamp() - interval '90 days' limit p_limit
+  );
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
 CREATE FUNCTION pb.delete_sign_in_tokens() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -953,6 +1351,23 @@ begin
   return null;
 end
 $$;
+
+CREATE FUNCTION pb.delete_test_searches(p_partition text, p_wallet uuid, p_before uuid, OUT deleted integer, OUT last_id uuid) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+  execute format(
+    'with old as materialized (
+       select id from pb.%1$I where mode = ''test'' and wallet_id = $1 and id < $2 order by id desc limit 1000
+     ), gone as (
+       delete from pb.%1$I s using old where s.id = old.id and s.state <> ''pending'' returning s.id
+     )
+     select (select count(*) from gone), (select id from old order by id limit 1)',
+    (select p from pb.prunable_partitions(3) p where p = p_partition)
+  ) into deleted, last_id using p_wallet, p_before;
+end
+$_$;
 
 CREATE FUNCTION pb.delete_webhook(p_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1021,14 +1436,6 @@ CREATE FUNCTION pb.describe_key(k pb.keys) RETURNS jsonb
   select jsonb_build_object('id', k.id, 'name', k.name, 'mode', k.mode, 'start', k.start)
 $$;
 
-CREATE FUNCTION pb.price_micros() RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (10000)::bigint;
-
-CREATE FUNCTION pb.usd(micros bigint) RETURNS text
-    LANGUAGE sql IMMUTABLE STRICT
-    RETURN (((micros / 1000000) || '.'::text) || regexp_replace(lpad(((micros % (1000000)::bigint))::text, 6, '0'::text), '0{1,4}$'::text, ''::text));
-
 CREATE TABLE pb.wallets (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -1040,17 +1447,35 @@ CREATE TABLE pb.wallets (
     account_id uuid NOT NULL,
     low_balance_micros bigint,
     alert_email text,
+    owed_micros bigint DEFAULT 0 NOT NULL,
     CONSTRAINT wallet_never_below_zero CHECK ((((credited_micros - debited_micros) - held_micros) >= 0)),
     CONSTRAINT wallets_alert_email_check CHECK (((length(alert_email) >= 3) AND (length(alert_email) <= 254))),
     CONSTRAINT wallets_debited_micros_check CHECK ((debited_micros >= 0)),
     CONSTRAINT wallets_held_micros_check CHECK ((held_micros >= 0)),
-    CONSTRAINT wallets_low_balance_micros_check CHECK ((low_balance_micros > 0))
+    CONSTRAINT wallets_low_balance_micros_check CHECK ((low_balance_micros > 0)),
+    CONSTRAINT wallets_owed_micros_check CHECK ((owed_micros >= 0))
 )
 WITH (fillfactor='30');
 
 CREATE FUNCTION pb.describe_wallet(p_type text, w pb.wallets) RETURNS jsonb
-    LANGUAGE sql STABLE
-    RETURN CASE WHEN ((p_type = 'wallet.low_balance'::text) AND (((w).credited_micros - (w).debited_micros) < (w).low_balance_micros)) THEN jsonb_build_object('wallet_id', (w).id, 'currency', 'usd', 'balance', pb.usd(((w).credited_micros - (w).debited_micros)), 'low_balance', pb.usd((w).low_balance_micros)) WHEN ((p_type = 'wallet.depleted'::text) AND (((w).credited_micros - (w).debited_micros) < pb.price_micros())) THEN jsonb_build_object('wallet_id', (w).id, 'currency', 'usd', 'balance', pb.usd(((w).credited_micros - (w).debited_micros)), 'price', pb.usd(pb.price_micros())) ELSE NULL::jsonb END;
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return case
+    when p_type = 'wallet.low_balance' and w.credited_micros - w.debited_micros < w.low_balance_micros then
+      jsonb_build_object(
+        'wallet_id', w.id, 'currency', 'usd',
+        'balance', pb.usd(w.credited_micros - w.debited_micros), 'low_balance', pb.usd(w.low_balance_micros)
+      )
+    when p_type = 'wallet.depleted' and w.credited_micros - w.debited_micros < pb.price_micros() then
+      jsonb_build_object(
+        'wallet_id', w.id, 'currency', 'usd',
+        'balance', pb.usd(w.credited_micros - w.debited_micros), 'price', pb.usd(pb.price_micros())
+      )
+  end;
+end
+$$;
 
 CREATE FUNCTION pb.disable_webhook(p_id uuid, reason text) RETURNS boolean
     LANGUAGE plpgsql
@@ -1070,7 +1495,7 @@ end
 $$;
 
 CREATE FUNCTION pb.dispatch_events(max_events integer, with_email boolean) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
@@ -1283,6 +1708,45 @@ begin
 end
 $$;
 
+CREATE TABLE pb.ledger_watermark (
+    single_row boolean DEFAULT true NOT NULL,
+    closed_before timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    closing_before timestamp with time zone,
+    closing_xid xid8,
+    begun_at timestamp with time zone,
+    opening_micros bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT closing_after_closed CHECK ((closing_before >= closed_before)),
+    CONSTRAINT ledger_watermark_single_row_check CHECK (single_row),
+    CONSTRAINT whole_hours CHECK (((closed_before = '-infinity'::timestamp with time zone) OR ((((EXTRACT(epoch FROM closed_before))::bigint % (3600)::bigint) = 0) AND (((EXTRACT(epoch FROM closing_before))::bigint % (3600)::bigint) = 0))))
+);
+
+CREATE FUNCTION pb.entry_time() RETURNS timestamp with time zone
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT GREATEST(clock_timestamp(), w.closed_before, w.closing_before) AS "greatest"
+    FROM pb.ledger_watermark w;
+END;
+
+CREATE FUNCTION pb.expire_top_ups(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  expired integer;
+begin
+  update pb.top_ups t set status = 'expired', settled_at = clock_timestamp()
+  where t.status = 'pending' and t.id in (
+    select d.id from pb.top_ups d
+    where d.status = 'pending' and d.kind = 'checkout'
+      and coalesce(d.expires_at, d.created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
+    order by d.created_at limit p_limit for update skip locked
+  );
+  get diagnostics expired = row_count;
+  return expired;
+end
+$$;
+
 CREATE FUNCTION pb.find_keys(digests bytea[]) RETURNS TABLE(digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[], searches_per_second integer, searches_in_flight integer, is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1342,8 +1806,31 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.find_test_wallet(p_partition text, p_after uuid) RETURNS uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  found_id uuid;
+begin
+  execute format(
+    'select wallet_id from pb.%I where mode = ''test'' and wallet_id > $1 order by wallet_id limit 1',
+    (select p from pb.prunable_partitions(3) p where p = p_partition)
+  ) into found_id using p_after;
+  return found_id;
+end
+$_$;
+
+CREATE FUNCTION pb.finish_alert_email(p_event uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ UPDATE pb.events AS e SET email_due_at = NULL::timestamp with time zone
+   WHERE (e.id = finish_alert_email.p_event);
+END;
+
 CREATE FUNCTION pb.finish_delivery(p_id uuid, p_claim integer, is_delivered boolean, p_status smallint, p_error text, retry_in_ms bigint) RETURNS text
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
@@ -1392,6 +1879,24 @@ begin
 end
 $$;
 
+CREATE TABLE pb.pending_emails (
+    id uuid NOT NULL,
+    sign_in_digest bytea,
+    invitation_id uuid,
+    sealed bytea NOT NULL,
+    due_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    CONSTRAINT email_has_one_subject CHECK ((num_nonnulls(sign_in_digest, invitation_id) = 1))
+);
+
+CREATE FUNCTION pb.finish_sign_in_email(p_email uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ DELETE FROM pb.pending_emails AS e
+   WHERE (e.id = finish_sign_in_email.p_email);
+END;
+
 CREATE FUNCTION pb.forbid_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1405,7 +1910,46 @@ CREATE FUNCTION pb.fresh_until(s pb.sessions) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     RETURN ((s).authenticated_at + '00:15:00'::interval);
 
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.guard_ledger_hour() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if tg_op = 'UPDATE' and to_jsonb(new) - '{root,signed}'::text[] = to_jsonb(old) - '{root,signed}'::text[]
+    and new.root is not distinct from coalesce(old.root, new.root)
+    and new.signed is not distinct from coalesce(old.signed, new.signed)
+  then
+    return new;
+  end if;
+  raise exception 'a closed hour does not change' using errcode = 'restrict_violation';
+end
+$$;
+
+CREATE FUNCTION pb.guard_reversal() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if tg_op = 'UPDATE'
+    and (new.reversal_id, new.payment_id, new.wallet_id, new.kind, new.amount_micros, new.created_at)
+      = (old.reversal_id, old.payment_id, old.wallet_id, old.kind, old.amount_micros, old.created_at)
+    and (
+      (new.taken_micros, new.owed_micros) = (old.taken_micros, old.owed_micros)
+      or num_nonnulls(old.taken_transfer_id, old.owed_transfer_id) = 0
+    )
+    and new.taken_transfer_id is not distinct from coalesce(old.taken_transfer_id, new.taken_transfer_id)
+    and new.owed_transfer_id is not distinct from coalesce(old.owed_transfer_id, new.owed_transfer_id)
+    and new.returned_transfer_id is not distinct from coalesce(old.returned_transfer_id, new.returned_transfer_id)
+    and array_position(array['taken', 'lost', 'returned'], new.state)
+      >= array_position(array['taken', 'lost', 'returned'], old.state)
+  then
+    return new;
+  end if;
+  raise exception 'a reversal only moves forward' using errcode = 'restrict_violation';
+end
+$$;
+
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1434,7 +1978,7 @@ begin
         else wallet_ids[1]
       end
       and w.suspended_at is null
-      and w.credited_micros - w.debited_micros - w.held_micros >= pb.price_micros()
+      and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
       -- The wallet is locked now, so the key is read in its final state.
@@ -1470,16 +2014,20 @@ begin
             array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
             array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
             array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
-            array_agg(b.category order by b.item) as categories
+            array_agg(b.category order by b.item) as categories,
+            array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others
           from unnest(
-            search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories
+            search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
+            categories, secret_versions, other_claims
           ) with ordinality as b (
-            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, item
+            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other, item
           )
           where b.wallet_id <> all (busy_ids)
         ) free, pb.hold(
           free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
-          free.ttls, free.categories, sent_before
+          free.ttls, free.categories, sent_before,
+          secret_versions => case when secret_versions is not null then free.versions end,
+          other_claims => case when other_claims is not null then free.others end
         ) h
         where free.items is not null;
       return;
@@ -1495,7 +2043,8 @@ begin
     oldest_id := pb.uuid_floor(now_at - interval '1 day');
     newest_id := pb.uuid_floor(now_at + interval '1 day');
     with acceptable as (
-      select b.item, b.wallet_id, k.mode, w.credited_micros - w.debited_micros - w.held_micros as available
+      select b.item, b.wallet_id, k.mode,
+        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available
       from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
       join pb.wallets w on w.id = b.wallet_id
       join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
@@ -1512,7 +2061,7 @@ begin
   if modes is null then
     return query select * from pb.hold_each(
       search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
-      sent_before, now_at
+      sent_before, now_at, secret_versions, other_claims
     );
     return;
   end if;
@@ -1536,7 +2085,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -1550,6 +2099,8 @@ declare
   newest_id uuid;
 
   has_claims boolean := cardinality(array_remove(idempotency_hmacs, null)) > 0;
+  -- Servers of releases without versions send fingerprints of scheme 1. Only those of one scheme are compared.
+  v_scheme smallint := case when secret_versions is null then 1 else 2 end;
   has_runs boolean := cardinality(array_remove(run_names, null)) > 0;
   has_budgets boolean;
 
@@ -1559,6 +2110,7 @@ declare
   this_wallet uuid;
   balance bigint;
   held bigint;
+  owed bigint;
   known_ids uuid[];
   known_wallets uuid[];
   known_held boolean[];
@@ -1583,8 +2135,15 @@ begin
   has_budgets := exists (select from pb.keys k where k.id = any (key_ids) and k.budget_id is not null);
   today := pb.utc_day(now_at);
   this_month := pb.utc_month(now_at);
+  if other_claims is not null then
+    select c.idempotency_hmacs, c.fingerprints, c.secret_versions
+    into idempotency_hmacs, fingerprints, secret_versions
+    from pb.use_existing_claims(
+      wallet_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
+    ) c;
+  end if;
   if has_claims then
-    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
+    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, v_scheme, now_at);
   end if;
   if sent_before then
     -- After take_over_claims, which ends searches. EXECUTE plans the query for these ids and prunes partitions.
@@ -1594,11 +2153,13 @@ begin
   end if;
   open items no scroll for
     select b.*, w.id is not null and k.id is not null as known,
-      w.credited_micros - w.debited_micros as balance, w.held_micros as held,
+      w.credited_micros - w.debited_micros as balance, w.held_micros as held, w.owed_micros as owed,
       w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
       k.expires_at is not null and k.expires_at <= now_at as key_expired,
       count(*) over (partition by b.search_id) > 1 as is_repeated,
-      c.fingerprint as claimed_fingerprint, c.answer as stored_answer,
+      case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end
+        as claimed_fingerprint,
+      c.answer as stored_answer,
       k.budget_id, g.total_limit_micros, g.day_limit_micros, g.month_limit_micros,
       g.total_spent_micros as total_spent,
       case when g.day = today then g.day_spent_micros else 0 end as day_spent,
@@ -1631,6 +2192,7 @@ begin
       this_wallet := i.wallet_id;
       balance := i.balance;
       held := i.held;
+      owed := i.owed;
     end if;
     item := i.item;
     balance_micros := balance;
@@ -1670,8 +2232,12 @@ begin
       end if;
     end if;
 
-    if outcome is null and price > balance - held then
-      outcome := case when price > balance then 'insufficient_balance' else 'balance_reserved' end;
+    -- Money on hold pays the debt first when it is released.
+    if outcome is null and price > 0 and price > balance - held - owed then
+      outcome := case when price > balance - owed then 'insufficient_balance' else 'balance_reserved' end;
+      if outcome = 'insufficient_balance' then
+        spent_micros := owed;
+      end if;
     end if;
 
     if has_budgets and outcome is null and price > 0 then
@@ -1761,14 +2327,15 @@ begin
 
   if has_claims then
     -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
-    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
-    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at
-    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids)
-      as a (wallet_id, mode, hmac, fingerprint, search_id)
+    insert into pb.idempotency
+      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, scheme, secret_version)
+    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, v_scheme, coalesce(a.secret_version, 1)
+    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
+      as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
     where a.mode is not null and a.hmac is not null
     on conflict (wallet_id, mode, key_hmac) do update
-    set fingerprint = excluded.fingerprint, search_id = excluded.search_id,
-        claimed_at = excluded.claimed_at, answer = null;
+    set fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at,
+        answer = null, scheme = excluded.scheme, secret_version = excluded.secret_version;
   end if;
 
   insert into pb.searches
@@ -1781,6 +2348,57 @@ begin
   where a.mode is not null;
 end
 $_$;
+
+CREATE FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    AS $$
+declare
+  first_id uuid := greatest(pb.uuid_floor(p_hour - interval '25 hours'), pb.retained_since());
+  last_id uuid := pb.uuid_floor(p_hour + interval '26 hours');
+begin
+  return exists (
+      select from pb.transfers t
+      where t.id >= first_id and t.id < last_id and t.created_at >= p_hour and t.created_at < p_hour + interval '1 hour'
+    ) or exists (
+      select from pb.searches s
+      where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
+    );
+end
+$$;
+
+CREATE TABLE pb.sweep_watermark (
+    single_row boolean DEFAULT true NOT NULL,
+    settled_before timestamp with time zone NOT NULL,
+    swept_at timestamp with time zone,
+    CONSTRAINT sweep_watermark_single_row_check CHECK (single_row)
+);
+
+CREATE TABLE pb.usage_watermark (
+    single_row boolean DEFAULT true NOT NULL,
+    counted_before timestamp with time zone NOT NULL,
+    CONSTRAINT usage_watermark_single_row_check CHECK (single_row)
+);
+
+CREATE FUNCTION pb.hour_waits_for() RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN ((w.closing_xid IS NULL) OR (pg_snapshot_xmin(pg_current_snapshot()) < w.closing_xid)) THEN 'transactions'::text
+             WHEN (s.settled_before < (w.closed_before + '01:00:00'::interval)) THEN 'sweep'::text
+             WHEN (u.counted_before < (w.closed_before + '01:00:00'::interval)) THEN 'usage'::text
+             ELSE NULL::text
+         END AS "case"
+    FROM pb.ledger_watermark w,
+     pb.sweep_watermark s,
+     pb.usage_watermark u;
+END;
 
 CREATE FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
@@ -1886,7 +2504,8 @@ end
 $$;
 
 CREATE FUNCTION pb.make_partitions(first_day date, last_day date) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
   each_day date;
@@ -1910,6 +2529,13 @@ begin
           pb.uuid_floor(each_day::timestamp at time zone 'utc'),
           pb.uuid_floor((each_day + 1)::timestamp at time zone 'utc')
         );
+        -- A TRUNCATE trigger of the parent does not apply to its partitions.
+        if parent = 'transfers' then
+          execute format(
+            'create trigger transfers_no_truncate before truncate on pb.%I '
+            'for each statement execute function pb.forbid_change()', partition_name
+          );
+        end if;
         created := created + 1;
       end if;
     end loop;
@@ -1932,8 +2558,7 @@ begin
   elsif (select count(*) from pb.members m where m.person_id = s.person_id and m.role = 'owner') >= 10 then
     return 'too_many';
   end if;
-  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_micros,
-    trials_per_day, trial_transfer);
+  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, null, null, trial_transfer);
   return 'done';
 end
 $$;
@@ -1948,18 +2573,88 @@ CREATE TABLE pb.payment_notices (
     closed_at timestamp with time zone,
     closed_by text,
     CONSTRAINT payment_notices_closed_by_check CHECK (((length(closed_by) >= 1) AND (length(closed_by) <= 255))),
-    CONSTRAINT payment_notices_reason_check CHECK ((reason = ANY (ARRAY['wrong_wallet'::text, 'wrong_amount'::text, 'second_payment'::text, 'payment_taken'::text, 'not_paid_there'::text, 'reversal_changed'::text, 'won_then_lost'::text, 'automatic_top_up_off'::text]))),
+    CONSTRAINT payment_notices_reason_check CHECK ((reason = ANY (ARRAY['wrong_wallet'::text, 'wrong_amount'::text, 'second_payment'::text, 'payment_taken'::text, 'not_paid_there'::text, 'reversal_changed'::text, 'won_then_lost'::text, 'automatic_top_up_off'::text, 'unreadable'::text]))),
     CONSTRAINT payment_notices_subject_check CHECK ((length(subject) <= 255))
 );
 
 CREATE FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) RETURNS void
-    LANGUAGE sql
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
  INSERT INTO pb.payment_notices (reason, subject, wallet_id, amount_micros)
    VALUES (open_payment_notice.p_reason, open_payment_notice.p_subject, open_payment_notice.p_wallet, open_payment_notice.p_amount) ON CONFLICT(subject, reason)
    WHERE (closed_at IS NULL) DO NOTHING;
 END;
+
+CREATE FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid DEFAULT NULL::uuid, p_amount bigint DEFAULT NULL::bigint) RETURNS TABLE(outcome text, adjustment_id uuid, wallet_id uuid, amount_micros bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  known pb.adjustments;
+  spent bigint;
+begin
+  -- Serializes adjustments, so that two at the same time cannot both be within the limit.
+  perform from pb.approval_limit for update;
+  wallet_id := p_wallet;
+  amount_micros := p_amount;
+  if p_kind = 'correction' then
+    select t.wallet_id, t.amount_micros into wallet_id, amount_micros from pb.transfers t
+    where t.id = p_reference::uuid and (p_wallet is null or t.wallet_id = p_wallet);
+    outcome := case when not found then 'unknown_transfer' else pb.correction_fault(p_reference::uuid) end;
+  elsif p_kind = 'fee' then
+    select p.wallet_id into wallet_id from pb.payments p
+    where p.payment_id = p_reference and (p_wallet is null or p.wallet_id = p_wallet);
+    outcome := case when not found then 'unknown_payment' end;
+  end if;
+  if wallet_id is not null then
+    perform pb.lock_wallets(array[wallet_id]);
+  end if;
+  if outcome is null and not exists (select from pb.wallets w where w.id = wallet_id) then
+    outcome := 'unknown_wallet';
+  end if;
+  if outcome is not null then
+    return next;
+    return;
+  end if;
+
+  select * into known from pb.adjustments a
+  where a.kind = p_kind and a.reference = p_reference and a.state <> 'rejected';
+  if known.id is not null then
+    adjustment_id := known.id;
+    outcome := case
+      when (known.wallet_id, known.amount_micros) is distinct from (wallet_id, amount_micros) then 'conflicting'
+      when known.state = 'requested' then 'requested'
+      else 'repeated'
+    end;
+  else
+    spent := (
+      select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
+      where a.operator = p_operator and a.requested_at > clock_timestamp() - interval '24 hours'
+        and a.state = 'booked' and a.approver is null and a.kind <> 'fee' and p_kind <> 'fee'
+    );
+    begin
+      insert into pb.adjustments as a (kind, reference, wallet_id, amount_micros, reason, operator)
+      values (p_kind, p_reference, wallet_id, amount_micros, p_reason, p_operator)
+      returning a.id into adjustment_id;
+      outcome := 'requested';
+      if spent + amount_micros <= (select l.limit_micros from pb.approval_limit l) then
+        perform pb.book_adjustment(adjustment_id);
+        outcome := 'booked';
+      end if;
+    exception when sqlstate 'PB001' then
+      outcome := sqlerrm;
+      adjustment_id := null;
+    end;
+  end if;
+  perform pb.record_audit(
+    p_operator, 'adjust', wallet_id, p_reference, p_reason, outcome,
+    jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id)
+  );
+  return next;
+end
+$$;
 
 CREATE FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) RETURNS TABLE(outcome text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1980,7 +2675,7 @@ begin
     outcome := 'conflicting';
   end if;
   if outcome <> 'unknown_wallet' then
-    -- Read again, because receivables were settled.
+    -- Read again, because the credit may have paid a debt.
     select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = p_wallet;
     perform pb.record_audit(
       p_operator, 'credit', p_wallet, p_reference, p_reason, outcome,
@@ -1988,6 +2683,45 @@ begin
     );
   end if;
   return next;
+end
+$$;
+
+CREATE FUNCTION pb.operator_decide_adjustment(p_operator text, p_reason text, p_adjustment uuid, is_approved boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  a pb.adjustments;
+  result text;
+begin
+  perform pb.lock_wallets(array(select r.wallet_id from pb.adjustments r where r.id = p_adjustment));
+  select * into a from pb.adjustments r where r.id = p_adjustment for update;
+  if a.id is null then
+    return 'unknown_adjustment';
+  end if;
+  if a.state <> 'requested' then
+    result := case when (a.state = 'booked') = is_approved then 'repeated' else 'already_' || a.state end;
+  elsif not is_approved then
+    update pb.adjustments r
+    set state = 'rejected', decided_at = clock_timestamp(), approver = nullif(p_operator, r.operator)
+    where r.id = p_adjustment;
+    result := 'rejected';
+  elsif a.operator = p_operator then
+    result := 'own_request';
+  else
+    begin
+      update pb.adjustments r set approver = p_operator where r.id = p_adjustment;
+      perform pb.book_adjustment(p_adjustment);
+      result := 'booked';
+    exception when sqlstate 'PB001' then
+      result := sqlerrm;
+    end;
+  end if;
+  perform pb.record_audit(
+    p_operator, case when is_approved then 'approve' else 'reject' end || '_adjustment', a.wallet_id, a.reference,
+    p_reason, result, jsonb_build_object('kind', a.kind, 'amount_micros', a.amount_micros, 'adjustment', a.id)
+  );
+  return result;
 end
 $$;
 
@@ -2037,6 +2771,8 @@ declare
 begin
   select r.outcome, r.balance_micros into outcome, balance_micros
   from pb.refund(array[p_search], array[v_wallet], array[p_transfer], array[p_reason]) r;
+  -- Read again, because the refund may have paid a debt.
+  select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = v_wallet;
   perform pb.record_audit(p_operator, 'refund', v_wallet, p_search::text, p_reason, outcome);
   return next;
 end
@@ -2091,6 +2827,45 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestamp with time zone, OUT complete_until timestamp with time zone, OUT digest bytea, OUT leaf_index bigint, OUT tree_size bigint, OUT path bytea[], OUT signed text, OUT hour_roots bytea[], OUT day_signed text) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  v_wallet uuid := pb.own_wallet();
+begin
+  select w.hour, w.digest, h.wallets, h.signed into hour, digest, tree_size, signed
+  from pb.wallet_hours w join pb.ledger_hours h on h.hour = w.hour
+  where w.wallet_id = v_wallet and w.hour <= p_until - interval '1 hour' and h.signed is not null
+  order by w.hour desc limit 1;
+  if not found then
+    return;
+  end if;
+  complete_until := coalesce(
+    (select min(w.hour) from pb.wallet_hours w where w.wallet_id = v_wallet and w.hour > own_proof.hour),
+    (select w.closed_before from pb.ledger_watermark w)
+  );
+  leaf_index := (select count(*) from pb.wallet_hours w where w.hour = own_proof.hour and w.wallet_id < v_wallet);
+  path := array(
+    select substring(t.hashes from (((leaf_index >> t.level) # 1) * 32 + 1)::integer for 32)
+    from pb.hour_trees t
+    where t.hour = own_proof.hour and ((leaf_index >> t.level) # 1) * 32 < octet_length(t.hashes)
+    order by t.level
+  );
+  select d.signed into day_signed from pb.ledger_days d where d.day = pb.utc_day(own_proof.hour);
+  if found then
+    hour_roots := array(
+      select h.root from pb.ledger_hours h
+      where h.hour >= date_trunc('day', own_proof.hour, 'utc')
+        and h.hour < date_trunc('day', own_proof.hour, 'utc') + interval '1 day'
+      order by h.hour
+    );
+  end if;
+  return next;
+end
+$$;
+
 CREATE FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2115,6 +2890,58 @@ begin
   end if;
 end
 $$;
+
+CREATE TABLE pb.payments (
+    payment_id text NOT NULL,
+    wallet_id uuid NOT NULL,
+    transfer_id uuid NOT NULL,
+    amount_micros bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT payments_amount_micros_check CHECK ((amount_micros > 0)),
+    CONSTRAINT payments_payment_id_check CHECK (((length(payment_id) >= 1) AND (length(payment_id) <= 255)))
+);
+
+CREATE TABLE pb.top_ups (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    kind text NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    amount_micros bigint NOT NULL,
+    refunded_micros bigint DEFAULT 0 NOT NULL,
+    saves_card boolean NOT NULL,
+    key_hmac bytea,
+    fingerprint bytea,
+    checkout_id text,
+    checkout_url text,
+    payment_id text,
+    receipt_url text,
+    failure text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone,
+    settled_at timestamp with time zone,
+    CONSTRAINT checkout_has_idempotency_key CHECK (((kind = 'checkout'::text) = ((key_hmac IS NOT NULL) AND (fingerprint IS NOT NULL)))),
+    CONSTRAINT paid_has_payment CHECK (((payment_id IS NOT NULL) = (status = ANY (ARRAY['succeeded'::text, 'refunded'::text, 'disputed'::text])))),
+    CONSTRAINT settled_when_not_pending CHECK (((settled_at IS NULL) = (status = 'pending'::text))),
+    CONSTRAINT top_ups_amount_micros_check CHECK (((amount_micros > 0) AND ((amount_micros % (10000)::bigint) = 0))),
+    CONSTRAINT top_ups_checkout_url_check CHECK ((length(checkout_url) <= 4096)),
+    CONSTRAINT top_ups_failure_check CHECK ((length(failure) <= 64)),
+    CONSTRAINT top_ups_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
+    CONSTRAINT top_ups_key_hmac_check CHECK ((octet_length(key_hmac) = 32)),
+    CONSTRAINT top_ups_kind_check CHECK ((kind = ANY (ARRAY['checkout'::text, 'automatic'::text]))),
+    CONSTRAINT top_ups_receipt_url_check CHECK ((length(receipt_url) <= 4096)),
+    CONSTRAINT top_ups_refunded_micros_check CHECK ((refunded_micros >= 0)),
+    CONSTRAINT top_ups_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'expired'::text, 'refunded'::text, 'disputed'::text])))
+);
+
+CREATE FUNCTION pb.own_top_up_entry(p_top_up uuid) RETURNS uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT p.transfer_id
+    FROM (pb.top_ups t
+      JOIN pb.payments p ON ((p.payment_id = t.payment_id)))
+   WHERE ((t.id = own_top_up_entry.p_top_up) AND (t.wallet_id = pb.own_wallet()));
+END;
 
 CREATE FUNCTION pb.partition_days_ahead() RETURNS integer
     LANGUAGE sql STABLE
@@ -2145,6 +2972,93 @@ CREATE FUNCTION pb.partitions_to_drop() RETURNS TABLE(parent text, partition tex
       CROSS JOIN pb.retention r)
       LEFT JOIN pg_inherits i ON ((i.inhrelid = c.oid)))
    WHERE ((c.relkind = 'r'::"char") AND (c.relname ~ (('^'::text || p.name) || '_\d{8}$'::text)) AND ("right"((c.relname)::text, 8) < to_char((r.retained_since)::timestamp with time zone, 'YYYYMMDD'::text)))
+   ORDER BY c.relname;
+END;
+
+CREATE FUNCTION pb.prepare_hour(p_now timestamp with time zone DEFAULT clock_timestamp(), OUT hour timestamp with time zone, OUT state text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  due timestamptz := date_trunc('hour', p_now - interval '15 minutes', 'utc');
+  closing timestamptz;
+  xid xid8;
+begin
+  select w.closed_before, w.closing_before, w.closing_xid into hour, closing, xid
+  from pb.ledger_watermark w for update skip locked;
+  if not found then
+    state := 'busy';
+    return;
+  end if;
+  if hour = '-infinity' then
+    perform pb.begin_hours(due);
+    select w.closed_before into hour from pb.ledger_watermark w;
+  end if;
+  if closing > hour and xid is null then
+    -- The announcement is committed, so every later transaction reads it.
+    update pb.ledger_watermark set closing_xid = pg_snapshot_xmax(pg_current_snapshot());
+    state := 'marked';
+  elsif closing > hour then
+    state := pb.hour_waits_for();
+    if state is null then
+      hour := pb.close_empty_hours(hour, closing);
+      state := case when hour < closing then coalesce(pb.hour_waits_for(), 'ready') else 'open' end;
+    end if;
+  elsif due > hour then
+    update pb.ledger_watermark set closing_before = due, closing_xid = null;
+    state := 'announced';
+  else
+    state := 'open';
+  end if;
+end
+$$;
+
+CREATE FUNCTION pb.price_micros() RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (10000)::bigint;
+
+CREATE FUNCTION pb.usage_as_of() RETURNS timestamp with time zone
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT usage_watermark.counted_before
+    FROM pb.usage_watermark;
+END;
+
+CREATE TABLE pb.searches (
+    price_micros bigint NOT NULL,
+    held_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone,
+    state pb.search_state NOT NULL,
+    mode pb.key_mode NOT NULL,
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    key_id uuid NOT NULL,
+    key_budget_id uuid,
+    run_budget_id uuid,
+    idempotency_hmac bytea,
+    category text,
+    outcome text,
+    CONSTRAINT category_length CHECK ((length(category) <= 32)),
+    CONSTRAINT live_searches_cost_the_price CHECK ((price_micros =
+CASE mode
+    WHEN 'live'::pb.key_mode THEN 10000
+    ELSE 0
+END)),
+    CONSTRAINT outcome_length CHECK ((length(outcome) <= 64)),
+    CONSTRAINT settled_when_not_pending CHECK (((settled_at IS NULL) = (state = 'pending'::pb.search_state)))
+)
+PARTITION BY RANGE (id);
+
+CREATE FUNCTION pb.prunable_partitions(p_days integer) RETURNS SETOF text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (c.relname)::text AS relname
+    FROM (pg_inherits i
+      JOIN pg_class c ON ((c.oid = i.inhrelid)))
+   WHERE ((i.inhparent = ('pb.searches'::regclass)::oid) AND (NOT i.inhdetachpending) AND (c.relname < ('searches_'::text || to_char((LEAST((clock_timestamp() - ((GREATEST(prunable_partitions.p_days, 3))::double precision * '1 day'::interval)), (pb.usage_as_of() - '3 days'::interval)) AT TIME ZONE 'utc'::text), 'YYYYMMDD'::text))))
    ORDER BY c.relname;
 END;
 
@@ -2271,10 +3185,10 @@ CREATE TABLE pb.audit_log (
     reason text NOT NULL,
     outcome text NOT NULL,
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT audit_log_act_check CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text]))),
     CONSTRAINT audit_log_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
     CONSTRAINT audit_log_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
-    CONSTRAINT audit_log_target_check CHECK (((length(target) >= 1) AND (length(target) <= 255)))
+    CONSTRAINT audit_log_target_check CHECK (((length(target) >= 1) AND (length(target) <= 255))),
+    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text])))
 );
 
 CREATE FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
@@ -2449,7 +3363,7 @@ declare
   now_at timestamptz;
 begin
   perform pb.lock_wallets(wallet_ids);
-  now_at := clock_timestamp();
+  now_at := pb.entry_time();
 
   return query
   with given as (
@@ -2492,6 +3406,8 @@ begin
   left join pb.wallets w on w.id = g.wallet_id
   left join gated t on t.search_id = g.search_id
   left join credited c on c.id = g.wallet_id;
+
+  perform pb.settle_debts(wallet_ids);
 end
 $$;
 
@@ -2549,6 +3465,23 @@ begin
 end
 $$;
 
+CREATE TABLE pb.trials (
+    account_id uuid NOT NULL,
+    address_hmac bytea NOT NULL,
+    amount_micros bigint NOT NULL,
+    given_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT trials_address_hmac_check CHECK ((octet_length(address_hmac) = 32)),
+    CONSTRAINT trials_amount_micros_check CHECK ((amount_micros > 0))
+);
+
+CREATE FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ UPDATE pb.trials AS t SET address_hmac = replace_trial_address.new_hmac
+   WHERE (t.account_id = replace_trial_address.p_account);
+END;
+
 CREATE FUNCTION pb.replay_delivery(p_id uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2566,15 +3499,25 @@ begin
 end
 $$;
 
-CREATE TABLE pb.pending_emails (
-    id uuid NOT NULL,
-    sign_in_digest bytea,
-    invitation_id uuid,
-    sealed bytea NOT NULL,
-    due_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    attempts smallint DEFAULT 0 NOT NULL,
-    CONSTRAINT email_has_one_subject CHECK ((num_nonnulls(sign_in_digest, invitation_id) = 1))
-);
+CREATE FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  select s.writing_version, s.check_value,
+    s.writing_version
+      || case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end
+  into writing_version, check_value, required
+  from pb.secret_state s for share;
+  insert into pb.secret_reports as r (process_id, versions, check_values, seen_at, has_stopped)
+  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped)
+  on conflict (process_id) do update
+  set versions = excluded.versions, check_values = excluded.check_values, seen_at = excluded.seen_at,
+    has_stopped = excluded.has_stopped;
+  delete from pb.secret_reports where seen_at < clock_timestamp() - interval '1 day';
+end
+$$;
 
 CREATE TABLE pb.sign_in_tokens (
     digest bytea NOT NULL,
@@ -2621,7 +3564,7 @@ CREATE FUNCTION pb.retained_since() RETURNS uuid
 END;
 
 CREATE FUNCTION pb.return_delivery(p_id uuid, p_claim integer) RETURNS void
-    LANGUAGE sql
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
  UPDATE pb.webhook_deliveries AS d SET claimed_until = NULL::timestamp with time zone
@@ -2833,6 +3776,23 @@ begin
 end
 $$;
 
+CREATE TABLE pb.reconciliations (
+    at timestamp with time zone NOT NULL,
+    differences bigint NOT NULL,
+    checks jsonb NOT NULL,
+    CONSTRAINT reconciliations_differences_check CHECK ((differences >= 0))
+);
+
+CREATE FUNCTION pb.save_reconciliation(p_at timestamp with time zone, p_differences bigint, p_checks jsonb) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pb.reconciliations (at, differences, checks)
+   VALUES (save_reconciliation.p_at, save_reconciliation.p_differences, save_reconciliation.p_checks) ON CONFLICT(at) DO NOTHING;
+ DELETE FROM pb.reconciliations AS r
+   WHERE (r.at < (clock_timestamp() - '31 days'::interval));
+END;
+
 CREATE FUNCTION pb.search_states(search_ids uuid[], wallet_ids uuid[], now_at timestamp with time zone) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2859,32 +3819,6 @@ begin
     left join pb.wallets w on w.id = i.wallet_id;
 end
 $$;
-
-CREATE TABLE pb.searches (
-    price_micros bigint NOT NULL,
-    held_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    settled_at timestamp with time zone,
-    state pb.search_state NOT NULL,
-    mode pb.key_mode NOT NULL,
-    id uuid NOT NULL,
-    wallet_id uuid NOT NULL,
-    key_id uuid NOT NULL,
-    key_budget_id uuid,
-    run_budget_id uuid,
-    idempotency_hmac bytea,
-    category text,
-    outcome text,
-    CONSTRAINT category_length CHECK ((length(category) <= 32)),
-    CONSTRAINT live_searches_cost_the_price CHECK ((price_micros =
-CASE mode
-    WHEN 'live'::pb.key_mode THEN 10000
-    ELSE 0
-END)),
-    CONSTRAINT outcome_length CHECK ((length(outcome) <= 64)),
-    CONSTRAINT settled_when_not_pending CHECK (((settled_at IS NULL) = (state = 'pending'::pb.search_state)))
-)
-PARTITION BY RANGE (id);
 
 CREATE FUNCTION pb.searches_listed_since() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
@@ -2922,7 +3856,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.settle_receivables(wallet_ids uuid[]) RETURNS void
+CREATE FUNCTION pb.settle_debts(wallet_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2930,15 +3864,15 @@ declare
   debt record;
 begin
   for debt in
-    select r.wallet_id, least(r.owed_micros, w.credited_micros - w.debited_micros - w.held_micros) as micros
-    from pb.receivables r join pb.wallets w on w.id = r.wallet_id
-    where r.wallet_id = any (wallet_ids) and r.owed_micros > 0
-      and w.credited_micros - w.debited_micros - w.held_micros > 0
+    select w.id, least(w.owed_micros, w.credited_micros - w.debited_micros - w.held_micros) as micros
+    from pb.wallets w
+    where w.id = any (wallet_ids) and w.owed_micros > 0 and w.credited_micros - w.debited_micros - w.held_micros > 0
   loop
-    update pb.receivables r set owed_micros = r.owed_micros - debt.micros where r.wallet_id = debt.wallet_id;
-    update pb.wallets w set debited_micros = w.debited_micros + debt.micros where w.id = debt.wallet_id;
+    update pb.wallets w
+    set debited_micros = w.debited_micros + debt.micros, owed_micros = w.owed_micros - debt.micros
+    where w.id = debt.id;
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-    values (pb.new_uuid(), debt.wallet_id, 'settlement', 'wallet', 'receivable', debt.micros, clock_timestamp());
+    values (pb.new_uuid(), debt.id, 'settlement', 'wallet', 'receivable', debt.micros, pb.entry_time());
   end loop;
 end
 $$;
@@ -2949,6 +3883,7 @@ CREATE FUNCTION pb.settle_unpaid(search_ids uuid[], wallet_ids uuid[], last_stat
     AS $$
 declare
   ended integer;
+  debtors uuid[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -2963,6 +3898,7 @@ begin
     update pb.wallets w set held_micros = w.held_micros - back.micros
     from (select wallet_id, sum(price_micros)::bigint as micros from settled group by wallet_id) back
     where w.id = back.wallet_id
+    returning w.id, w.owed_micros
   ), key_budget_back as (
     update pb.key_budgets b
     set total_spent_micros = b.total_spent_micros - back.total,
@@ -2989,8 +3925,37 @@ begin
     where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
       and c.search_id = s.id
   )
-  select count(*)::integer into ended from settled;
+  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0)
+  into ended, debtors from settled;
+  if debtors is not null then
+    perform pb.settle_debts(debtors);
+  end if;
   return ended;
+end
+$$;
+
+CREATE FUNCTION pb.sign_day(p_day date, p_root bytea, p_signed text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into pb.ledger_days (day, root, signed) values (p_day, p_root, p_signed) on conflict (day) do nothing;
+  return found;
+end
+$$;
+
+CREATE FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root bytea, p_signed text, p_levels bytea[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  update pb.ledger_hours h set root = p_root, signed = p_signed where h.hour = p_hour and h.root is null;
+  if not found then
+    return false;
+  end if;
+  insert into pb.hour_trees (hour, level, hashes)
+  select p_hour, l.number - 1, l.hashes from unnest(p_levels) with ordinality as l (hashes, number);
+  return true;
 end
 $$;
 
@@ -3002,13 +3967,12 @@ begin
   insert into pb.accounts (name) values (p_account_name) returning id into account_id;
   insert into pb.wallets (id, name, account_id) values (p_wallet, p_account_name, account_id);
   insert into pb.members values (account_id, pb.find_or_create_person(p_email, p_person_name), 'owner');
-  trial := 'none';
-  if trial_micros > 0 then
-    trial := pb.take_trial(account_id, trial_address, trial_micros, trials_per_day);
-  end if;
+  trial := pb.take_trial(account_id, trial_address);
   if trial = 'given' then
     perform pb.top_up(
-      array['trial-' || account_id], array[p_wallet], array[trial_micros], array[trial_transfer], 'credit');
+      array['trial-' || account_id], array[p_wallet],
+      array(select t.amount_micros from pb.trials t where t.account_id = sign_up.account_id),
+      array[trial_transfer], 'credit');
   end if;
   return next;
 end
@@ -3085,7 +4049,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], now_at timestamp with time zone) RETURNS void
+CREATE FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], p_scheme smallint, now_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3101,10 +4065,11 @@ begin
   from unnest(wallet_ids, idempotency_hmacs, fingerprints) with ordinality
     as b (wallet_id, idempotency_hmac, fingerprint, item)
   cross join lateral (
-    select f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
+    select f.scheme, f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
     where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
   ) c
-  where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 seconds';
+  where (c.fingerprint = b.fingerprint or c.scheme <> p_scheme) and c.answer is null
+    and c.claimed_at <= now_at - interval '15 seconds';
   if takers is null then
     return;
   end if;
@@ -3116,7 +4081,8 @@ begin
     and k.revoked_at is null and coalesce(k.expires_at > now_at, true)
   join pb.idempotency c
     on c.wallet_id = wallet_ids[t.item] and c.key_hmac = idempotency_hmacs[t.item] and c.mode = k.mode
-  where c.fingerprint = fingerprints[t.item] and c.answer is null and c.claimed_at <= now_at - interval '15 seconds'
+  where (c.fingerprint = fingerprints[t.item] or c.scheme <> p_scheme) and c.answer is null
+    and c.claimed_at <= now_at - interval '15 seconds'
     and not exists (
       select from pb.searches s where s.id = search_ids[t.item] and s.id between first_id and last_id
     );
@@ -3124,21 +4090,38 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.take_trial(p_account uuid, p_address bytea, amount bigint, max_per_day integer) RETURNS text
+CREATE FUNCTION pb.take_trial(p_account uuid, p_address bytea) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  terms pb.trial_terms;
 begin
-  if max_per_day < 1 then
+  select * into strict terms from pb.trial_terms;
+  if p_address is null or terms.amount_micros = 0 then
+    return 'none';
+  elsif terms.max_per_day = 0 then
     return 'day_is_full';
   end if;
+  if length(p_address) > 32 then
+    -- Two servers may write under different versions, which the unique key does not detect.
+    perform pg_advisory_xact_lock(hashtext('pb.take_trial'));
+    if exists (
+      select from pb.trials t
+      where t.address_hmac in (
+        select substr(p_address, 32 * n + 1, 32) from generate_series(1, length(p_address) / 32 - 1) n
+      )
+    ) then
+      return 'already_given';
+    end if;
+  end if;
   insert into pb.trials (account_id, address_hmac, amount_micros)
-  values (p_account, p_address, amount) on conflict do nothing;
+  values (p_account, substr(p_address, 1, 32), terms.amount_micros) on conflict do nothing;
   if not found then
     return 'already_given';
   end if;
   insert into pb.trial_days as d (day, given) values (pb.utc_day(clock_timestamp()), 1)
-  on conflict (day) do update set given = d.given + 1 where d.given < max_per_day;
+  on conflict (day) do update set given = d.given + 1 where d.given < terms.max_per_day;
   if not found then
     delete from pb.trials t where t.account_id = p_account;
     return 'day_is_full';
@@ -3174,7 +4157,7 @@ declare
   now_at timestamptz;
 begin
   perform pb.lock_wallets(wallet_ids);
-  now_at := clock_timestamp();
+  now_at := pb.entry_time();
 
   return query
   with given as (
@@ -3220,11 +4203,7 @@ begin
   left join pb.payments p on p.payment_id = g.payment_id
   left join credited c on c.id = g.wallet_id;
 
-  if kind = 'top_up' then
-    perform pb.settle_receivables(array(
-      select p.wallet_id from pb.payments p where p.transfer_id = any (transfer_ids)
-    ));
-  end if;
+  perform pb.settle_debts(wallet_ids);
 end
 $$;
 
@@ -3256,24 +4235,123 @@ begin
   return (search_id is not null) = (kind = 'refund')
     and kind::text || ' ' || from_account::text || ' ' || to_account::text = any (
       '{refund revenue wallet, top_up cash wallet, credit promotion wallet, reversal wallet cash,
-        receivable receivable cash, reinstatement cash wallet, settlement wallet receivable}'::text[]
+        receivable receivable cash, reinstatement cash wallet, settlement wallet receivable,
+        payout wallet cash, write_off bad_debt receivable, fee fees cash, breakage wallet breakage,
+        correction wallet cash, correction wallet promotion, correction receivable cash,
+        correction receivable promotion, correction cash wallet, correction receivable bad_debt,
+        correction cash fees, correction breakage wallet}'::text[]
     );
 end
 $$;
 
-CREATE TABLE pb.usage_watermark (
-    single_row boolean DEFAULT true NOT NULL,
-    counted_before timestamp with time zone NOT NULL,
-    CONSTRAINT usage_watermark_single_row_check CHECK (single_row)
-);
-
-CREATE FUNCTION pb.usage_as_of() RETURNS timestamp with time zone
-    LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION pb.trial_balance(p_month date) RETURNS TABLE(account text, code smallint, type text, name text, debit_micros bigint, credit_micros bigint)
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT usage_watermark.counted_before
-    FROM pb.usage_watermark;
-END;
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  until_at timestamptz := (p_month + interval '1 month') at time zone 'utc';
+  base pb.closed_months;
+  since_at timestamptz;
+  first_id uuid;
+begin
+  select * into base from pb.closed_months c where c.month < p_month order by c.month desc limit 1;
+  since_at := coalesce((base.month + interval '1 month') at time zone 'utc', '-infinity');
+  first_id := case when base.month is null then pb.retained_since() else pb.uuid_floor(since_at - interval '2 days') end;
+  -- Sums of archived days have no date.
+  if (select r.retained_since + 2 from pb.retention r)
+    > pb.utc_day(case when base.month is null then until_at else since_at end)
+  then
+    raise exception 'transfers of % are archived', to_char(p_month, 'YYYY-MM') using errcode = 'restrict_violation';
+  end if;
+  return query
+  with entries as (
+    select t.from_account::text as debit, t.to_account::text as credit, sum(t.amount_micros) as micros
+    from pb.transfers t
+    where t.id >= first_id and t.id < pb.uuid_floor(until_at + interval '2 days')
+      and t.created_at >= since_at and t.created_at < until_at
+    group by 1, 2
+    union all
+    select o.from_account::text, o.to_account::text, o.amount_micros from pb.openings o where base.month is null
+  )
+  select a.account, a.code, a.type, a.name,
+    (coalesce((b.line ->> 'debit_micros')::bigint, 0)
+      + coalesce((select sum(e.micros) from entries e where e.debit = a.account), 0))::bigint,
+    (coalesce((b.line ->> 'credit_micros')::bigint, 0)
+      + coalesce((select sum(e.micros) from entries e where e.credit = a.account), 0))::bigint
+  from pb.ledger_accounts a
+  left join jsonb_array_elements(base.trial_balance) as b (line) on b.line ->> 'account' = a.account
+  order by a.code;
+end
+$$;
+
+CREATE FUNCTION pb.usd(micros bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT
+    RETURN (((micros / 1000000) || '.'::text) || regexp_replace(lpad(((micros % (1000000)::bigint))::text, 6, '0'::text), '0{1,4}$'::text, ''::text));
+
+CREATE FUNCTION pb.use_existing_claims(wallet_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  o record;
+begin
+  for o in
+    select b.item, b.wallet_id, get_byte(c.bytes, 0) as version, substr(c.bytes, 2, 32) as hmac,
+      substr(c.bytes, 34, 32) as fingerprint
+    from unnest(wallet_ids, other_claims) with ordinality as b (wallet_id, others, item)
+    cross join lateral (
+      select substr(b.others, 65 * n + 1, 65) as bytes from generate_series(0, length(b.others) / 65 - 1) n
+    ) c
+    order by b.item
+  loop
+    if o.hmac = any (idempotency_hmacs[:o.item - 1]) or exists (
+      select from pb.idempotency f
+      where f.wallet_id = o.wallet_id and f.key_hmac = o.hmac and f.claimed_at > now_at - interval '24 hours'
+    ) then
+      idempotency_hmacs[o.item] := o.hmac;
+      fingerprints[o.item] := o.fingerprint;
+      secret_versions[o.item] := o.version;
+    end if;
+  end loop;
+end
+$$;
+
+CREATE FUNCTION pb.use_secret(p_operator text, p_version smallint, p_check bytea, may_discard boolean) RETURNS TABLE(process_id uuid, seen_at timestamp with time zone, reason text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  since timestamptz := clock_timestamp() - interval '2 minutes';
+begin
+  perform from pb.secret_state for update;
+  return query
+  select r.process_id, r.seen_at,
+    case when p_version = any (r.versions) then 'different_secret' else 'not_listed' end
+  from pb.secret_reports r
+  where not r.has_stopped and r.seen_at > since
+    and r.check_values[array_position(r.versions, p_version)] is distinct from p_check
+  union all
+  select w.id, w.seen_at, 'previous_release' from pb.tally_writers w
+  where w.seen_at > since and not exists (select from pb.secret_reports r where r.process_id = w.id);
+  if found then
+    return;
+  end if;
+  update pb.secret_state s
+  set previous_versions = case
+        when may_discard then '{}'
+        when s.writing_version = p_version then s.previous_versions
+        else array_remove(
+          case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end
+            || s.writing_version,
+          p_version)
+      end,
+    changed_at = case when s.writing_version = p_version then s.changed_at else clock_timestamp() end,
+    writing_version = p_version, check_value = p_check, changed_by = p_operator;
+end
+$$;
 
 CREATE FUNCTION pb.utc_day(moment timestamp with time zone) RETURNS date
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -3282,6 +4360,43 @@ CREATE FUNCTION pb.utc_day(moment timestamp with time zone) RETURNS date
 CREATE FUNCTION pb.utc_month(moment timestamp with time zone) RETURNS date
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (date_trunc('month'::text, (moment AT TIME ZONE 'utc'::text)))::date;
+
+CREATE FUNCTION pb.uuid_time(id uuid) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_timestamp((((((('x'::text || "left"(replace((id)::text, '-'::text, ''::text), 12)))::bit(48))::bigint)::numeric / 1000.0))::double precision);
+
+CREATE TABLE pb.webhook_endpoints (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    url text NOT NULL,
+    description text NOT NULL,
+    events text[] NOT NULL,
+    secret bytea NOT NULL,
+    previous_secret bytea,
+    previous_until timestamp with time zone,
+    failing_since timestamp with time zone,
+    disabled_at timestamp with time zone,
+    disabled_reason text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
+    CONSTRAINT previous_secret_ends CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
+    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text]))),
+    CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
+    CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
+    CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2048))
+);
+
+CREATE FUNCTION pb.webhook_lag() RETURNS double precision
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (COALESCE(EXTRACT(epoch FROM (clock_timestamp() - LEAST(( SELECT min(e.due_at) AS min
+            FROM pb.events e
+           WHERE ((e.dispatched_at IS NULL) AND (e.due_at <= clock_timestamp()))), ( SELECT min(d.due_at) AS min
+            FROM (pb.webhook_deliveries d
+              JOIN pb.webhook_endpoints w ON ((w.id = d.endpoint_id)))
+           WHERE ((d.state = 'pending'::text) AND (d.due_at <= clock_timestamp()) AND (w.failing_since IS NULL)))))), (0)::numeric))::double precision AS "coalesce";
+END;
 
 CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb DEFAULT '[]'::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3389,6 +4504,42 @@ CREATE TABLE pb.accounts (
     CONSTRAINT deleted_accounts_have_no_name CHECK (((deleted_at IS NULL) OR (name = ''::text)))
 );
 
+CREATE TABLE pb.adjustments (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text NOT NULL,
+    reference text NOT NULL,
+    wallet_id uuid NOT NULL,
+    amount_micros bigint NOT NULL,
+    state text DEFAULT 'requested'::text NOT NULL,
+    reason text NOT NULL,
+    operator text NOT NULL,
+    approver text,
+    owed_micros bigint DEFAULT 0 NOT NULL,
+    transfer_id uuid,
+    owed_transfer_id uuid,
+    requested_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    decided_at timestamp with time zone,
+    CONSTRAINT adjustments_amount_micros_check CHECK ((amount_micros > 0)),
+    CONSTRAINT adjustments_approver_check CHECK (((length(approver) >= 1) AND (length(approver) <= 255))),
+    CONSTRAINT adjustments_check CHECK (((owed_micros >= 0) AND (owed_micros <= amount_micros))),
+    CONSTRAINT adjustments_kind_check CHECK ((kind = ANY (ARRAY['correction'::text, 'payout'::text, 'write_off'::text, 'fee'::text, 'breakage'::text]))),
+    CONSTRAINT adjustments_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
+    CONSTRAINT adjustments_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
+    CONSTRAINT adjustments_reference_check CHECK (((length(reference) >= 1) AND (length(reference) <= 255))),
+    CONSTRAINT adjustments_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'booked'::text, 'rejected'::text]))),
+    CONSTRAINT approver_is_another_operator CHECK ((approver <> operator)),
+    CONSTRAINT booked_has_transfers CHECK ((((transfer_id IS NOT NULL) = ((state = 'booked'::text) AND (owed_micros < amount_micros))) AND ((owed_transfer_id IS NOT NULL) = ((state = 'booked'::text) AND (owed_micros > 0))))),
+    CONSTRAINT decided_when_not_requested CHECK (((decided_at IS NULL) = (state = 'requested'::text))),
+    CONSTRAINT only_corrections_leave_debt CHECK (((owed_micros = 0) OR (kind = 'correction'::text)))
+);
+
+CREATE TABLE pb.approval_limit (
+    single_row boolean DEFAULT true NOT NULL,
+    limit_micros bigint NOT NULL,
+    CONSTRAINT approval_limit_limit_micros_check CHECK ((limit_micros >= 0)),
+    CONSTRAINT approval_limit_single_row_check CHECK (single_row)
+);
+
 ALTER TABLE pb.audit_log ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME pb.audit_log_number_seq
     START WITH 1
@@ -3416,6 +4567,19 @@ CREATE TABLE pb.auto_top_ups (
     CONSTRAINT off_after_four_declines CHECK (((off_at IS NOT NULL) = (declines = 4)))
 );
 
+CREATE TABLE pb.budget_checkpoints (
+    budget_id uuid NOT NULL,
+    total_micros bigint NOT NULL,
+    day date NOT NULL,
+    day_micros bigint NOT NULL,
+    month date NOT NULL,
+    month_micros bigint NOT NULL,
+    CONSTRAINT budget_checkpoints_day_micros_check CHECK ((day_micros >= 0)),
+    CONSTRAINT budget_checkpoints_month_micros_check CHECK ((month_micros >= 0)),
+    CONSTRAINT budget_checkpoints_total_micros_check CHECK ((total_micros >= 0))
+)
+WITH (fillfactor='50');
+
 CREATE TABLE pb.budget_openings (
     budget_id uuid NOT NULL,
     amount_micros bigint NOT NULL,
@@ -3431,11 +4595,29 @@ CREATE TABLE pb.closed_days (
     closed_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE pb.closed_months (
+    month date NOT NULL,
+    closed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    closed_by text NOT NULL,
+    trial_balance jsonb NOT NULL,
+    CONSTRAINT closed_months_closed_by_check CHECK (((length(closed_by) >= 1) AND (length(closed_by) <= 255))),
+    CONSTRAINT closed_months_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric))
+);
+
 CREATE TABLE pb.event_throttles (
     subject_id uuid NOT NULL,
     type text NOT NULL,
     emitted_at timestamp with time zone NOT NULL
 );
+
+CREATE TABLE pb.hour_trees (
+    hour timestamp with time zone NOT NULL,
+    level smallint NOT NULL,
+    hashes bytea NOT NULL,
+    CONSTRAINT hour_trees_hashes_check CHECK (((octet_length(hashes) > 0) AND ((octet_length(hashes) % 32) = 0))),
+    CONSTRAINT hour_trees_level_check CHECK ((level >= 0))
+);
+ALTER TABLE ONLY pb.hour_trees ALTER COLUMN hashes SET STORAGE EXTERNAL;
 
 CREATE TABLE pb.idempotency (
     wallet_id uuid NOT NULL,
@@ -3445,6 +4627,8 @@ CREATE TABLE pb.idempotency (
     search_id uuid NOT NULL,
     claimed_at timestamp with time zone NOT NULL,
     answer bytea,
+    scheme smallint DEFAULT 1 NOT NULL,
+    secret_version smallint DEFAULT 1 NOT NULL,
     CONSTRAINT idempotency_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
     CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
 )
@@ -3461,6 +4645,41 @@ CREATE TABLE pb.invitations (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT invitations_digest_check CHECK ((octet_length(digest) = 32)),
     CONSTRAINT invitations_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254)))
+);
+
+CREATE TABLE pb.ledger_accounts (
+    account text NOT NULL,
+    code smallint NOT NULL,
+    type text NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT ledger_accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+    CONSTRAINT ledger_accounts_type_check CHECK ((type = ANY (ARRAY['asset'::text, 'liability'::text, 'income'::text, 'expense'::text])))
+);
+
+CREATE TABLE pb.ledger_days (
+    day date NOT NULL,
+    root bytea NOT NULL,
+    signed text NOT NULL,
+    signed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT ledger_days_root_check CHECK ((octet_length(root) = 32))
+);
+
+CREATE TABLE pb.ledger_hours (
+    hour timestamp with time zone NOT NULL,
+    entries bigint NOT NULL,
+    wallets bigint NOT NULL,
+    credited_micros bigint NOT NULL,
+    debited_micros bigint NOT NULL,
+    owed_micros bigint NOT NULL,
+    closed_at timestamp with time zone NOT NULL,
+    root bytea,
+    signed text,
+    CONSTRAINT ledger_hours_credited_micros_check CHECK ((credited_micros >= 0)),
+    CONSTRAINT ledger_hours_debited_micros_check CHECK ((debited_micros >= 0)),
+    CONSTRAINT ledger_hours_entries_check CHECK ((entries >= 0)),
+    CONSTRAINT ledger_hours_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0)),
+    CONSTRAINT ledger_hours_root_check CHECK ((octet_length(root) = 32)),
+    CONSTRAINT ledger_hours_wallets_check CHECK ((wallets >= 0))
 );
 
 CREATE TABLE pb.manual_credits (
@@ -3519,28 +4738,10 @@ CREATE TABLE pb.payment_customers (
     CONSTRAINT payment_customers_customer_id_check CHECK (((length(customer_id) >= 1) AND (length(customer_id) <= 255)))
 );
 
-CREATE TABLE pb.payments (
-    payment_id text NOT NULL,
-    wallet_id uuid NOT NULL,
-    transfer_id uuid NOT NULL,
-    amount_micros bigint NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    CONSTRAINT payments_amount_micros_check CHECK ((amount_micros > 0)),
-    CONSTRAINT payments_payment_id_check CHECK (((length(payment_id) >= 1) AND (length(payment_id) <= 255)))
-);
-
-CREATE TABLE pb.receivables (
-    wallet_id uuid NOT NULL,
-    owed_micros bigint NOT NULL,
-    CONSTRAINT receivables_owed_micros_check CHECK ((owed_micros >= 0))
-);
-
-CREATE TABLE pb.reconciliations (
-    at timestamp with time zone NOT NULL,
-    differences bigint NOT NULL,
-    checks jsonb NOT NULL,
-    CONSTRAINT reconciliations_differences_check CHECK ((differences >= 0))
-);
+CREATE VIEW pb.receivables WITH (security_invoker='true') AS
+ SELECT wallets.id AS wallet_id,
+    wallets.owed_micros
+   FROM pb.wallets;
 
 CREATE TABLE pb.refunds (
     search_id uuid NOT NULL,
@@ -3593,54 +4794,44 @@ CREATE TABLE pb.run_budgets (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE pb.run_checkpoints (
+    run_id uuid NOT NULL,
+    micros bigint NOT NULL,
+    CONSTRAINT run_checkpoints_micros_check CHECK ((micros > 0))
+)
+WITH (fillfactor='50');
+
 CREATE TABLE pb.schema_objects (
     name text NOT NULL,
     checksum text NOT NULL
 );
 
-CREATE TABLE pb.sweep_watermark (
+CREATE TABLE pb.secret_reports (
+    process_id uuid NOT NULL,
+    versions smallint[] NOT NULL,
+    check_values bytea[] NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    has_stopped boolean NOT NULL,
+    CONSTRAINT one_check_value_per_version CHECK ((cardinality(versions) = cardinality(check_values)))
+);
+
+CREATE TABLE pb.secret_state (
     single_row boolean DEFAULT true NOT NULL,
-    settled_before timestamp with time zone NOT NULL,
-    swept_at timestamp with time zone,
-    CONSTRAINT sweep_watermark_single_row_check CHECK (single_row)
+    writing_version smallint NOT NULL,
+    check_value bytea,
+    previous_versions smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_by text,
+    CONSTRAINT secret_state_check CHECK ((writing_version <> ALL (previous_versions))),
+    CONSTRAINT secret_state_check_value_check CHECK ((octet_length(check_value) = 32)),
+    CONSTRAINT secret_state_single_row_check CHECK (single_row),
+    CONSTRAINT secret_state_writing_version_check CHECK (((writing_version >= 1) AND (writing_version <= 255)))
 );
 
 CREATE TABLE pb.tally_writers (
     id uuid NOT NULL,
     last_batch bigint NOT NULL,
     seen_at timestamp with time zone NOT NULL
-);
-
-CREATE TABLE pb.top_ups (
-    id uuid NOT NULL,
-    wallet_id uuid NOT NULL,
-    kind text NOT NULL,
-    status text DEFAULT 'pending'::text NOT NULL,
-    amount_micros bigint NOT NULL,
-    refunded_micros bigint DEFAULT 0 NOT NULL,
-    saves_card boolean NOT NULL,
-    key_hmac bytea,
-    fingerprint bytea,
-    checkout_id text,
-    checkout_url text,
-    payment_id text,
-    receipt_url text,
-    failure text,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    expires_at timestamp with time zone,
-    settled_at timestamp with time zone,
-    CONSTRAINT checkout_has_idempotency_key CHECK (((kind = 'checkout'::text) = ((key_hmac IS NOT NULL) AND (fingerprint IS NOT NULL)))),
-    CONSTRAINT paid_has_payment CHECK (((payment_id IS NOT NULL) = (status = ANY (ARRAY['succeeded'::text, 'refunded'::text, 'disputed'::text])))),
-    CONSTRAINT settled_when_not_pending CHECK (((settled_at IS NULL) = (status = 'pending'::text))),
-    CONSTRAINT top_ups_amount_micros_check CHECK (((amount_micros > 0) AND ((amount_micros % (10000)::bigint) = 0))),
-    CONSTRAINT top_ups_checkout_url_check CHECK ((length(checkout_url) <= 4096)),
-    CONSTRAINT top_ups_failure_check CHECK ((length(failure) <= 64)),
-    CONSTRAINT top_ups_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
-    CONSTRAINT top_ups_key_hmac_check CHECK ((octet_length(key_hmac) = 32)),
-    CONSTRAINT top_ups_kind_check CHECK ((kind = ANY (ARRAY['checkout'::text, 'automatic'::text]))),
-    CONSTRAINT top_ups_receipt_url_check CHECK ((length(receipt_url) <= 4096)),
-    CONSTRAINT top_ups_refunded_micros_check CHECK ((refunded_micros >= 0)),
-    CONSTRAINT top_ups_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'expired'::text, 'refunded'::text, 'disputed'::text])))
 );
 
 CREATE TABLE pb.transfers (
@@ -3667,13 +4858,13 @@ CREATE TABLE pb.trial_days (
     CONSTRAINT trial_days_given_check CHECK ((given > 0))
 );
 
-CREATE TABLE pb.trials (
-    account_id uuid NOT NULL,
-    address_hmac bytea NOT NULL,
+CREATE TABLE pb.trial_terms (
+    single_row boolean DEFAULT true NOT NULL,
     amount_micros bigint NOT NULL,
-    given_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT trials_address_hmac_check CHECK ((octet_length(address_hmac) = 32)),
-    CONSTRAINT trials_amount_micros_check CHECK ((amount_micros > 0))
+    max_per_day integer NOT NULL,
+    CONSTRAINT trial_terms_amount_micros_check CHECK ((amount_micros >= 0)),
+    CONSTRAINT trial_terms_max_per_day_check CHECK ((max_per_day >= 0)),
+    CONSTRAINT trial_terms_single_row_check CHECK (single_row)
 );
 
 CREATE TABLE pb.upstream_days (
@@ -3765,34 +4956,71 @@ CREATE TABLE pb.usage_hours (
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_vacuum_scale_factor='0.02');
 
-CREATE TABLE pb.webhook_endpoints (
-    id uuid NOT NULL,
+CREATE TABLE pb.wallet_checkpoints (
     wallet_id uuid NOT NULL,
-    url text NOT NULL,
-    description text NOT NULL,
-    events text[] NOT NULL,
-    secret bytea NOT NULL,
-    previous_secret bytea,
-    previous_until timestamp with time zone,
-    failing_since timestamp with time zone,
-    disabled_at timestamp with time zone,
-    disabled_reason text,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
-    CONSTRAINT previous_secret_ends CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
-    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text]))),
-    CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
-    CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
-    CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2048))
+    hour timestamp with time zone,
+    entries bigint NOT NULL,
+    credited_micros bigint NOT NULL,
+    debited_micros bigint NOT NULL,
+    owed_micros bigint NOT NULL,
+    digest bytea NOT NULL,
+    CONSTRAINT wallet_checkpoints_credited_micros_check CHECK ((credited_micros >= 0)),
+    CONSTRAINT wallet_checkpoints_debited_micros_check CHECK ((debited_micros >= 0)),
+    CONSTRAINT wallet_checkpoints_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT wallet_checkpoints_entries_check CHECK ((entries >= 0))
+)
+WITH (fillfactor='50');
+
+CREATE TABLE pb.wallet_hours (
+    hour timestamp with time zone NOT NULL,
+    wallet_id uuid NOT NULL,
+    entries bigint NOT NULL,
+    credited_micros bigint NOT NULL,
+    debited_micros bigint NOT NULL,
+    owed_micros bigint NOT NULL,
+    digest bytea NOT NULL,
+    CONSTRAINT wallet_hours_credited_micros_check CHECK ((credited_micros >= 0)),
+    CONSTRAINT wallet_hours_debited_micros_check CHECK ((debited_micros >= 0)),
+    CONSTRAINT wallet_hours_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT wallet_hours_entries_check CHECK ((entries > 0)),
+    CONSTRAINT wallet_hours_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0))
 );
 
 ALTER TABLE ONLY pb.migrations ALTER COLUMN id SET DEFAULT nextval('pb.migrations_id_seq'::regclass);
+
+ALTER TABLE ONLY pb.trials
+    ADD CONSTRAINT trials_pkey PRIMARY KEY (account_id);
+
+CREATE FUNCTION pb.list_trial_addresses() RETURNS TABLE(account_id uuid, address_hmac bytea, emails text[])
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT t.account_id,
+     t.address_hmac,
+     COALESCE(array_agg(p.email) FILTER (WHERE (p.email IS NOT NULL)), '{}'::text[]) AS "coalesce"
+    FROM ((pb.trials t
+      LEFT JOIN pb.members m ON ((m.account_id = t.account_id)))
+      LEFT JOIN pb.people p ON ((p.id = m.person_id)))
+   GROUP BY t.account_id;
+END;
 
 ALTER TABLE ONLY pb.abandoned_calls
     ADD CONSTRAINT abandoned_calls_pkey PRIMARY KEY (since, wallet_id);
 
 ALTER TABLE ONLY pb.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY pb.adjustments
+    ADD CONSTRAINT adjustments_owed_transfer_id_key UNIQUE (owed_transfer_id);
+
+ALTER TABLE ONLY pb.adjustments
+    ADD CONSTRAINT adjustments_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY pb.adjustments
+    ADD CONSTRAINT adjustments_transfer_id_key UNIQUE (transfer_id);
+
+ALTER TABLE ONLY pb.approval_limit
+    ADD CONSTRAINT approval_limit_pkey PRIMARY KEY (single_row);
 
 ALTER TABLE ONLY pb.audit_log
     ADD CONSTRAINT audit_log_number_key UNIQUE (number);
@@ -3803,17 +5031,26 @@ ALTER TABLE ONLY pb.audit_log
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_pkey PRIMARY KEY (wallet_id);
 
+ALTER TABLE ONLY pb.budget_checkpoints
+    ADD CONSTRAINT budget_checkpoints_pkey PRIMARY KEY (budget_id);
+
 ALTER TABLE ONLY pb.budget_openings
     ADD CONSTRAINT budget_openings_pkey PRIMARY KEY (budget_id);
 
 ALTER TABLE ONLY pb.closed_days
     ADD CONSTRAINT closed_days_pkey PRIMARY KEY (day);
 
+ALTER TABLE ONLY pb.closed_months
+    ADD CONSTRAINT closed_months_pkey PRIMARY KEY (month);
+
 ALTER TABLE ONLY pb.event_throttles
     ADD CONSTRAINT event_throttles_pkey PRIMARY KEY (subject_id, type);
 
 ALTER TABLE ONLY pb.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY pb.hour_trees
+    ADD CONSTRAINT hour_trees_pkey PRIMARY KEY (hour, level);
 
 ALTER TABLE ONLY pb.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (wallet_id, key_hmac, mode);
@@ -3838,6 +5075,24 @@ ALTER TABLE ONLY pb.keys
 
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_wallet_id_id_key UNIQUE (wallet_id, id);
+
+ALTER TABLE pb.idempotency
+    ADD CONSTRAINT known_scheme CHECK ((scheme = ANY (ARRAY[1, 2]))) NOT VALID;
+
+ALTER TABLE ONLY pb.ledger_accounts
+    ADD CONSTRAINT ledger_accounts_code_key UNIQUE (code);
+
+ALTER TABLE ONLY pb.ledger_accounts
+    ADD CONSTRAINT ledger_accounts_pkey PRIMARY KEY (account);
+
+ALTER TABLE ONLY pb.ledger_days
+    ADD CONSTRAINT ledger_days_pkey PRIMARY KEY (day);
+
+ALTER TABLE ONLY pb.ledger_hours
+    ADD CONSTRAINT ledger_hours_pkey PRIMARY KEY (hour);
+
+ALTER TABLE ONLY pb.ledger_watermark
+    ADD CONSTRAINT ledger_watermark_pkey PRIMARY KEY (single_row);
 
 ALTER TABLE ONLY pb.manual_credits
     ADD CONSTRAINT manual_credits_pkey PRIMARY KEY (reference);
@@ -3878,9 +5133,6 @@ ALTER TABLE ONLY pb.people
 ALTER TABLE ONLY pb.people
     ADD CONSTRAINT people_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY pb.receivables
-    ADD CONSTRAINT receivables_pkey PRIMARY KEY (wallet_id);
-
 ALTER TABLE ONLY pb.reconciliations
     ADD CONSTRAINT reconciliations_pkey PRIMARY KEY (at);
 
@@ -3914,6 +5166,9 @@ ALTER TABLE ONLY pb.run_budgets
 ALTER TABLE ONLY pb.run_budgets
     ADD CONSTRAINT run_budgets_pkey PRIMARY KEY (wallet_id, name);
 
+ALTER TABLE ONLY pb.run_checkpoints
+    ADD CONSTRAINT run_checkpoints_pkey PRIMARY KEY (run_id);
+
 ALTER TABLE ONLY pb.schema_objects
     ADD CONSTRAINT schema_objects_pkey PRIMARY KEY (name);
 
@@ -3922,6 +5177,15 @@ ALTER TABLE ONLY pb.schema_version
 
 ALTER TABLE ONLY pb.searches
     ADD CONSTRAINT searches_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY pb.secret_reports
+    ADD CONSTRAINT secret_reports_pkey PRIMARY KEY (process_id);
+
+ALTER TABLE ONLY pb.secret_state
+    ADD CONSTRAINT secret_state_pkey PRIMARY KEY (single_row);
+
+ALTER TABLE pb.idempotency
+    ADD CONSTRAINT secret_version_is_one_byte CHECK (((secret_version >= 1) AND (secret_version <= 255))) NOT VALID;
 
 ALTER TABLE ONLY pb.sessions
     ADD CONSTRAINT sessions_digest_key UNIQUE (digest);
@@ -3956,11 +5220,11 @@ ALTER TABLE ONLY pb.transfers
 ALTER TABLE ONLY pb.trial_days
     ADD CONSTRAINT trial_days_pkey PRIMARY KEY (day);
 
-ALTER TABLE ONLY pb.trials
-    ADD CONSTRAINT trials_address_hmac_key UNIQUE (address_hmac);
+ALTER TABLE ONLY pb.trial_terms
+    ADD CONSTRAINT trial_terms_pkey PRIMARY KEY (single_row);
 
 ALTER TABLE ONLY pb.trials
-    ADD CONSTRAINT trials_pkey PRIMARY KEY (account_id);
+    ADD CONSTRAINT trials_address_hmac_key UNIQUE (address_hmac);
 
 ALTER TABLE ONLY pb.upstream_days
     ADD CONSTRAINT upstream_days_pkey PRIMARY KEY (day, provider, outcome);
@@ -3980,6 +5244,12 @@ ALTER TABLE ONLY pb.usage_hours
 ALTER TABLE ONLY pb.usage_watermark
     ADD CONSTRAINT usage_watermark_pkey PRIMARY KEY (single_row);
 
+ALTER TABLE ONLY pb.wallet_checkpoints
+    ADD CONSTRAINT wallet_checkpoints_pkey PRIMARY KEY (wallet_id);
+
+ALTER TABLE ONLY pb.wallet_hours
+    ADD CONSTRAINT wallet_hours_pkey PRIMARY KEY (hour, wallet_id);
+
 ALTER TABLE ONLY pb.wallets
     ADD CONSTRAINT wallets_pkey PRIMARY KEY (id);
 
@@ -3991,6 +5261,8 @@ ALTER TABLE ONLY pb.webhook_endpoints
 
 ALTER TABLE ONLY pb.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_wallet_id_id_key UNIQUE (wallet_id, id);
+
+CREATE INDEX adjustments_by_operator ON pb.adjustments USING btree (operator, requested_at);
 
 CREATE INDEX audit_by_wallet ON pb.audit_log USING btree (wallet_id, number DESC);
 
@@ -4011,6 +5283,8 @@ CREATE INDEX keys_by_change ON pb.keys USING btree (changed_at) WHERE (changed_a
 CREATE INDEX keys_not_revoked ON pb.keys USING btree (wallet_id, id DESC) WHERE (revoked_at IS NULL);
 
 CREATE INDEX members_by_person ON pb.members USING btree (person_id);
+
+CREATE UNIQUE INDEX one_adjustment_per_reference ON pb.adjustments USING btree (kind, reference) WHERE (state <> 'rejected'::text);
 
 CREATE UNIQUE INDEX one_automatic_at_a_time ON pb.top_ups USING btree (wallet_id) WHERE ((kind = 'automatic'::text) AND (status = 'pending'::text));
 
@@ -4052,9 +5326,15 @@ CREATE INDEX top_ups_settled ON pb.top_ups USING btree (settled_at) WHERE (payme
 
 CREATE INDEX transfers_but_captures ON ONLY pb.transfers USING btree (wallet_id, id DESC) WHERE (kind <> 'capture'::pb.transfer_kind);
 
+CREATE INDEX transfers_by_time ON ONLY pb.transfers USING brin (created_at) WITH (pages_per_range='16', autosummarize='on');
+
 CREATE INDEX transfers_by_wallet ON ONLY pb.transfers USING btree (wallet_id, id DESC);
 
+CREATE INDEX usage_days_by_day ON pb.usage_days USING brin (day) WITH (pages_per_range='16', autosummarize='on');
+
 CREATE INDEX usage_hours_by_hour ON pb.usage_hours USING brin (hour) WITH (pages_per_range='16', autosummarize='on');
+
+CREATE INDEX wallet_hours_by_wallet ON pb.wallet_hours USING btree (wallet_id, hour DESC);
 
 CREATE INDEX wallets_by_account ON pb.wallets USING btree (account_id);
 
@@ -4065,6 +5345,10 @@ CREATE TRIGGER assign_account BEFORE INSERT ON pb.wallets FOR EACH ROW EXECUTE F
 CREATE TRIGGER audit_append_only BEFORE DELETE OR UPDATE ON pb.audit_log FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
 CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON pb.audit_log FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER closed_days_append_only BEFORE DELETE OR UPDATE ON pb.closed_days FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER closed_days_no_truncate BEFORE TRUNCATE ON pb.closed_days FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
 CREATE TRIGGER delete_sign_in_tokens AFTER DELETE ON pb.people FOR EACH ROW EXECUTE FUNCTION pb.delete_sign_in_tokens();
 
@@ -4078,11 +5362,46 @@ CREATE TRIGGER emit_payment_event AFTER INSERT ON pb.payments FOR EACH ROW EXECU
 
 CREATE TRIGGER emit_revoked_key_event AFTER UPDATE OF revoked_at ON pb.keys FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL))) EXECUTE FUNCTION pb.emit_key_event();
 
+CREATE TRIGGER hour_trees_append_only BEFORE DELETE OR UPDATE ON pb.hour_trees FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER hour_trees_no_truncate BEFORE TRUNCATE ON pb.hour_trees FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER ledger_days_append_only BEFORE DELETE OR UPDATE ON pb.ledger_days FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER ledger_days_no_truncate BEFORE TRUNCATE ON pb.ledger_days FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER ledger_hours_filled_once BEFORE DELETE OR UPDATE ON pb.ledger_hours FOR EACH ROW EXECUTE FUNCTION pb.guard_ledger_hour();
+
+CREATE TRIGGER ledger_hours_no_truncate BEFORE TRUNCATE ON pb.ledger_hours FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER payments_append_only BEFORE DELETE OR UPDATE ON pb.payments FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER payments_no_truncate BEFORE TRUNCATE ON pb.payments FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
 CREATE TRIGGER record_sweep BEFORE UPDATE ON pb.sweep_watermark FOR EACH ROW EXECUTE FUNCTION pb.record_sweep();
+
+CREATE TRIGGER refunds_append_only BEFORE DELETE OR UPDATE ON pb.refunds FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER refunds_no_truncate BEFORE TRUNCATE ON pb.refunds FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER reversals_forward_only BEFORE DELETE OR UPDATE ON pb.reversals FOR EACH ROW EXECUTE FUNCTION pb.guard_reversal();
+
+CREATE TRIGGER reversals_no_truncate BEFORE TRUNCATE ON pb.reversals FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
 CREATE TRIGGER touch_key BEFORE UPDATE OF scopes, allowed_ips, searches_per_second, searches_in_flight, expires_at, revoked_at ON pb.keys FOR EACH ROW EXECUTE FUNCTION pb.touch_key();
 
 CREATE TRIGGER touch_wallet_keys AFTER UPDATE OF suspended_at ON pb.wallets FOR EACH ROW WHEN ((old.suspended_at IS DISTINCT FROM new.suspended_at)) EXECUTE FUNCTION pb.touch_wallet_keys();
+
+CREATE TRIGGER transfers_append_only BEFORE DELETE OR UPDATE ON pb.transfers FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER transfers_no_truncate BEFORE TRUNCATE ON pb.transfers FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER wallet_hours_append_only BEFORE DELETE OR UPDATE ON pb.wallet_hours FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER wallet_hours_no_truncate BEFORE TRUNCATE ON pb.wallet_hours FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+ALTER TABLE ONLY pb.adjustments
+    ADD CONSTRAINT adjustments_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
@@ -4095,6 +5414,9 @@ ALTER TABLE ONLY pb.webhook_deliveries
 
 ALTER TABLE ONLY pb.events
     ADD CONSTRAINT events_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
+ALTER TABLE ONLY pb.hour_trees
+    ADD CONSTRAINT hour_trees_hour_fkey FOREIGN KEY (hour) REFERENCES pb.ledger_hours(hour);
 
 ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
@@ -4131,9 +5453,6 @@ ALTER TABLE ONLY pb.pending_emails
 
 ALTER TABLE ONLY pb.pending_emails
     ADD CONSTRAINT pending_emails_sign_in_digest_fkey FOREIGN KEY (sign_in_digest) REFERENCES pb.sign_in_tokens(digest) ON DELETE CASCADE;
-
-ALTER TABLE ONLY pb.receivables
-    ADD CONSTRAINT receivables_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.refunds
     ADD CONSTRAINT refunds_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
@@ -4200,8 +5519,6 @@ CREATE POLICY own_key_budgets ON pb.key_budgets FOR SELECT TO pennyblack_tenant 
 
 CREATE POLICY own_keys ON pb.keys FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
-CREATE POLICY own_receivable ON pb.receivables FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
-
 CREATE POLICY own_runs ON pb.run_budgets FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_searches ON pb.searches FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
@@ -4216,9 +5533,31 @@ CREATE POLICY own_usage_hours ON pb.usage_hours FOR SELECT TO pennyblack_tenant 
 
 CREATE POLICY own_wallet ON pb.wallets FOR SELECT TO pennyblack_tenant USING ((id = ( SELECT pb.own_wallet() AS own_wallet)));
 
+CREATE POLICY paid_customers ON pb.payment_customers FOR SELECT TO pennyblack_payments USING (true);
+
+CREATE POLICY paid_top_ups ON pb.top_ups FOR SELECT TO pennyblack_payments USING (true);
+
+CREATE POLICY paid_wallets ON pb.wallets FOR SELECT TO pennyblack_payments USING (true);
+
 ALTER TABLE pb.payment_customers ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE pb.receivables ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reconciled_key_budgets ON pb.key_budgets FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_keys ON pb.keys FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_runs ON pb.run_budgets FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_searches ON pb.searches FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_top_ups ON pb.top_ups FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_transfers ON pb.transfers FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_usage_days ON pb.usage_days FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_usage_hours ON pb.usage_hours FOR SELECT TO pennyblack_worker USING (true);
+
+CREATE POLICY reconciled_wallets ON pb.wallets FOR SELECT TO pennyblack_worker USING (true);
 
 ALTER TABLE pb.run_budgets ENABLE ROW LEVEL SECURITY;
 
@@ -4240,10 +5579,14 @@ ALTER TABLE pb.webhook_endpoints ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA pb TO pennyblack_ledger;
 GRANT USAGE ON SCHEMA pb TO pennyblack_tenant;
+GRANT USAGE ON SCHEMA pb TO pennyblack_payments;
 GRANT USAGE ON SCHEMA pb TO pennyblack_operator;
 GRANT USAGE ON SCHEMA pb TO pennyblack_people;
+GRANT USAGE ON SCHEMA pb TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.accept_invitation(p_token bytea, p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.assign_account() FROM PUBLIC;
 
@@ -4251,24 +5594,31 @@ REVOKE ALL ON FUNCTION pb.authorize_session(p_session bytea, p_wallet uuid) FROM
 GRANT ALL ON FUNCTION pb.authorize_session(p_session bytea, p_wallet uuid) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.begin_auto_top_ups(new_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.begin_auto_top_ups(new_ids uuid[]) TO pennyblack_payments;
+
+REVOKE ALL ON FUNCTION pb.begin_hours(p_due timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[], other_fingerprints bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[], other_fingerprints bytea[]) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.book_adjustment(p_adjustment uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) TO pennyblack_payments;
 
 REVOKE ALL ON FUNCTION pb.own_wallet() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_wallet() TO pennyblack_tenant;
 
 GRANT SELECT(id) ON TABLE pb.keys TO pennyblack_tenant;
 GRANT SELECT(id) ON TABLE pb.keys TO pennyblack_operator;
+GRANT SELECT(id) ON TABLE pb.keys TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.keys TO pennyblack_tenant;
 GRANT SELECT(wallet_id) ON TABLE pb.keys TO pennyblack_operator;
+GRANT SELECT(wallet_id) ON TABLE pb.keys TO pennyblack_worker;
 
 GRANT SELECT(mode) ON TABLE pb.keys TO pennyblack_tenant;
 GRANT SELECT(mode) ON TABLE pb.keys TO pennyblack_operator;
@@ -4339,12 +5689,24 @@ GRANT SELECT(data) ON TABLE pb.events TO pennyblack_tenant;
 GRANT SELECT(created_at) ON TABLE pb.events TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.claim_alert_emails(max_emails integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.claim_alert_emails(max_emails integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.claim_sign_in_emails(max_emails integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.claim_sign_in_emails(max_emails integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.close_day(p_day date, archived_searches bigint, archived_transfers bigint, searches_sum text, transfers_sum text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.close_empty_hours(p_hour timestamp with time zone, p_closing timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.close_hour(p_hour timestamp with time zone, OUT entries bigint, OUT wallets bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.close_hour(p_hour timestamp with time zone, OUT entries bigint, OUT wallets bigint) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.close_month(p_operator text, p_reason text, p_month date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.correction_fault(p_transfer uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
@@ -4363,10 +5725,30 @@ REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) FR
 REVOKE ALL ON FUNCTION pb.delete_auto_top_up() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_auto_top_up() TO pennyblack_tenant;
 
+REVOKE ALL ON FUNCTION pb.delete_expired_answers(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_expired_answers(p_limit integer) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.delete_expired_runs(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_expired_runs(p_limit integer) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.delete_old_events(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_old_events(p_limit integer) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.delete_old_payment_events(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_old_payment_events(p_limit integer) TO pennyblack_payments;
+
 REVOKE ALL ON FUNCTION pb.delete_sign_in_tokens() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.delete_test_searches(p_partition text, p_wallet uuid, p_before uuid, OUT deleted integer, OUT last_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_test_searches(p_partition text, p_wallet uuid, p_before uuid, OUT deleted integer, OUT last_id uuid) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.delete_webhook(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_webhook(p_id uuid) TO pennyblack_tenant;
+
+GRANT SELECT ON TABLE pb.key_budgets TO pennyblack_worker;
 
 GRANT SELECT(id) ON TABLE pb.key_budgets TO pennyblack_tenant;
 
@@ -4392,11 +5774,10 @@ REVOKE ALL ON FUNCTION pb.describe_budget(b pb.key_budgets) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.price_micros() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.usd(micros bigint) FROM PUBLIC;
+GRANT SELECT ON TABLE pb.wallets TO pennyblack_worker;
 
 GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_payments;
 GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_operator;
 
 GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_tenant;
@@ -4412,6 +5793,7 @@ GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_tenant;
 GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_operator;
 
 GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_payments;
 GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_operator;
 
 GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_tenant;
@@ -4423,11 +5805,15 @@ GRANT SELECT(low_balance_micros) ON TABLE pb.wallets TO pennyblack_tenant;
 
 GRANT SELECT(alert_email) ON TABLE pb.wallets TO pennyblack_tenant;
 
+GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
 REVOKE ALL ON FUNCTION pb.describe_wallet(p_type text, w pb.wallets) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.disable_webhook(p_id uuid, reason text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.emit_balance_events() FROM PUBLIC;
 
@@ -4452,7 +5838,14 @@ REVOKE ALL ON FUNCTION pb.end_session(p_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.end_session(p_session bytea) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.end_top_up(p_event text, p_type text, p_top_up uuid, p_status text, p_failure text, p_kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.end_top_up(p_event text, p_type text, p_top_up uuid, p_status text, p_failure text, p_kind text) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.end_top_up(p_event text, p_type text, p_top_up uuid, p_status text, p_failure text, p_kind text) TO pennyblack_payments;
+
+GRANT SELECT ON TABLE pb.ledger_watermark TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.entry_time() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.expire_top_ups(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.expire_top_ups(p_limit integer) TO pennyblack_payments;
 
 REVOKE ALL ON FUNCTION pb.find_keys(digests bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.find_keys(digests bytea[]) TO pennyblack_ledger;
@@ -4463,16 +5856,36 @@ REVOKE ALL ON FUNCTION pb.find_or_create_person(p_email text, p_name text) FROM 
 
 REVOKE ALL ON FUNCTION pb.find_session(p_session bytea) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.find_test_wallet(p_partition text, p_after uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.find_test_wallet(p_partition text, p_after uuid) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.finish_alert_email(p_event uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.finish_alert_email(p_event uuid) TO pennyblack_worker;
+
 REVOKE ALL ON FUNCTION pb.finish_delivery(p_id uuid, p_claim integer, is_delivered boolean, p_status smallint, p_error text, retry_in_ms bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.finish_delivery(p_id uuid, p_claim integer, is_delivered boolean, p_status smallint, p_error text, retry_in_ms bigint) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.finish_sign_in_email(p_email uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.finish_sign_in_email(p_email uuid) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.forbid_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.fresh_until(s pb.sessions) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[]) TO pennyblack_ledger;
+
+REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) FROM PUBLIC;
+
+GRANT SELECT ON TABLE pb.usage_watermark TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.hour_waits_for() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) FROM PUBLIC;
 
@@ -4480,6 +5893,7 @@ REVOKE ALL ON FUNCTION pb.invite_to_team(p_session bytea, p_wallet uuid, p_email
 GRANT ALL ON FUNCTION pb.invite_to_team(p_session bytea, p_wallet uuid, p_email text, p_role pb.member_role, p_token bytea, p_email_id uuid, p_sealed bytea) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.uuid_floor(moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.uuid_floor(moment timestamp with time zone) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.is_below_key_limit() FROM PUBLIC;
 
@@ -4493,14 +5907,36 @@ REVOKE ALL ON FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.lock_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) TO pennyblack_people;
 
+GRANT SELECT(id) ON TABLE pb.payment_notices TO pennyblack_payments;
+
+GRANT SELECT(reason) ON TABLE pb.payment_notices TO pennyblack_payments;
+
+GRANT SELECT(subject) ON TABLE pb.payment_notices TO pennyblack_payments;
+
+GRANT SELECT(wallet_id) ON TABLE pb.payment_notices TO pennyblack_payments;
+
+GRANT SELECT(amount_micros) ON TABLE pb.payment_notices TO pennyblack_payments;
+
+GRANT SELECT(found_at) ON TABLE pb.payment_notices TO pennyblack_payments;
+
+GRANT SELECT(closed_at) ON TABLE pb.payment_notices TO pennyblack_payments;
+
 REVOKE ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) TO pennyblack_payments;
+
+REVOKE ALL ON FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid, p_amount bigint) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.operator_decide_adjustment(p_operator text, p_reason text, p_adjustment uuid, is_approved boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_decide_adjustment(p_operator text, p_reason text, p_adjustment uuid, is_approved boolean) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.operator_delete_account(p_operator text, p_reason text, p_account uuid, may_forfeit boolean) FROM PUBLIC;
 
@@ -4518,12 +5954,101 @@ GRANT ALL ON FUNCTION pb.operator_suspend(p_operator text, p_reason text, p_wall
 
 REVOKE ALL ON FUNCTION pb.operator_top_up(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_payment text, p_transfer uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestamp with time zone, OUT complete_until timestamp with time zone, OUT digest bytea, OUT leaf_index bigint, OUT tree_size bigint, OUT path bytea[], OUT signed text, OUT hour_roots bytea[], OUT day_signed text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestamp with time zone, OUT complete_until timestamp with time zone, OUT digest bytea, OUT leaf_index bigint, OUT tree_size bigint, OUT path bytea[], OUT signed text, OUT hour_roots bytea[], OUT day_signed text) TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) TO pennyblack_tenant;
 
+GRANT SELECT ON TABLE pb.payments TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.top_ups TO pennyblack_payments;
+GRANT SELECT(id) ON TABLE pb.top_ups TO pennyblack_worker;
+
+GRANT SELECT(wallet_id) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.top_ups TO pennyblack_payments;
+GRANT SELECT(wallet_id) ON TABLE pb.top_ups TO pennyblack_worker;
+
+GRANT SELECT(kind) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(kind) ON TABLE pb.top_ups TO pennyblack_payments;
+
+GRANT SELECT(status) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(status) ON TABLE pb.top_ups TO pennyblack_payments;
+GRANT SELECT(status) ON TABLE pb.top_ups TO pennyblack_worker;
+
+GRANT SELECT(amount_micros) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(amount_micros) ON TABLE pb.top_ups TO pennyblack_payments;
+GRANT SELECT(amount_micros) ON TABLE pb.top_ups TO pennyblack_worker;
+
+GRANT SELECT(refunded_micros) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(refunded_micros) ON TABLE pb.top_ups TO pennyblack_worker;
+
+GRANT SELECT(saves_card) ON TABLE pb.top_ups TO pennyblack_tenant;
+
+GRANT SELECT(checkout_url) ON TABLE pb.top_ups TO pennyblack_tenant;
+
+GRANT SELECT(payment_id) ON TABLE pb.top_ups TO pennyblack_payments;
+GRANT SELECT(payment_id) ON TABLE pb.top_ups TO pennyblack_worker;
+
+GRANT SELECT(receipt_url) ON TABLE pb.top_ups TO pennyblack_tenant;
+
+GRANT SELECT(failure) ON TABLE pb.top_ups TO pennyblack_tenant;
+
+GRANT SELECT(created_at) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(created_at) ON TABLE pb.top_ups TO pennyblack_payments;
+
+GRANT SELECT(expires_at) ON TABLE pb.top_ups TO pennyblack_tenant;
+
+GRANT SELECT(settled_at) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(settled_at) ON TABLE pb.top_ups TO pennyblack_payments;
+
+REVOKE ALL ON FUNCTION pb.own_top_up_entry(p_top_up uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.own_top_up_entry(p_top_up uuid) TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.partition_days_ahead() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.partition_days_ahead() TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.retention TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.partitions_to_drop() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.price_micros() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.price_micros() TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.usage_as_of() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.usage_as_of() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.usage_as_of() TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.searches TO pennyblack_worker;
+
+GRANT SELECT(price_micros) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(held_at) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(settled_at) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(state) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(mode) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(id) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(wallet_id) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(key_id) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(run_budget_id) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(category) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(outcome) ON TABLE pb.searches TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.prunable_partitions(p_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.prunable_partitions(p_days integer) TO pennyblack_worker;
 
 GRANT SELECT(id) ON TABLE pb.webhook_deliveries TO pennyblack_tenant;
 
@@ -4554,6 +6079,7 @@ REVOKE ALL ON FUNCTION pb.serves_since() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.read_schema_version(OUT version integer, OUT serves_since integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_schema_version(OUT version integer, OUT serves_since integer) TO pennyblack_ledger;
 GRANT ALL ON FUNCTION pb.read_schema_version(OUT version integer, OUT serves_since integer) TO pennyblack_operator;
+GRANT ALL ON FUNCTION pb.read_schema_version(OUT version integer, OUT serves_since integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.read_session(p_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_session(p_session bytea) TO pennyblack_people;
@@ -4581,6 +6107,7 @@ REVOKE ALL ON FUNCTION pb.record_payment_event(p_event text, p_type text, p_wall
 REVOKE ALL ON FUNCTION pb.record_sweep() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.recount_usage(p_hour timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.recount_usage(p_hour timestamp with time zone) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.redeem_sign_in(p_token bytea, new_session bytea, old_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.redeem_sign_in(p_token bytea, new_session bytea, old_session bytea) TO pennyblack_people;
@@ -4590,8 +6117,14 @@ REVOKE ALL ON FUNCTION pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_
 REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer) TO pennyblack_ledger;
 
+REVOKE ALL ON FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.replay_delivery(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.replay_delivery(p_id uuid) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) TO pennyblack_people;
@@ -4599,11 +6132,13 @@ GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up
 REVOKE ALL ON FUNCTION pb.require_owner() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.retained_since() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.retained_since() TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.return_delivery(p_id uuid, p_claim integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.return_delivery(p_id uuid, p_claim integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text, paid_top_up uuid, paid_micros bigint, paid_receipt text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text, paid_top_up uuid, paid_micros bigint, paid_receipt text) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.reverse_payment(p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text, paid_top_up uuid, paid_micros bigint, paid_receipt text) TO pennyblack_payments;
 
 REVOKE ALL ON FUNCTION pb.revoke_invitation(p_session bytea, p_wallet uuid, p_invitation uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.revoke_invitation(p_session bytea, p_wallet uuid, p_invitation uuid) TO pennyblack_people;
@@ -4614,6 +6149,7 @@ REVOKE ALL ON FUNCTION pb.revoke_own_key(p_actor uuid, p_key uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.revoke_own_key(p_actor uuid, p_key uuid) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.roll_up_usage(max_range interval, OUT searches bigint, OUT is_done boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.roll_up_usage(max_range interval, OUT searches bigint, OUT is_done boolean) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, new_start text, new_pepper smallint, new_digest bytea, grace_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, new_start text, new_pepper smallint, new_digest bytea, grace_seconds integer) TO pennyblack_tenant;
@@ -4621,29 +6157,13 @@ GRANT ALL ON FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, 
 REVOKE ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) TO pennyblack_tenant;
 
+GRANT SELECT ON TABLE pb.reconciliations TO pennyblack_operator;
+GRANT SELECT ON TABLE pb.reconciliations TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.save_reconciliation(p_at timestamp with time zone, p_differences bigint, p_checks jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.save_reconciliation(p_at timestamp with time zone, p_differences bigint, p_checks jsonb) TO pennyblack_worker;
+
 REVOKE ALL ON FUNCTION pb.search_states(search_ids uuid[], wallet_ids uuid[], now_at timestamp with time zone) FROM PUBLIC;
-
-GRANT SELECT(price_micros) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(held_at) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(settled_at) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(state) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(mode) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(id) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(wallet_id) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(key_id) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(run_budget_id) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(category) ON TABLE pb.searches TO pennyblack_tenant;
-
-GRANT SELECT(outcome) ON TABLE pb.searches TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.searches_listed_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_tenant;
@@ -4654,19 +6174,26 @@ GRANT ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigin
 REVOKE ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.settle_receivables(wallet_ids uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.settle_debts(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.settle_unpaid(search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamp with time zone, held_until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.sign_day(p_day date, p_root bytea, p_signed text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.sign_day(p_day date, p_root bytea, p_signed text) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root bytea, p_signed text, p_levels bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root bytea, p_signed text, p_levels bytea[]) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.suspend_wallet(p_wallet uuid, is_suspended boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.sweep(max_holds integer, is_thorough boolean, only_wallet uuid, OUT ended integer, OUT micros bigint, OUT skipped_s double precision, OUT skipped_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.sweep(max_holds integer, is_thorough boolean, only_wallet uuid, OUT ended integer, OUT micros bigint, OUT skipped_s double precision, OUT skipped_ids uuid[]) TO pennyblack_worker;
 
-REVOKE ALL ON FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], now_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], p_scheme smallint, now_at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.take_trial(p_account uuid, p_address bytea, amount bigint, max_per_day integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.take_trial(p_account uuid, p_address bytea) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.test_webhook(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.test_webhook(p_id uuid) TO pennyblack_tenant;
@@ -4679,14 +6206,46 @@ REVOKE ALL ON FUNCTION pb.touch_wallet_keys() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.transfer_fits_kind(kind pb.transfer_kind, from_account pb.ledger_account, to_account pb.ledger_account, search_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.usage_as_of() FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.usage_as_of() TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.trial_balance(p_month date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.usd(micros bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.use_existing_claims(wallet_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.use_secret(p_operator text, p_version smallint, p_check bytea, may_discard boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.uuid_time(id uuid) FROM PUBLIC;
+
+GRANT SELECT(id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(wallet_id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(url) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(description) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(events) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(previous_until) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(failing_since) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(disabled_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(disabled_reason) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(created_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.webhook_lag() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) TO pennyblack_ledger;
@@ -4694,6 +6253,8 @@ GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, 
 GRANT SELECT ON TABLE pb.abandoned_calls TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
+
+GRANT SELECT ON TABLE pb.adjustments TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
@@ -4711,17 +6272,57 @@ GRANT SELECT(next_attempt_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
 GRANT SELECT(off_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
+GRANT SELECT ON TABLE pb.budget_checkpoints TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.budget_openings TO pennyblack_worker;
+
+GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(mode) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(key_hmac) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(search_id) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.ledger_days TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.ledger_hours TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.manual_credits TO pennyblack_worker;
+
 GRANT SELECT ON TABLE pb.members TO pennyblack_operator;
 
+GRANT SELECT ON TABLE pb.openings TO pennyblack_worker;
+
 GRANT SELECT(wallet_id) ON TABLE pb.payment_customers TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.payment_customers TO pennyblack_payments;
 
 GRANT SELECT(customer_id) ON TABLE pb.payment_customers TO pennyblack_tenant;
+GRANT SELECT(customer_id) ON TABLE pb.payment_customers TO pennyblack_payments;
+
+GRANT SELECT ON TABLE pb.receivables TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.receivables TO pennyblack_tenant;
 
 GRANT SELECT(owed_micros) ON TABLE pb.receivables TO pennyblack_tenant;
 
-GRANT SELECT ON TABLE pb.reconciliations TO pennyblack_operator;
+GRANT SELECT ON TABLE pb.refunds TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.reversals TO pennyblack_worker;
+
+GRANT SELECT(reversal_id) ON TABLE pb.reversals TO pennyblack_payments;
+
+GRANT SELECT(kind) ON TABLE pb.reversals TO pennyblack_payments;
+
+GRANT SELECT(state) ON TABLE pb.reversals TO pennyblack_payments;
+
+GRANT SELECT(created_at) ON TABLE pb.reversals TO pennyblack_payments;
+
+GRANT SELECT ON TABLE pb.run_budgets TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.run_budgets TO pennyblack_tenant;
 
@@ -4737,31 +6338,9 @@ GRANT SELECT(opened_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
 
 GRANT SELECT(expires_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
 
-GRANT SELECT(id) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT ON TABLE pb.run_checkpoints TO pennyblack_worker;
 
-GRANT SELECT(wallet_id) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(kind) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(status) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(amount_micros) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(refunded_micros) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(saves_card) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(checkout_url) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(receipt_url) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(failure) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(created_at) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(expires_at) ON TABLE pb.top_ups TO pennyblack_tenant;
-
-GRANT SELECT(settled_at) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT ON TABLE pb.transfers TO pennyblack_worker;
 
 GRANT SELECT(amount_micros) ON TABLE pb.transfers TO pennyblack_tenant;
 GRANT SELECT(amount_micros) ON TABLE pb.transfers TO pennyblack_operator;
@@ -4793,6 +6372,8 @@ GRANT SELECT ON TABLE pb.upstream_hours TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.upstream_wallet_days TO pennyblack_operator;
 
+GRANT SELECT ON TABLE pb.usage_days TO pennyblack_worker;
+
 GRANT SELECT(wallet_id) ON TABLE pb.usage_days TO pennyblack_tenant;
 GRANT SELECT(wallet_id) ON TABLE pb.usage_days TO pennyblack_operator;
 
@@ -4814,6 +6395,8 @@ GRANT SELECT(searches) ON TABLE pb.usage_days TO pennyblack_tenant;
 GRANT SELECT(charged_micros) ON TABLE pb.usage_days TO pennyblack_tenant;
 GRANT SELECT(charged_micros) ON TABLE pb.usage_days TO pennyblack_operator;
 
+GRANT SELECT ON TABLE pb.usage_hours TO pennyblack_worker;
+
 GRANT SELECT(wallet_id) ON TABLE pb.usage_hours TO pennyblack_tenant;
 
 GRANT SELECT(hour) ON TABLE pb.usage_hours TO pennyblack_tenant;
@@ -4832,22 +6415,8 @@ GRANT SELECT(searches) ON TABLE pb.usage_hours TO pennyblack_tenant;
 
 GRANT SELECT(charged_micros) ON TABLE pb.usage_hours TO pennyblack_tenant;
 
-GRANT SELECT(id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+GRANT SELECT ON TABLE pb.wallet_checkpoints TO pennyblack_worker;
 
-GRANT SELECT(wallet_id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+GRANT SELECT ON TABLE pb.wallet_hours TO pennyblack_worker;
 
-GRANT SELECT(url) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(description) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(events) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(previous_until) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(failing_since) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(disabled_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(disabled_reason) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(created_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.list_trial_addresses() FROM PUBLIC;

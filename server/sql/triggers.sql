@@ -54,3 +54,59 @@ create or replace trigger audit_append_only before update or delete on pb.audit_
 
 create or replace trigger audit_no_truncate before truncate on pb.audit_log
   for each statement execute function pb.forbid_change();
+
+-- Ledger tables are append-only, also for the owner. Retention drops partitions, which fires no trigger. A row trigger
+-- applies to the partitions too; pb.make_partitions creates their TRUNCATE triggers.
+create or replace trigger transfers_append_only before update or delete on pb.transfers
+  for each row execute function pb.forbid_change();
+
+create or replace trigger transfers_no_truncate before truncate on pb.transfers
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger payments_append_only before update or delete on pb.payments
+  for each row execute function pb.forbid_change();
+
+create or replace trigger payments_no_truncate before truncate on pb.payments
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger refunds_append_only before update or delete on pb.refunds
+  for each row execute function pb.forbid_change();
+
+create or replace trigger refunds_no_truncate before truncate on pb.refunds
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger reversals_forward_only before update or delete on pb.reversals
+  for each row execute function pb.guard_reversal();
+
+create or replace trigger reversals_no_truncate before truncate on pb.reversals
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger wallet_hours_append_only before update or delete on pb.wallet_hours
+  for each row execute function pb.forbid_change();
+
+create or replace trigger wallet_hours_no_truncate before truncate on pb.wallet_hours
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger ledger_hours_filled_once before update or delete on pb.ledger_hours
+  for each row execute function pb.guard_ledger_hour();
+
+create or replace trigger ledger_hours_no_truncate before truncate on pb.ledger_hours
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger closed_days_append_only before update or delete on pb.closed_days
+  for each row execute function pb.forbid_change();
+
+create or replace trigger closed_days_no_truncate before truncate on pb.closed_days
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger hour_trees_append_only before update or delete on pb.hour_trees
+  for each row execute function pb.forbid_change();
+
+create or replace trigger hour_trees_no_truncate before truncate on pb.hour_trees
+  for each statement execute function pb.forbid_change();
+
+create or replace trigger ledger_days_append_only before update or delete on pb.ledger_days
+  for each row execute function pb.forbid_change();
+
+create or replace trigger ledger_days_no_truncate before truncate on pb.ledger_days
+  for each statement execute function pb.forbid_change();

@@ -122,7 +122,7 @@ $$;
 -- Turns up to max_events due events into deliveries and alert e-mails. An event that was delayed by an hour is sent
 -- with current data, or deleted if its condition no longer holds. Returns the number of events processed.
 create or replace function pb.dispatch_events(max_events integer, with_email boolean) returns integer
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   e pb.events;
   now_at timestamptz := clock_timestamp();
@@ -170,7 +170,7 @@ returns table (
   id uuid, claim integer, attempts smallint, endpoint_id uuid, url text, secret bytea, previous_secret bytea,
   event_id uuid, type text, data jsonb, event_at timestamptz
 )
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   now_at timestamptz;
@@ -218,7 +218,7 @@ $$;
 
 -- Returns a claimed delivery without an attempt.
 create or replace function pb.return_delivery(p_id uuid, p_claim integer) returns void
-language sql volatile set search_path = pg_catalog, pg_temp
+language sql volatile security definer set search_path = pg_catalog, pg_temp
 begin atomic
   update pb.webhook_deliveries d set claimed_until = null
   where d.id = p_id and d.claim = p_claim and d.state = 'pending';
@@ -229,7 +229,7 @@ end;
 create or replace function pb.finish_delivery(
   p_id uuid, p_claim integer, is_delivered boolean, p_status smallint, p_error text, retry_in_ms bigint
 ) returns text
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   now_at timestamptz := clock_timestamp();
   e pb.webhook_endpoints;
@@ -275,3 +275,16 @@ begin
   return reason;
 end
 $$;
+
+-- Age in seconds of the oldest due event or delivery. Deliveries to failing endpoints do not count.
+create or replace function pb.webhook_lag() returns double precision
+stable language sql security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select coalesce(extract(epoch from clock_timestamp() - least(
+    (select min(e.due_at) from pb.events e where e.dispatched_at is null and e.due_at <= clock_timestamp()),
+    (
+      select min(d.due_at) from pb.webhook_deliveries d join pb.webhook_endpoints w on w.id = d.endpoint_id
+      where d.state = 'pending' and d.due_at <= clock_timestamp() and w.failing_since is null
+    )
+  )), 0)::double precision;
+end;

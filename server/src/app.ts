@@ -1,4 +1,4 @@
-import { createSecretKey } from "node:crypto";
+import { randomUUIDv7 } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
 import { type Connections, openConnections } from "./app/connections.ts";
@@ -9,6 +9,7 @@ import { createSearchDependencies, openRouter } from "./app/search-app.ts";
 import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
 import type { Pool } from "./db/pool.ts";
+import { startSecretReports } from "./db/report-secrets.ts";
 import { type Admission, defaultAdmission, startAdmission } from "./http/admission.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
@@ -21,6 +22,7 @@ import { createManagementGuard } from "./keys/management-guard.ts";
 import { createKeyUseRecorder } from "./keys/record-key-uses.ts";
 import { openLenses } from "./lenses/lenses.ts";
 import { networkOf } from "./lib/network-of.ts";
+import { createSecrets } from "./lib/secrets.ts";
 import { version } from "./lib/version.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { createRanking } from "./ranking/ranking.ts";
@@ -51,7 +53,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const metrics = createMetrics();
   const state = { isDraining: false, isRefusing: false };
   const connections = openConnections(config, log);
-  const { ledgerPool, tenantPool, operatorPool, redis } = connections;
+  const { ledgerPool, operatorPool, redis } = connections;
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keyUses = createKeyUseRecorder(ledgerPool);
   const limits = openLimits(config, redis);
@@ -59,14 +61,14 @@ export function createApp(config: ServerConfig, log: Log): App {
   const keys = openKeys(config, { connections, admission, onUse: keyUses.record });
   const tracing = traceSearches(config);
   const ledger = openLedger(ledgerPool, metrics, tracing);
-  const tally = createTally({ db: ledgerPool, log });
+  const { tally, secrets, ...reports } = openReports(config, connections, log);
   const router = openRouter({ config, log, metrics, tally, callProvider: caller.callProvider });
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const figures = createProcessFigures();
-  const services = { config, log, metrics, keys, ledger, ...limits, router, ranking, tally, tracing };
+  const services = { config, secrets, log, metrics, keys, ledger, ...limits, router, ranking, tally, tracing };
   const search = createSearchDependencies(services);
-  const createManagementFor = createManagement(config, log, { tenant: tenantPool, admission });
+  const createManagementFor = createManagement(config, log, { connections, admission, secrets });
   const management = createManagementFor(createManagementGuard(keys, { acquireSlot, admission }));
   const api = countSearches(apiRoutes({ search, lenses, publicUrl: config.publicUrl, management }), figures);
   const manage = (guard: Guard): Route[] => managementRoutes(createManagementFor(guard));
@@ -90,16 +92,16 @@ export function createApp(config: ServerConfig, log: Log): App {
     renderMetrics: metrics.render,
     operators: config.operators,
     publicUrl: config.publicUrl,
-    secret: createSecretKey(config.secret),
+    secrets,
     operatorRoutes: createOperatorRoutes({ operatorPool, router, ledger, figures, forwarding }),
     pages: consolePageRoutes("operator.html"),
-    whyNotReady: async () => (state.isDraining ? "stopping" : await connections.check("running")),
+    whyNotReady: async () => (state.isDraining ? "stopping" : await reports.check("running")),
   });
 
   return {
     http,
     ops,
-    checkDatabase: () => connections.check("starting"),
+    checkDatabase: () => reports.check("starting"),
     reloadLenses: () => recordReload(lenses.reload(), { metrics, log }),
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
@@ -111,10 +113,31 @@ export function createApp(config: ServerConfig, log: Log): App {
       await caller.close();
       keys.close();
       await keyUses.close();
-      await tally.close();
+      await reports.close();
       await connections.close();
       await tracing?.close();
       await ops.close();
+    },
+  };
+}
+
+/** Both reports carry the same id, by which pb.use_secret recognizes servers that count usage and report no secrets. */
+function openReports(config: ServerConfig, connections: Connections, log: Log) {
+  const processId = randomUUIDv7();
+  const db = connections.ledgerPool;
+  const tally = createTally({ db, log, writer: processId });
+  const secrets = createSecrets(config.secrets);
+  const secretReports = startSecretReports({ db, secrets, processId });
+  return {
+    tally,
+    secrets,
+    async check(when: "starting" | "running"): Promise<string | undefined> {
+      const fault = await connections.check(when);
+      return fault ?? (when === "starting" ? secretReports.report() : secretReports.lastFault());
+    },
+    async close(): Promise<void> {
+      await tally.close();
+      await secretReports.close();
     },
   };
 }

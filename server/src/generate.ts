@@ -31,8 +31,8 @@ else write();
 function openapi(): string {
   // The routes are only described, never called, so they need no dependencies.
   const dependencies = { search: {}, lenses: {}, publicUrl: "", management: {} } as ApiDependencies;
-  const site = { publicUrl: "", securityContact: undefined, hasDocs: false, readOpenapi: () => Buffer.alloc(0) };
-  const routes = [...apiRoutes(dependencies), ...publicRoutes(site)];
+  const site = { publicUrl: "", securityContact: undefined, hasDocs: false, jwks: undefined };
+  const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
   return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;
 }
 

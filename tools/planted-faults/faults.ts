@@ -1,6 +1,8 @@
+import { hourFaults } from "./hour-faults.ts";
 import { fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
+import { secretFaults } from "./secret-faults.ts";
 import { laneFaults, paymentFaults, walletFaults } from "./wallet-faults.ts";
 
 export const plantedFaults: readonly PlantedFault[] = [
@@ -13,4 +15,6 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...fairnessFaults,
   ...inputFaults,
   ...paymentFaults,
+  ...hourFaults,
+  ...secretFaults,
 ];

@@ -81,9 +81,9 @@ export const fairnessFaults: PlantedFault[] = [
   },
   {
     description: "test searches are deleted before their usage is counted",
-    file: "server/src/wallet/upkeep/prune.ts",
-    find: "least(clock_timestamp() - $1::integer * interval '1 day', pb.usage_as_of() - interval '3 days')",
-    replace: "(clock_timestamp() - $1::integer * interval '1 day')",
+    file: "server/sql/upkeep.sql",
+    find: "clock_timestamp() - greatest(p_days, 3) * interval '1 day', pb.usage_as_of() - interval '3 days'",
+    replace: "clock_timestamp() - greatest(p_days, 3) * interval '1 day', 'infinity'",
     tests: ["src/wallet/upkeep/prune.test"],
     caughtBy: "test searches are deleted after three days, in batches, and no other search is",
   },

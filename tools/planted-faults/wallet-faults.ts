@@ -11,7 +11,7 @@ export const walletFaults: PlantedFault[] = [
   {
     description: "money held by other searches can be spent again",
     file: hold,
-    find: "if outcome is null and price > balance - held then",
+    find: "if outcome is null and price > 0 and price > balance - held - owed then",
     replace: "if outcome is null and price > balance then",
     tests: [statements],
     caughtBy: "200 concurrent searches cannot overspend a wallet with money for 100",
@@ -51,7 +51,7 @@ export const walletFaults: PlantedFault[] = [
   {
     description: "a batch of one spends money held by other searches",
     file: hold,
-    find: "and w.credited_micros - w.debited_micros - w.held_micros >= pb.price_micros()",
+    find: "and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()",
     replace: "and w.credited_micros - w.debited_micros >= pb.price_micros()",
     tests: [model],
     caughtBy: "a batch decides like its items one by one, and every row matches the model",
@@ -155,9 +155,8 @@ export const walletFaults: PlantedFault[] = [
   {
     description: "the claim of a crashed server is not taken over in time",
     file: "server/sql/idempotency.sql",
-    find: "where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 seconds';",
-    replace:
-      "where c.fingerprint = b.fingerprint and c.answer is null and c.claimed_at <= now_at - interval '15 hours';",
+    find: "and c.claimed_at <= now_at - interval '15 seconds';",
+    replace: "and c.claimed_at <= now_at - interval '15 hours';",
     tests: [idempotency],
     caughtBy: "a claim whose search has not finished after 15 s is taken over, and one of the two is charged",
   },
@@ -223,6 +222,70 @@ export const laneFaults: PlantedFault[] = [
 ];
 
 export const paymentFaults: PlantedFault[] = [
+  {
+    description: "a single search may spend money that the wallet owes",
+    file: "server/sql/hold.sql",
+    find: "w.held_micros - w.owed_micros >= pb.price_micros()",
+    replace: "w.held_micros >= pb.price_micros()",
+    tests: ["wallet/debt.test"],
+    caughtBy: "the amount owed is not available for a hold on any path",
+  },
+  {
+    description: "a batch may spend money that the wallet owes",
+    file: "server/sql/hold.sql",
+    find: "w.held_micros - w.owed_micros as available",
+    replace: "w.held_micros as available",
+    tests: ["wallet/debt.test"],
+    caughtBy: "the amount owed is not available for a hold on any path",
+  },
+  {
+    description: "released money does not pay the debt",
+    file: "server/sql/release.sql",
+    find: "perform pb.settle_debts(debtors);",
+    replace: "null;",
+    tests: ["wallet/debt.test", "ledger-model.test"],
+    caughtBy: "released holds pay the debt, with one transfer per wallet and call",
+  },
+  {
+    description: "an operator splits an adjustment to stay below the approval limit",
+    file: "server/sql/accounting.sql",
+    find: "if spent + amount_micros <=",
+    replace: "if amount_micros <=",
+    tests: ["wallet/accounting/accounting.test"],
+    caughtBy: "the limit counts the adjustments of an operator within a day",
+  },
+  {
+    description: "a payment that the processor can refund is corrected too",
+    file: "server/sql/accounting.sql",
+    find: "exists (select from pb.top_ups u where u.payment_id = p.payment_id)",
+    replace: "false",
+    tests: ["wallet/accounting/accounting.test"],
+    caughtBy: "a payment through the processor, a search and an unknown transfer cannot be corrected",
+  },
+  {
+    description: "the corrected write-off is owed although money is available",
+    file: "server/sql/accounting.sql",
+    find: "perform pb.settle_debts(array[a.wallet_id]);",
+    replace: "null;",
+    tests: ["wallet/accounting/accounting.test"],
+    caughtBy: "a write-off reduces what is owed, and its correction restores it",
+  },
+  {
+    description: "the journal has no opening balances",
+    file: "server/src/wallet/accounting/journal.ts",
+    find: "const open = opening.filter(({ debit, credit }) => debit !== credit);",
+    replace: "const open: AccountTotals[] = [];",
+    tests: ["stories/journal.test"],
+    caughtBy: "hledger's balances equal the trial balance to the micro-dollar",
+  },
+  {
+    description: "the journal omits the transfers of the last hour of each day",
+    file: "server/src/wallet/accounting/journal.ts",
+    find: "const end = new Date(day.getTime() + dayMs);",
+    replace: "const end = new Date(day.getTime() + dayMs - 3_600_000);",
+    tests: ["stories/journal.test"],
+    caughtBy: "the journal as CSV has every transfer of the month, at any time of day",
+  },
   {
     description: "only the first page of undecided refunds and disputes is compared",
     file: "server/src/wallet/reversals.ts",

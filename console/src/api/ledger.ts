@@ -2,7 +2,18 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 import { type Mode, walletPath } from "./wallet.ts";
 
-export const entryKinds = ["search", "refund", "top_up", "credit", "reversal", "reinstatement", "settlement"] as const;
+export const entryKinds = [
+  "search",
+  "refund",
+  "top_up",
+  "credit",
+  "reversal",
+  "reinstatement",
+  "settlement",
+  "correction",
+  "payout",
+  "breakage",
+] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 export interface Entry {

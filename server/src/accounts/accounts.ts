@@ -1,10 +1,11 @@
-import { createHmac, randomUUIDv7 } from "node:crypto";
+import { randomUUIDv7 } from "node:crypto";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import { createKey, type Pepper } from "../keys/keys.ts";
-import { mailboxOf } from "../lib/email-address.ts";
 import type { Micros } from "../lib/money.ts";
+import type { Secrets } from "../lib/secrets.ts";
 import { createWallet, topUpBatch } from "../wallet/wallet.ts";
+import { trialAddressHmacs } from "./trial-addresses.ts";
 
 export { mailboxOf, parseEmailAddress } from "../lib/email-address.ts";
 export { acceptInvitation, invite } from "./invitations.ts";
@@ -17,6 +18,7 @@ export {
   removeMember,
   roles,
 } from "./members.ts";
+export { rehashTrialAddresses } from "./trial-addresses.ts";
 
 // Accounts and their members. Callers pass email addresses parsed by parseEmailAddress, and have verified that the
 // person receives mail there.
@@ -55,13 +57,6 @@ async function createFirstKeys(
   return { liveKey: live.key, managementKey: management.key };
 }
 
-export interface TrialTerms {
-  amount: Micros;
-  maxPerDay: number;
-  /** Key of the HMAC under which addresses that had a trial are stored. */
-  secret: Buffer;
-}
-
 export interface SignUp {
   email: string;
   personName: string;
@@ -72,35 +67,33 @@ export interface SignUp {
 
 export type TrialOutcome = "given" | "already_given" | "day_is_full" | "none";
 
-/** Arguments of pb.sign_up and pb.open_own_account: a new wallet id and the trial. */
-export function newAccount(email: string, trial: TrialTerms | undefined): { walletId: string; values: unknown[] } {
+/**
+ * Arguments of pb.sign_up and pb.open_own_account: a new wallet id and the trial. Addresses that had a trial are stored as
+ * an HMAC under the secret. Without a secret, no trial is requested.
+ */
+export function newAccount(email: string, trialSecrets?: Secrets): { walletId: string; values: unknown[] } {
   const walletId = randomUUIDv7();
-  const { amount, maxPerDay } = trial ?? { amount: 0n, maxPerDay: 0 };
-  const mailboxHmac =
-    trial &&
-    createHmac("sha256", trial.secret)
-      .update(`trial ${mailboxOf(email)}`)
-      .digest();
-  return { walletId, values: [walletId, mailboxHmac ?? null, amount, maxPerDay, randomUUIDv7()] };
+  const hmacs = trialSecrets && trialAddressHmacs(trialSecrets, email);
+  return { walletId, values: [walletId, hmacs ?? null, randomUUIDv7()] };
 }
 
 /** Creates a person's account in one transaction. Succeeds also when no trial is available. */
 export function signUp(
   pool: Pool,
   options: SignUp,
-  terms: { pepper: Pepper; trial?: TrialTerms | undefined },
+  secrets: { pepper: Pepper; trialSecrets?: Secrets | undefined },
 ): Promise<OpenedAccount & { trial: TrialOutcome }> {
   return inTransaction(pool, async (db) => {
-    const { walletId, values } = newAccount(options.email, terms.trial);
+    const { walletId, values } = newAccount(options.email, secrets.trialSecrets);
     const { rows } = await db.query<{ account_id: string; trial: TrialOutcome }>(
-      "select * from pb.sign_up($1, $2, $3, $4, $5, $6, $7, $8)",
+      "select * from pb.sign_up($1, $2, $3, $4, $5, null, null, $6)",
       [options.email, options.personName, options.accountName, ...values],
     );
     const { account_id: accountId = "", trial = "none" } = rows[0] ?? {};
     if (options.balance) {
       await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: options.balance }]);
     }
-    return { accountId, walletId, ...(await createFirstKeys(db, walletId, terms.pepper)), trial };
+    return { accountId, walletId, ...(await createFirstKeys(db, walletId, secrets.pepper)), trial };
   });
 }
 

@@ -10,6 +10,7 @@ import {
   type TrialOutcome,
 } from "../accounts/accounts.ts";
 import { formatUsd } from "../lib/money.ts";
+import { readTrialTerms } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import { readId, readOptionalAmount, readOptionalEmail, readOptionalText, readText } from "./read-values.ts";
@@ -57,15 +58,17 @@ const trialLines: Record<TrialOutcome, string> = {
   none: "",
 };
 
-async function create({ values, pool, pepper, trialTerms, print }: CommandContext): Promise<void> {
+async function create({ values, pool, pepper, secrets, print }: CommandContext): Promise<void> {
   const accountName = readText(values, "name");
   const email = readEmailOf(values, "owner");
   const personName = readOptionalText(values, "owner-name") ?? "";
   const balance = readOptionalAmount(values, "balance") ?? 0n;
-  const trial = values["trial"] ? trialTerms() : undefined;
-  if (trial?.amount === 0n)
-    throw new CommandFailed("Trial credit is not configured. Set PENNYBLACK_TRIAL_CREDIT, for example to 0.50.");
-  const created = await signUp(pool, { accountName, email, personName, balance }, { pepper: pepper(), trial });
+  if (values["trial"] && (await readTrialTerms(pool)).amount === 0n)
+    throw new CommandFailed(
+      "Trial credit is not configured. Set PENNYBLACK_TRIAL_CREDIT, for example to 0.50, and run: npm run migrate",
+    );
+  const trialSecrets = values["trial"] ? await secrets() : undefined;
+  const created = await signUp(pool, { accountName, email, personName, balance }, { pepper: pepper(), trialSecrets });
   if (values["json"]) return print(JSON.stringify(created));
   print(`Created account "${accountName}". ${trialLines[created.trial]}\n`);
   print(

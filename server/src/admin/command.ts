@@ -1,7 +1,8 @@
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import type { TrialTerms } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
+import type { Secrets } from "../lib/secrets.ts";
+import type { Jwks } from "../lib/sign-jws.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 
 /** Parsed options. parseArgs has rejected unknown ones. */
@@ -15,7 +16,10 @@ export interface CommandContext {
   pepper: () => Pepper;
   /** All peppers, including those of older keys. */
   peppers: () => Pepper[];
-  trialTerms: () => TrialTerms;
+  /** The listed versions of PENNYBLACK_SECRET, with the writing version that the database names. */
+  secrets: () => Promise<Secrets>;
+  /** The public keys of PENNYBLACK_SIGNING_KEYS. Undefined if it is not set. */
+  jwks: () => Jwks | undefined;
   /** Manual credits, and the payment processor if one is configured. */
   paymentSources: () => PaymentSource[];
   print: (text: string) => void;

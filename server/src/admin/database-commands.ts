@@ -3,7 +3,9 @@ import { readConfig } from "../config/config.ts";
 import { findPrimary } from "../db/find-primary.ts";
 import { MigrationRefused, migrate } from "../db/migrate.ts";
 import { createRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
+import { formatUsd } from "../lib/money.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
+import { setTrialTerms } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 
 export const databaseCommands: Record<string, Command> = {
@@ -27,8 +29,13 @@ async function makeRoles({ print }: CommandContext): Promise<void> {
   await prepareCluster(adminDatabaseUrl, print);
 }
 
-async function setUp({ print }: CommandContext): Promise<void> {
-  const { adminDatabaseUrl, directDatabaseUrl } = readConfig(["adminDatabaseUrl", "directDatabaseUrl"]);
+async function setUp({ pool, print }: CommandContext): Promise<void> {
+  const { adminDatabaseUrl, directDatabaseUrl, ...trial } = readConfig([
+    "adminDatabaseUrl",
+    "directDatabaseUrl",
+    "trialCredit",
+    "trialsPerDay",
+  ]);
   if (adminDatabaseUrl) await prepareCluster(adminDatabaseUrl, print);
   const { migrations, version } = await migrate(directDatabaseUrl, print).catch((error: unknown) => {
     if (error instanceof MigrationRefused) throw new CommandFailed(error.message);
@@ -36,26 +43,37 @@ async function setUp({ print }: CommandContext): Promise<void> {
     throw new CommandFailed(howToMakeRoles(directDatabaseUrl), { cause: error });
   });
   const applied = [...migrations, ...(version === undefined ? [] : [`schema version ${version}`])];
-  print(applied.length > 0 ? `Applied ${applied.join(", ")}.` : "The database is up to date.");
+  const terms = { amount: trial.trialCredit, maxPerDay: trial.trialsPerDay };
+  const haveTermsChanged = await setTrialTerms(pool, terms);
+  if (haveTermsChanged)
+    print(`Set the trial credit to ${formatUsd(terms.amount)} USD, for up to ${terms.maxPerDay} accounts per day.`);
+  if (applied.length > 0) print(`Applied ${applied.join(", ")}.`);
+  else if (!haveTermsChanged) print("The database is up to date.");
 }
 
 async function prepareCluster(adminUrl: string, print: (text: string) => void): Promise<void> {
   const urls = readConfig([
     "ledgerDatabaseUrl",
     "tenantDatabaseUrl",
+    "paymentsDatabaseUrl",
     "operatorDatabaseUrl",
     "peopleDatabaseUrl",
+    "workerDatabaseUrl",
     "directDatabaseUrl",
   ]);
   const passwords = {
     ledger: readPassword("DATABASE_URL", urls.ledgerDatabaseUrl, "ledger"),
     tenant: readPassword("PENNYBLACK_TENANT_DATABASE_URL", urls.tenantDatabaseUrl, "tenant"),
+    ...(urls.paymentsDatabaseUrl && {
+      payments: readPassword("PENNYBLACK_PAYMENTS_DATABASE_URL", urls.paymentsDatabaseUrl, "payments"),
+    }),
     ...(urls.operatorDatabaseUrl && {
       operator: readPassword("PENNYBLACK_OPERATOR_DATABASE_URL", urls.operatorDatabaseUrl, "operator"),
     }),
     ...(urls.peopleDatabaseUrl && {
       people: readPassword("PENNYBLACK_PEOPLE_DATABASE_URL", urls.peopleDatabaseUrl, "people"),
     }),
+    worker: readPassword("PENNYBLACK_WORKER_DATABASE_URL", urls.workerDatabaseUrl, "worker"),
     owner: readPassword("PENNYBLACK_DIRECT_DATABASE_URL", urls.directDatabaseUrl, "owner"),
   };
   const database = decodeURIComponent(readUrl(urls.directDatabaseUrl).pathname.slice(1));

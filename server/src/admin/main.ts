@@ -1,12 +1,14 @@
 import { userInfo } from "node:os";
-import type { TrialTerms } from "../accounts/accounts.ts";
 import { ConfigFaults, readConfig } from "../config/config.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
+import { createSecrets, type Secrets } from "../lib/secrets.ts";
+import { createSigner } from "../lib/sign-jws.ts";
 import { createManualSource } from "../payments/manual-payments.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { accountCommands } from "./account-commands.ts";
+import { adjustCommands, monthCommands } from "./accounting-commands.ts";
 import { auditCommand } from "./audit-command.ts";
 import { type Command, CommandFailed, parseOptions, print, printError, UsageError } from "./command.ts";
 import { consoleCommands } from "./console-commands.ts";
@@ -17,6 +19,8 @@ import { leakedKeysCommands } from "./leaked-keys-command.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
 import { marginCommand } from "./margin-command.ts";
 import { creditCommand, paymentCommands } from "./payment-commands.ts";
+import { secretCommands } from "./secret-commands.ts";
+import { verifyCommand } from "./verify-command.ts";
 import { walletCommands } from "./wallet-commands.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit codes: 0 success, 1 failure, 2 usage error.
@@ -32,8 +36,12 @@ const nouns: Record<string, Command | Record<string, Command>> = {
   payments: paymentCommands,
   refund: refundCommand,
   reconcile: reconcileCommand,
+  verify: verifyCommand,
+  adjust: adjustCommands,
+  month: monthCommands,
   audit: auditCommand,
   margin: marginCommand,
+  secret: secretCommands,
 };
 
 process.exitCode = await runAdmin(process.argv.slice(2));
@@ -85,7 +93,8 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
       pool,
       pepper: readPepper,
       peppers: readPeppers,
-      trialTerms: readTrialTerms,
+      secrets: () => readSecrets(pool),
+      jwks: () => createSigner(readConfig(["signingSeeds"]).signingSeeds)?.jwks,
       paymentSources: () => openPaymentSources(pool),
       print,
       operator: `admin:${userInfo().username}`.slice(0, 64),
@@ -105,13 +114,12 @@ function readPepper(): Pepper {
   return newest;
 }
 
-function readTrialTerms(): TrialTerms {
-  const {
-    trialCredit: amount,
-    trialsPerDay: maxPerDay,
-    secret,
-  } = readConfig(["trialCredit", "trialsPerDay", "secret"]);
-  return { amount, maxPerDay, secret };
+async function readSecrets(pool: Pool): Promise<Secrets> {
+  const secrets = createSecrets(readConfig(["secrets"]).secrets);
+  const { rows } = await pool.query<{ version: number }>("select writing_version as version from pb.secret_state");
+  const version = rows[0]?.version ?? 0;
+  if (secrets.use(version)) return secrets;
+  throw new CommandFailed(`PENNYBLACK_SECRET does not list version ${version}, under which servers write. Add it.`);
 }
 
 function openPaymentSources(pool: Pool): PaymentSource[] {

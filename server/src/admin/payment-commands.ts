@@ -1,11 +1,10 @@
-import { userInfo } from "node:os";
 import { inTransaction } from "../db/in-transaction.ts";
 import { formatUsd } from "../lib/money.ts";
 import { recordAct } from "../operator/operator.ts";
 import { closeNotice, creditManually, listNotices, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
-import { readId, readOptionalAmount, readText } from "./read-values.ts";
+import { readId, readOperator, readOptionalAmount, readText } from "./read-values.ts";
 
 const text = { type: "string" } as const;
 
@@ -105,9 +104,4 @@ async function show({ values, paymentSources, print }: CommandContext): Promise<
     );
   }
   throw new CommandFailed(`No payment has the id ${paymentId}.`);
-}
-
-/** --by, or the login name of the current user. */
-function readOperator(values: CommandContext["values"]): string {
-  return values["by"] === undefined ? userInfo().username : readText(values, "by").slice(0, 255);
 }

@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { parseEmailAddress } from "../accounts/accounts.ts";
 import { type Micros, parseUsd } from "../lib/money.ts";
 import { UsageError, type Values } from "./command.ts";
@@ -64,6 +65,11 @@ export function readOptionalMoment(values: Values, name: string): Date | undefin
   }
   if (moment.getTime() <= Date.now()) throw new UsageError(`--${name} must be in the future.`);
   return moment;
+}
+
+/** --by, or the login name of the current user. */
+export function readOperator(values: Values): string {
+  return values["by"] === undefined ? userInfo().username : readText(values, "by").slice(0, 255);
 }
 
 /** The reason for the audit log. Commands that require one call readText first. */

@@ -103,9 +103,10 @@ async function show({ values, pool, print }: CommandContext): Promise<void> {
     entry.createdAt.toISOString(),
     entry.kind,
     formatUsd(entry.amount).padStart(12),
+    entry.id,
     entry.requestId ?? "",
   ]);
-  print(formatTable(rows, ["time", "kind", "USD".padStart(12), "request"]));
+  print(formatTable(rows, ["time", "kind", "USD".padStart(12), "entry", "request"]));
 }
 
 async function suspend({ values, pool, print, operator }: CommandContext, isSuspended: boolean): Promise<void> {

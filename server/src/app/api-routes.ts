@@ -1,4 +1,3 @@
-import { createSecretKey } from "node:crypto";
 import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Admission } from "../http/admission.ts";
@@ -8,6 +7,8 @@ import type { Guard, Pepper } from "../keys/keys.ts";
 import { lensRoutes } from "../lenses/lens-routes.ts";
 import type { LensFolder } from "../lenses/lenses.ts";
 import { networkOf } from "../lib/network-of.ts";
+import type { Secrets } from "../lib/secrets.ts";
+import { createSigner } from "../lib/sign-jws.ts";
 import { autoTopUpRoutes } from "../payments/auto-top-up-routes.ts";
 import type { PaymentProcessor } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
@@ -20,9 +21,11 @@ import { searchListRoutes } from "../usage/search-list-routes.ts";
 import { summaryRoutes } from "../usage/summary-routes.ts";
 import { usageRoutes } from "../usage/usage-routes.ts";
 import { alertRoutes } from "../wallet/routes/alert-routes.ts";
+import { type ReceiptRouteDependencies, receiptRoutes } from "../wallet/routes/receipt-routes.ts";
 import { walletRoutes } from "../wallet/routes/wallet-routes.ts";
 import { deliveryRoutes } from "../webhooks/delivery-routes.ts";
 import { type WebhookRouteDependencies, webhookRoutes } from "../webhooks/webhook-routes.ts";
+import type { Connections } from "./connections.ts";
 
 // The documented routes, in the order of the reference. The server and `npm run generate` both take them from here.
 
@@ -36,9 +39,11 @@ export interface ApiDependencies {
 export interface ManagementDependencies
   extends KeyRouteDependencies,
     TopUpRouteDependencies,
+    ReceiptRouteDependencies,
     Pick<WebhookRouteDependencies, "allowPrivate"> {
   /** Receives the processor's webhooks; undefined when no webhook secret is configured. */
   webhookProcessor: PaymentProcessor | undefined;
+  payments: Pool | undefined;
   enterWebhook: (address: string) => () => void;
 }
 
@@ -48,9 +53,10 @@ export function apiRoutes({ search, lenses, publicUrl, management }: ApiDependen
 
 /** The routes a wallet's owner uses, with a management key or, in the console, with a session. */
 export function managementRoutes(dependencies: ManagementDependencies): Route[] {
-  const { tenant, webhookProcessor: processor, enterWebhook } = dependencies;
+  const { payments, webhookProcessor: processor, enterWebhook } = dependencies;
   return [
     ...walletRoutes(dependencies),
+    ...receiptRoutes(dependencies),
     ...keyRoutes(dependencies),
     ...searchListRoutes(dependencies),
     ...usageRoutes(dependencies),
@@ -60,26 +66,34 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
     ...deliveryRoutes(dependencies),
     ...topUpRoutes(dependencies),
     ...autoTopUpRoutes(dependencies),
-    webhookRoute({ tenant, processor, enterWebhook }),
+    webhookRoute({ payments, processor, enterWebhook }),
   ];
+}
+
+interface ManagementServices {
+  connections: Pick<Connections, "tenantPool" | "paymentsPool">;
+  admission: Pick<Admission, "enter">;
+  secrets: Secrets;
 }
 
 /** Returns the dependencies of the management routes for the guard they are mounted behind. */
 export function createManagement(
   config: ServerConfig,
   log: Log,
-  { tenant, admission }: { tenant: Pool; admission: Pick<Admission, "enter"> },
+  { connections, admission, secrets }: ManagementServices,
 ): (guard: Guard) => ManagementDependencies {
   const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
   const { webhooksAllowPrivate: allowPrivate } = config;
   if (allowPrivate)
     log.warn("webhooks to private addresses allowed (PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE), do not use in production");
   const processor = secretKey === undefined ? undefined : createStripe({ secretKey, webhookSecrets, url });
+  const signer = createSigner(config.signingSeeds);
   return (guard) => ({
-    tenant,
+    tenant: connections.tenantPool,
+    payments: connections.paymentsPool,
     guard,
     pepper: newestPepper(config),
-    secret: createSecretKey(config.secret),
+    secrets,
     allowPrivate,
     processor,
     webhookProcessor: webhookSecrets.length > 0 ? processor : undefined,
@@ -87,6 +101,8 @@ export function createManagement(
     minAmount: config.topUpMin,
     maxAmount: config.topUpMax,
     returnUrl: topUpPage(config),
+    signer,
+    publicUrl: config.publicUrl,
   });
 }
 

@@ -10,6 +10,8 @@ import { ledgerConnections } from "../wallet/wallet.ts";
 export interface Connections {
   ledgerPool: Pool;
   tenantPool: Pool;
+  /** Undefined if payments are not configured. */
+  paymentsPool: Pool | undefined;
   /** Undefined if its URL is not configured. */
   operatorPool: Pool | undefined;
   /** Undefined if the console is disabled. */
@@ -22,7 +24,12 @@ export interface Connections {
 
 type Addresses = Pick<
   Config,
-  "ledgerDatabaseUrl" | "tenantDatabaseUrl" | "operatorDatabaseUrl" | "peopleDatabaseUrl" | "redisUrl"
+  | "ledgerDatabaseUrl"
+  | "tenantDatabaseUrl"
+  | "paymentsDatabaseUrl"
+  | "operatorDatabaseUrl"
+  | "peopleDatabaseUrl"
+  | "redisUrl"
 >;
 
 export function openConnections(config: Addresses, log: Log): Connections {
@@ -43,14 +50,16 @@ export function openConnections(config: Addresses, log: Log): Connections {
   });
   const openOptional = (url: string | undefined, name: string, connections: number): Pool | undefined =>
     url === undefined ? undefined : createPool({ url, name, connections, onIdleError });
+  const paymentsPool = openOptional(config.paymentsDatabaseUrl, "pennyblack payments", 2);
   const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", 2);
   const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", 4);
-  const pools = [ledgerPool, tenantPool, operatorPool, peoplePool].filter((pool) => pool !== undefined);
+  const pools = [ledgerPool, tenantPool, paymentsPool, operatorPool, peoplePool].filter((pool) => pool !== undefined);
   const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
 
   return {
     ledgerPool,
     tenantPool,
+    paymentsPool,
     operatorPool,
     peoplePool,
     redis,

@@ -1,4 +1,3 @@
-import { createSecretKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ServerConfig } from "../config/config.ts";
@@ -15,12 +14,14 @@ import type { Route } from "../http/route.ts";
 import { findPrincipal } from "../keys/find-principal.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
+import type { Secrets } from "../lib/secrets.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { handleSearch } from "../search/search-routes.ts";
 import type { Connections } from "./connections.ts";
 
 export interface ConsoleAppDependencies {
   config: ServerConfig;
+  secrets: Secrets;
   connections: Connections;
   acquireSlot: AcquireSlot;
   admission: Pick<Admission, "enter">;
@@ -48,20 +49,19 @@ export function consolePageRoutes(page: "index.html" | "operator.html"): Route[]
 }
 
 function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {
-  const { config, connections, acquireSlot, admission, search, recordKeyUse } = dependencies;
-  const { publicUrl, trialCredit: amount, trialsPerDay: maxPerDay, secret } = config;
+  const { config, secrets, connections, acquireSlot, admission, search, recordKeyUse } = dependencies;
+  const { publicUrl } = config;
   return {
     people,
     publicUrl,
-    secret: createSecretKey(secret),
+    secrets,
     cookie: createCookie("pennyblack", publicUrl),
-    oidc: openOidc(config),
+    oidc: openOidc(config, secrets),
     limits: createSignInLimits(connections.redis),
     limitNetwork: (network, reply) =>
       occupySlotUntilClosed(acquireSlot, { keyId: `console ${network}`, ...networkLimits }, reply),
     limitWallet: (walletId, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
     isSignUpOpen: config.signUp === "open",
-    trial: { amount, maxPerDay, secret },
     features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },
     topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
     async findCaller(key) {
@@ -77,8 +77,11 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
   };
 }
 
-function openOidc({ oidcIssuer: issuer, oidcClientId: clientId, ...config }: ServerConfig): Oidc | undefined {
+function openOidc(
+  { oidcIssuer: issuer, oidcClientId: clientId, ...config }: ServerConfig,
+  secrets: Secrets,
+): Oidc | undefined {
   if (issuer === undefined || clientId === undefined) return undefined;
   const { oidcClientSecret: clientSecret, oidcName: name = "OpenID Connect", publicUrl } = config;
-  return createOidc({ issuer, clientId, clientSecret, name, publicUrl, secret: createSecretKey(config.secret) });
+  return createOidc({ issuer, clientId, clientSecret, name, publicUrl, secrets });
 }

@@ -1,9 +1,9 @@
-import { createSecretKey } from "node:crypto";
 import type { ServerConfig } from "../config/config.ts";
 import type { Admission } from "../http/admission.ts";
 import { readCredential } from "../http/credentials.ts";
 import type { AcquireSlot } from "../http/request-limits.ts";
 import type { Keys } from "../keys/keys.ts";
+import type { Secrets } from "../lib/secrets.ts";
 import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import { cleanResults } from "../search/clean-results.ts";
@@ -24,6 +24,7 @@ import { topUpPage } from "./api-routes.ts";
 
 interface SearchAppDependencies {
   config: ServerConfig;
+  secrets: Secrets;
   log: Log;
   metrics: Metrics;
   keys: Keys;
@@ -71,7 +72,7 @@ export function createSearchDependencies(
       router.recordCharge(provider, charge);
       tally.recordCharge(provider, charge);
     },
-    secret: createSecretKey(config.secret),
+    secrets: dependencies.secrets,
     topUpUrl: topUpPage(config),
     topUpApi:
       config.stripeSecretKey === undefined

@@ -5,6 +5,7 @@ import { docsRoutes } from "../docs-site/docs-site.ts";
 import { describeRoutes } from "../http/openapi.ts";
 import { publicRoutes } from "../http/public-routes.ts";
 import type { Route } from "../http/route.ts";
+import { createSigner } from "../lib/sign-jws.ts";
 import { version } from "../lib/version.ts";
 
 /** The pages that describe the API: OpenAPI, problem pages, llms.txt and, if built, the docs site. */
@@ -20,6 +21,7 @@ function descriptions(api: readonly Route[], config: ServerConfig, hasDocs: bool
     publicUrl: config.publicUrl,
     securityContact: config.securityContact,
     hasDocs,
+    jwks: createSigner(config.signingSeeds)?.jwks,
     readOpenapi() {
       const description = { version, serverUrl: config.publicUrl };
       openapi ??= Buffer.from(JSON.stringify(describeRoutes([...api, ...described], description)));

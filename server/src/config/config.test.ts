@@ -47,6 +47,23 @@ test("rejects numbers out of range or in another notation", () => {
   assert.deepEqual(faultsOf({ ...minimal, PORT: " 9000 " }), []);
 });
 
+test("signing keys are distinct seeds of 32 bytes, and roots need one", () => {
+  const other = Buffer.alloc(32, 2).toString("base64");
+  const keys = { ...minimal, PENNYBLACK_SIGNING_KEYS: `${secret}, ${other}` };
+  assert.deepEqual(readConfig(serverSettings, keys).signingSeeds, [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]);
+  for (const [text, fault] of [
+    ["short", /^PENNYBLACK_SIGNING_KEYS must be 32 random bytes in base64/],
+    [Buffer.alloc(33).toString("base64"), /^PENNYBLACK_SIGNING_KEYS must be 32 random bytes/],
+    [`${secret},${secret}`, /^PENNYBLACK_SIGNING_KEYS names a key twice/],
+  ] as const) {
+    assert.match(faultsOf({ ...minimal, PENNYBLACK_SIGNING_KEYS: text })[0] ?? "none", fault);
+  }
+  assert.throws(
+    () => readConfig(["roots"], { PENNYBLACK_ROOTS: "/roots" }),
+    /no effect without PENNYBLACK_SIGNING_KEYS/,
+  );
+});
+
 test("a database URL has one or more hosts, none of them empty", () => {
   for (const hosts of ["db1,db2", "db1:5432,db2:5433", "[::1]:5432,127.0.0.1"])
     assert.deepEqual(faultsOf({ ...minimal, DATABASE_URL: `postgres://ledger:a%40b@${hosts}/pb` }), [], hosts);
@@ -62,7 +79,11 @@ test("the Stripe key enables payments, and the limits of top-ups are checked", (
   const off = readConfig(serverSettings, minimal);
   assert.deepEqual([off.stripeSecretKey, off.stripeWebhookSecrets], [undefined, []]);
   assert.deepEqual([off.topUpMin, off.topUpMax], [5_000_000n, 1_000_000_000n]);
-  const key = { ...minimal, PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_12345678" };
+  const keyOnly = { ...minimal, PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_12345678" };
+  assert.deepEqual(faultsOf(keyOnly), [
+    "PENNYBLACK_PAYMENTS_DATABASE_URL is required with PENNYBLACK_STRIPE_SECRET_KEY",
+  ]);
+  const key = { ...keyOnly, PENNYBLACK_PAYMENTS_DATABASE_URL: "postgres://pennyblack_payments@db/pennyblack" };
   const on = readConfig(serverSettings, { ...key, PENNYBLACK_STRIPE_WEBHOOK_SECRET: "whsec_first, whsec_second" });
   assert.deepEqual(on.stripeWebhookSecrets, ["whsec_first", "whsec_second"]);
   for (const [name, value] of [

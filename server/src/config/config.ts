@@ -18,8 +18,10 @@ import {
   postgresUrl,
   ratio,
   required,
-  secretBytes,
+  requiredWith,
+  secrets,
   secretText,
+  signingSeeds,
   topUpAmount,
   topUpMax,
   urlOf,
@@ -60,6 +62,7 @@ export function readConfig<Name extends keyof typeof settings>(
 export const serverSettings = [
   "ledgerDatabaseUrl",
   "tenantDatabaseUrl",
+  "paymentsDatabaseUrl",
   "operatorDatabaseUrl",
   "peopleDatabaseUrl",
   "redisUrl",
@@ -68,8 +71,9 @@ export const serverSettings = [
   "opsHost",
   "opsPort",
   "publicUrl",
-  "secret",
+  "secrets",
   "keyPeppers",
+  "signingSeeds",
   "upstreams",
   "operators",
   "lenses",
@@ -92,8 +96,6 @@ export const serverSettings = [
   "webhooksAllowPrivate",
   "smtpUrl",
   "signUp",
-  "trialCredit",
-  "trialsPerDay",
   "oidcIssuer",
   "oidcClientId",
   "oidcClientSecret",
@@ -108,12 +110,16 @@ export const serverSettings = [
 export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
 
 export const workerSettings = [
-  "directDatabaseUrl",
+  "workerDatabaseUrl",
+  "retentionDatabaseUrl",
+  "paymentsDatabaseUrl",
   "opsHost",
   "opsPort",
   "publicUrl",
   "topUpUrl",
-  "secret",
+  "secrets",
+  "signingSeeds",
+  "roots",
   "webhooksAllowPrivate",
   "smtpUrl",
   "mailFrom",
@@ -137,12 +143,24 @@ const settings = {
   ledgerDatabaseUrl: { variable: "DATABASE_URL", read: required(postgresUrl) },
   /** Role pennyblack_tenant: reads one wallet at a time. */
   tenantDatabaseUrl: { variable: "PENNYBLACK_TENANT_DATABASE_URL", read: required(postgresUrl) },
+  /** Role pennyblack_payments: books what the payment processor reports. */
+  paymentsDatabaseUrl: {
+    variable: "PENNYBLACK_PAYMENTS_DATABASE_URL",
+    read: requiredWith("PENNYBLACK_STRIPE_SECRET_KEY", postgresUrl),
+  },
   /** Role pennyblack_operator: for /operator/*. Without it, operators see only the upstreams. */
   operatorDatabaseUrl: { variable: "PENNYBLACK_OPERATOR_DATABASE_URL", read: optional(postgresUrl) },
   /** Role pennyblack_people: for sign-in. Without it, the console is disabled. */
   peopleDatabaseUrl: { variable: "PENNYBLACK_PEOPLE_DATABASE_URL", read: optional(postgresUrl) },
-  /** Role pennyblack_owner, not through a transaction pooler: for migrations, jobs and the admin command. */
+  /** Role pennyblack_worker, not through a transaction pooler: for background jobs. */
+  workerDatabaseUrl: { variable: "PENNYBLACK_WORKER_DATABASE_URL", read: required(postgresUrl) },
+  /** Role pennyblack_owner, not through a transaction pooler: for migrations and the admin command. */
   directDatabaseUrl: { variable: "PENNYBLACK_DIRECT_DATABASE_URL", read: required(postgresUrl) },
+  /** The same for a worker that archives and drops old days. */
+  retentionDatabaseUrl: {
+    variable: "PENNYBLACK_DIRECT_DATABASE_URL",
+    read: requiredWith("PENNYBLACK_RETENTION_DAYS", postgresUrl),
+  },
   /** A superuser, or a role with CREATEROLE that owns the database. Only for `database setup`, never for a server. */
   adminDatabaseUrl: { variable: "PENNYBLACK_ADMIN_DATABASE_URL", read: optional(postgresUrl) },
   /** Only `npm run dev` uses it as an admin URL. The server it starts gets a different one. */
@@ -157,12 +175,19 @@ const settings = {
   /** The base URL for callers, also in the `type` of every problem. */
   publicUrl: { variable: "PENNYBLACK_PUBLIC_URL", read: withDefault("http://localhost:8080", httpUrl) },
   /**
-   * Encrypts stored answers and webhook secrets, and hashes Idempotency-Keys. After a change, retries of earlier requests
-   * are charged as new searches, and the secret of every webhook endpoint must be rotated.
+   * Encrypts stored answers and webhook secrets, and hashes Idempotency-Keys. "<base64>" or "1:<base64>,2:<base64>": all
+   * listed versions are read, and `npm run admin -- secret use` selects the one that is written.
    */
-  secret: { variable: "PENNYBLACK_SECRET", read: required(secretBytes) },
+  secrets: { variable: "PENNYBLACK_SECRET", read: required(secrets) },
   /** "1:<base64>,2:<base64>": new keys use the highest version. Keys of other versions stay valid while it is listed. */
   keyPeppers: { variable: "PENNYBLACK_KEY_PEPPERS", read: required(peppers) },
+  /**
+   * Ed25519 seeds, "<base64>,<base64>": the first signs receipts and roots, all are published in /.well-known/jwks.json.
+   * Never stored in the database. Without it, nothing is signed.
+   */
+  signingSeeds: { variable: "PENNYBLACK_SIGNING_KEYS", read: withDefault<Buffer[]>([], signingSeeds) },
+  /** The folder to which the worker appends the signed root of each closed hour and day. */
+  roots: { variable: "PENNYBLACK_ROOTS", read: onlyWith("PENNYBLACK_SIGNING_KEYS", (text) => text) },
   /** The order of the configured providers. Default: cheapest first. */
   upstreams: { variable: "PENNYBLACK_UPSTREAMS", read: upstreams },
   /** The folder of the ranking rules. SIGHUP reloads it. */
@@ -172,7 +197,10 @@ const settings = {
   },
   /** Where a wallet's owner adds money. Returned with 402. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
-  /** Free credit for a new account in USD, and the maximum number of such accounts per day (UTC). */
+  /**
+   * Free credit for a new account in USD, and the maximum number of such accounts per day (UTC). `npm run migrate` stores
+   * them in the database; servers cannot change them.
+   */
   trialCredit: { variable: "PENNYBLACK_TRIAL_CREDIT", read: withDefault<Micros>(0n, usd) },
   trialsPerDay: { variable: "PENNYBLACK_TRIALS_PER_DAY", read: withDefault(100, integer(0, 1_000_000)) },
   /** Enables payments. Set it for the server and the worker. */

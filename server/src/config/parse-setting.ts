@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import type { Operator } from "../http/operator-auth.ts";
 import type { Pepper } from "../keys/keys.ts";
 import { type Micros, parseUsd } from "../lib/money.ts";
+import type { SecretBytes } from "../lib/secrets.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 
 // Parsers of settings. A fault states the rule, never the value, which may be a secret.
@@ -42,6 +43,15 @@ export function onlyWith<Value>(other: string, parse: Parse<Value>) {
     if (text === undefined) return undefined;
     if (!environment[other]?.trim()) throw new Fault(`has no effect without ${other}`);
     return parse(text);
+  };
+}
+
+/** A setting that another one requires. */
+export function requiredWith<Value>(other: string, parse: Parse<Value>) {
+  return (text: string | undefined, environment: NodeJS.ProcessEnv): Value | undefined => {
+    if (text !== undefined) return parse(text);
+    if (environment[other]?.trim()) throw new Fault(`is required with ${other}`);
+    return undefined;
   };
 }
 
@@ -123,10 +133,20 @@ export function topUpMax(text: string | undefined, environment: NodeJS.ProcessEn
   return max;
 }
 
-export function secretBytes(text: string): Buffer {
+function secretBytes(text: string): Buffer {
   const bytes = Buffer.from(text, "base64");
   if (bytes.length < 32) throw new Fault("must be at least 32 random bytes in base64 (openssl rand -base64 32)");
   return bytes;
+}
+
+/** Seeds of Ed25519 keys. The first one signs. */
+export function signingSeeds(text: string): Buffer[] {
+  const seeds = text.split(",").map((part) => Buffer.from(part.trim(), "base64"));
+  if (seeds.some((seed) => seed.length !== 32)) {
+    throw new Fault("must be 32 random bytes in base64 (openssl rand -base64 32), or several separated by commas");
+  }
+  if (new Set(seeds.map((seed) => seed.toString("hex"))).size < seeds.length) throw new Fault("names a key twice");
+  return seeds;
 }
 
 /** Highest version first. */
@@ -138,6 +158,14 @@ export function peppers(text: string): Pepper[] {
   });
   if (new Set(list.map((pepper) => pepper.version)).size < list.length) throw new Fault("names a version twice");
   return list.toSorted((a, b) => b.version - a.version);
+}
+
+/** Lowest version first. A value without a version is version 1. */
+export function secrets(text: string): SecretBytes[] {
+  if (!text.includes(":")) return [{ version: 1, bytes: secretBytes(text) }];
+  const list = peppers(text).toReversed();
+  if (list.some(({ version }) => version > 255)) throw new Fault("must have versions from 1 to 255");
+  return list;
 }
 
 export function operatorTokens(text: string): Operator[] {

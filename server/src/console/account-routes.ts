@@ -34,10 +34,10 @@ async function createAccount(call: ConsoleCall): Promise<unknown> {
   if (token === undefined || !session) throw new Problem("session_required");
   if (!dependencies.isSignUpOpen) throw new Problem("sign_up_closed");
   const body = await readBody(request.raw);
-  const { values } = newAccount(session.person.email, dependencies.trial);
+  const { values } = newAccount(session.person.email, dependencies.secrets);
   const { rows } = await dependencies.people
     .query<{ outcome: "done" | "session_required" | "too_many" }>(
-      "select pb.open_own_account($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
+      "select pb.open_own_account($1, $2, $3, $4, $5, null, null, $6) as outcome",
       [digestToken(token), body.person_name.trim(), body.account_name.trim(), ...values],
     )
     .catch(unavailable);

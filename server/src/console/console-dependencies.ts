@@ -1,9 +1,8 @@
-import type { KeyObject } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { TrialTerms } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Route } from "../http/route.ts";
 import type { Principal } from "../keys/keys.ts";
+import type { Secrets } from "../lib/secrets.ts";
 import type { Cookie } from "./cookies.ts";
 import type { Oidc } from "./oidc.ts";
 import type { SignInLimits } from "./sign-in-limits.ts";
@@ -11,7 +10,7 @@ import type { SignInLimits } from "./sign-in-limits.ts";
 export interface ConsoleDependencies {
   people: Pool;
   publicUrl: string;
-  secret: KeyObject;
+  secrets: Secrets;
   cookie: Cookie;
   oidc: Oidc | undefined;
   limits: SignInLimits;
@@ -19,7 +18,6 @@ export interface ConsoleDependencies {
   limitNetwork: (network: string, reply: FastifyReply) => Promise<void>;
   limitWallet: (walletId: string, reply: FastifyReply) => Promise<void>;
   isSignUpOpen: boolean;
-  trial: TrialTerms;
   /** Reported to the pages by GET /console/api/session. */
   features: { payments: boolean; mail: boolean };
   topUp: { minimum: string; maximum: string };

@@ -1,4 +1,3 @@
-import type { KeyObject } from "node:crypto";
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
@@ -13,6 +12,7 @@ import {
 } from "openid-client";
 import { parseEmailAddress } from "../accounts/accounts.ts";
 import { seal, unseal } from "../lib/seal.ts";
+import type { Secrets } from "../lib/secrets.ts";
 
 // Sign-in through the operator's OpenID Connect provider: code flow with PKCE, state and nonce. The pending sign-in is
 // encrypted in a cookie, so a callback in another browser is rejected. A person is identified only by the email address
@@ -25,7 +25,7 @@ export interface OidcOptions {
   /** Shown on the sign-in button. */
   name: string;
   publicUrl: string;
-  secret: KeyObject;
+  secrets: Secrets;
 }
 
 export interface Oidc {
@@ -106,11 +106,11 @@ export function createOidc(options: OidcOptions): Oidc {
         code_challenge_method: "S256",
         ...(isFresh && { prompt: "login", max_age: "0" }),
       });
-      return { url: url.href, sealed: seal(options.secret, purpose, JSON.stringify(pending)).toString("base64url") };
+      return { url: url.href, sealed: seal(options.secrets, purpose, JSON.stringify(pending)).toString("base64url") };
     },
 
     async finish(search, sealed) {
-      const pending = unsealPending(options.secret, sealed);
+      const pending = unsealPending(options.secrets, sealed);
       const config = await discover();
       const { claims, accessToken } = await redeemCode(config, new URL(redirectUri + search), pending);
       const email = await readVerifiedEmail(config, claims, accessToken);
@@ -131,9 +131,9 @@ function discoverProvider({ issuer, clientId, clientSecret }: OidcOptions): Prom
   return discovery(url, clientId, clientSecret, undefined, { execute, timeout: 10 });
 }
 
-function unsealPending(secret: KeyObject, sealed: string): PendingSignIn {
+function unsealPending(secrets: Secrets, sealed: string): PendingSignIn {
   try {
-    const pending = JSON.parse(unseal(secret, purpose, Buffer.from(sealed, "base64url"))) as PendingSignIn;
+    const pending = JSON.parse(unseal(secrets, purpose, Buffer.from(sealed, "base64url")).text) as PendingSignIn;
     if (pending.startedMs > Date.now() - oidcSeconds * 1_000) return pending;
   } catch (error) {
     throw new OidcError("failed", error);

@@ -101,26 +101,7 @@ export async function makeSignInLink(
 }
 
 /** Deletes tokens a day after they expire, expired sessions, and people older than 30 days without account or session. */
-export async function deleteExpiredSignIns(owner: Queryable, limit: number): Promise<number> {
-  const { rowCount: tokens } = await owner.query(
-    `delete from pb.sign_in_tokens where digest in (
-       select digest from pb.sign_in_tokens where expires_at < clock_timestamp() - interval '1 day' limit $1
-     )`,
-    [limit],
-  );
-  const { rowCount: sessions } = await owner.query(
-    "delete from pb.sessions where id in (select s.id from pb.sessions s where not pb.is_live(s) limit $1)",
-    [limit],
-  );
-  const { rowCount: people } = await owner.query(
-    `delete from pb.people where id in (
-       select p.id from pb.people p
-       where p.created_at < clock_timestamp() - interval '30 days'
-         and not exists (select from pb.members m where m.person_id = p.id)
-         and not exists (select from pb.sessions s where s.person_id = p.id)
-       limit $1 for update skip locked
-     )`,
-    [limit],
-  );
-  return (tokens ?? 0) + (sessions ?? 0) + (people ?? 0);
+export async function deleteExpiredSignIns(worker: Queryable, limit: number): Promise<number> {
+  const { rows } = await worker.query<{ deleted: number }>("select pb.delete_expired_sign_ins($1) as deleted", [limit]);
+  return rows[0]?.deleted ?? 0;
 }

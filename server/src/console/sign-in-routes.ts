@@ -63,7 +63,7 @@ async function requestLink(call: ConsoleCall): Promise<unknown> {
   await dependencies.limits.limitAttempts(request.ip);
   await dependencies.limits.limitEmailsTo(mailboxOf(email));
   const token = mintSignInToken(email);
-  const message = sealEmail(dependencies.secret, { token, returnTo });
+  const message = sealEmail(dependencies.secrets, { token, returnTo });
   const values = [email, digestToken(token), dependencies.isSignUpOpen, message.id, message.sealed];
   await dependencies.people.query("select pb.request_sign_in($1, $2, $3, $4, $5)", values).catch(unavailable);
   return reply.code(202).send({});

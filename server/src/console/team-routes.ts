@@ -84,7 +84,7 @@ async function invite(call: ConsoleCall): Promise<unknown> {
   await dependencies.limits.limitEmailsBy(personId);
   await dependencies.limits.limitEmailsTo(mailboxOf(email));
   const invitation = mintToken();
-  const message = sealEmail(dependencies.secret, { token: invitation });
+  const message = sealEmail(dependencies.secrets, { token: invitation });
   const { rows } = await dependencies.people
     .query<{ outcome: TeamOutcome; id: string; expires_at: Date }>(
       "select * from pb.invite_to_team($1, $2, $3, $4, $5, $6, $7)",

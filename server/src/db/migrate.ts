@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { findPrimary } from "./find-primary.ts";
+import { installJobQueue } from "./job-queue.ts";
 import { makePartitions } from "./partitions.ts";
 import type { Queryable } from "./pool.ts";
 import {
@@ -22,8 +23,8 @@ export interface Applied {
 }
 
 /**
- * Brings a database up to this release's schema: migrations, then changed files of server/sql in one transaction. Runs as
- * the owner, also while searches run; a second runner waits for the first.
+ * Brings a database up to this release's schema: migrations, then changed files of server/sql in one transaction, then the
+ * tables of the job queue. Runs as the owner, also while searches run; a second runner waits for the first.
  *
  * A statement that needs an exclusive table lock waits for every reader, and every search waits behind that statement.
  * Lock waits are therefore limited to a second, which is shorter than the timeout of a search, and retried.
@@ -34,7 +35,8 @@ export async function migrate(
   folder = serverFolder,
 ): Promise<Applied> {
   const files = readSchemaFiles(folder);
-  const client = new pg.Client({ connectionString: await findPrimary(databaseUrl) });
+  const primaryUrl = await findPrimary(databaseUrl);
+  const client = new pg.Client({ connectionString: primaryUrl });
   await client.connect();
   try {
     await client.query("select pg_advisory_lock(hashtext('pennyblack migrate'))");
@@ -43,6 +45,7 @@ export async function migrate(
     await withLockRetries(client, log, () => runMigrations(client, files.migrationsFolder, log));
     const isApplied = await withLockRetries(client, log, () => applyObjects(client, files));
     await makePartitions(client, partitionDays);
+    await installJobQueue(client, primaryUrl);
     const { migrations } = await readApplied(client, files);
     return {
       migrations: migrations.filter((name) => !before.migrations.includes(name)),

@@ -8,11 +8,11 @@ export interface Replica {
 }
 
 /**
- * The replicas of the primary. Undefined if the owner role lacks the privilege to read all statistics
- * (`grant pg_read_all_stats to pennyblack_owner`).
+ * The replicas of the primary. Undefined if the worker's role lacks the privilege to read all statistics
+ * (`grant pg_read_all_stats to pennyblack_worker`).
  */
-export async function readReplicas(owner: Pool): Promise<Replica[] | undefined> {
-  const client = await owner.connect();
+export async function readReplicas(worker: Pool): Promise<Replica[] | undefined> {
+  const client = await worker.connect();
   try {
     await client.query("begin read only");
     // Our roles are NOINHERIT, so the granted role must be set explicitly.

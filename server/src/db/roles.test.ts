@@ -14,12 +14,13 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 // server's roles until someone writes it down here.
 
 const ledgerMayCall = words(
-  "capture changed_keys find_keys hold read_schema_version record_key_uses release write_tally",
+  "capture changed_keys find_keys hold read_schema_version record_key_uses release report_secrets write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
-  "begin_top_up book_payment delete_auto_top_up end_top_up record_checkout record_customer reverse_payment set_auto_top_up",
+  "begin_top_up delete_auto_top_up record_checkout record_customer set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook own_search_ids own_wallet replay_delivery",
+  "own_proof own_top_up_entry",
   "revoke_own_key rotate_own_key rotate_webhook_secret searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
 );
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
@@ -30,6 +31,7 @@ const tenantMayRead: Record<string, string[]> = {
     "credited_micros",
     "debited_micros",
     "held_micros",
+    "owed_micros",
     "suspended_at",
     "created_at",
     "low_balance_micros",
@@ -86,17 +88,49 @@ const tenantMayRead: Record<string, string[]> = {
   run_budgets: words("wallet_id name id max_micros spent_micros opened_at expires_at"),
 };
 
+const paymentsMayCall = words(
+  "begin_auto_top_ups book_payment delete_old_payment_events end_top_up expire_top_ups open_payment_notice reverse_payment",
+);
+const paymentsMayRead: Record<string, string[]> = {
+  wallets: ["id", "suspended_at"],
+  top_ups: words("id wallet_id kind status payment_id amount_micros created_at settled_at"),
+  payment_customers: ["wallet_id", "customer_id"],
+  reversals: ["reversal_id", "kind", "state", "created_at"],
+  payment_notices: words("id reason subject wallet_id amount_micros found_at closed_at"),
+};
+
 const operatorMayCall = words(
-  "operator_credit operator_health operator_refund operator_revoke_key operator_suspend read_schema_version",
+  "operator_adjust operator_credit operator_decide_adjustment operator_health operator_refund operator_revoke_key",
+  "operator_suspend read_schema_version",
 );
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
 const peopleMayCall = words(
   "request_sign_in redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
   "open_own_account read_team invite_to_team revoke_invitation change_team",
 );
+/** Reads what reconciliation compares, and writes only through these. */
+const workerMayCall = words(
+  "read_schema_version sweep roll_up_usage recount_usage usage_as_of make_partitions partition_days_ahead",
+  "dispatch_events claim_deliveries return_delivery finish_delivery webhook_lag",
+  "claim_alert_emails finish_alert_email claim_sign_in_emails finish_sign_in_email",
+  "delete_expired_answers delete_expired_runs delete_old_events delete_expired_sign_ins",
+  "prunable_partitions find_test_wallet delete_test_searches save_reconciliation",
+  "prepare_hour close_hour sign_hour sign_day report_secrets",
+  "retained_since price_micros utc_day utc_month uuid_floor",
+);
+const workerMayRead: Record<string, string[]> = {
+  keys: ["id", "wallet_id"],
+  top_ups: words("id wallet_id status amount_micros refunded_micros payment_id"),
+  idempotency: words("wallet_id mode key_hmac search_id claimed_at answer"),
+};
+const workerMayReadWhole = words(
+  "wallets transfers searches key_budgets run_budgets payments refunds receivables reversals manual_credits openings",
+  "budget_openings retention usage_hours usage_days usage_watermark reconciliations adjustments",
+  "ledger_watermark ledger_hours ledger_days wallet_hours wallet_checkpoints budget_checkpoints run_checkpoints",
+);
 /** Never a digest, never what was asked or answered. Of the tables with a list, only these columns. */
 const operatorMayRead: Record<string, string[]> = {
-  wallets: words("id account_id name credited_micros debited_micros held_micros suspended_at created_at"),
+  wallets: words("id account_id name credited_micros debited_micros held_micros owed_micros suspended_at created_at"),
   transfers: words("id wallet_id search_id kind from_account to_account amount_micros created_at"),
   keys: ["id", "wallet_id", "mode", "name", "start", "scopes", "expires_at", "revoked_at", "created_at"],
   usage_days: ["wallet_id", "day", "charged_micros"],
@@ -162,7 +196,15 @@ async function lines(sql: string): Promise<string[]> {
   return rows.map((row) => row.line);
 }
 
-const everyone = `unnest(array['${roles.ledger}', '${roles.tenant}', '${roles.operator}', '${roles.people}', 'public']) as role`;
+async function wholeTables(role: string, tables: string[]): Promise<string[]> {
+  const columns = await lines(`
+    select concat_ws(' ', '${role}', 'select', c.relname || '.' || a.attname) as line
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
+    where c.relnamespace = 'pb'::regnamespace and c.relname in ('${tables.join("', '")}')`);
+  return [...columns, ...tables.map((table) => `${role} select ${table}`)];
+}
+
+const everyone = `unnest(array['${[...servingRoles, "public"].join("', '")}']) as role`;
 
 test("the server's roles, and everybody else, hold exactly the grants that are written here", async () => {
   const granted = await lines(`
@@ -197,16 +239,22 @@ test("the server's roles, and everybody else, hold exactly the grants that are w
     sorted([
       ...ledgerMayCall.map((name) => `${roles.ledger} execute ${name}`),
       ...tenantMayCall.map((name) => `${roles.tenant} execute ${name}`),
+      ...paymentsMayCall.map((name) => `${roles.payments} execute ${name}`),
+      ...Object.entries(paymentsMayRead).flatMap(([table, columns]) =>
+        columns.map((column) => `${roles.payments} select ${table}.${column}`),
+      ),
       ...operatorMayCall.map((name) => `${roles.operator} execute ${name}`),
       ...peopleMayCall.map((name) => `${roles.people} execute ${name}`),
       ...Object.entries(operatorMayRead).flatMap(([table, columns]) =>
         columns.map((column) => `${roles.operator} select ${table}.${column}`),
       ),
-      ...(await lines(`
-        select concat_ws(' ', '${roles.operator}', 'select', c.relname || '.' || a.attname) as line
-        from pg_class c join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
-        where c.relnamespace = 'pb'::regnamespace and c.relname in ('${operatorMayReadWhole.join("', '")}')`)),
-      ...operatorMayReadWhole.map((table) => `${roles.operator} select ${table}`),
+      ...workerMayCall.map((name) => `${roles.worker} execute ${name}`),
+      ...Object.entries(workerMayRead).flatMap(([table, columns]) =>
+        columns.map((column) => `${roles.worker} select ${table}.${column}`),
+      ),
+      ...(await wholeTables(roles.operator, operatorMayReadWhole)),
+      ...(await wholeTables(roles.worker, workerMayReadWhole)),
+      `${roles.worker} usage schema graphile_worker`,
       ...Object.entries(tenantMayRead).flatMap(([table, columns]) =>
         columns.map((column) => `${roles.tenant} select ${table}.${column}`),
       ),
@@ -251,11 +299,16 @@ async function attempt(db: Pool, sql: string, walletId?: string): Promise<number
 
 const denied = "42501";
 
+const serving = (): Pool[] => {
+  const { ledger, tenant, payments, operator, people, worker } = database;
+  return [ledger, tenant, payments, operator, people, worker];
+};
+
 test("no role of the server can write to a table or partition, however it tries", async () => {
   const found = await tables();
   assert.ok(found.filter((table) => table.isPartition).length >= 30, "the walk includes partitions");
   for (const { name, column } of found)
-    for (const db of [database.ledger, database.tenant, database.operator, database.people])
+    for (const db of serving())
       for (const sql of [
         `insert into pb.${name} default values`,
         `update pb.${name} set ${column} = ${column}`,
@@ -302,9 +355,7 @@ test("functions that run as the owner trust no search path but the system's", as
 });
 
 test("a server refuses to serve as a superuser, as the owner or one of its members, or past row-level security", async () => {
-  assert.equal(await findRoleFault(database.ledger), undefined);
-  assert.equal(await findRoleFault(database.tenant), undefined);
-  assert.equal(await findRoleFault(database.people), undefined);
+  for (const db of serving()) assert.equal(await findRoleFault(db), undefined);
   assert.match((await findRoleFault(database.owner)) ?? "", /owns the ledger/);
   const client = new pg.Client({ connectionString: database.superuserUrl });
   await client.connect();

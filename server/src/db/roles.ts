@@ -1,31 +1,36 @@
 import pg from "pg";
 
 /**
- * The owner has the tables and runs migrations and jobs. Servers connect as the other roles: paid searches, one tenant's
- * rows, operator actions, and sign-in. None of them is a superuser or bypasses row-level security.
+ * The owner has the tables and runs migrations. Servers and workers connect as the other roles: paid searches, one tenant's
+ * rows, reports of the payment processor, operator actions, sign-in, and background jobs. None of them is a superuser or
+ * bypasses row-level security.
  */
 export const roles = {
   owner: "pennyblack_owner",
   ledger: "pennyblack_ledger",
   tenant: "pennyblack_tenant",
+  payments: "pennyblack_payments",
   operator: "pennyblack_operator",
   people: "pennyblack_people",
+  worker: "pennyblack_worker",
 } as const;
 
-/** The roles that servers connect as. */
-export const servingRoles = [roles.ledger, roles.tenant, roles.operator, roles.people];
+/** The roles that servers and workers connect as. */
+export const servingRoles = [roles.ledger, roles.tenant, roles.payments, roles.operator, roles.people, roles.worker];
 
 /**
  * Limits for sessions that do not set their own, such as psql or an older release. The pools of servers and workers set
  * shorter ones. An open transaction that waits for its client keeps its locks, so each role has a limit for that. Migrations
- * and reconciliation of the owner take as long as they need.
+ * of the owner take as long as they need.
  */
 export const roleLimits: Record<keyof typeof roles, Record<string, string>> = {
   owner: { idle_in_transaction_session_timeout: "10min", lock_timeout: "0", statement_timeout: "0" },
   ledger: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "10s" },
   tenant: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "30s" },
+  payments: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "1min" },
   operator: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "30s" },
   people: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "10s" },
+  worker: { idle_in_transaction_session_timeout: "10min", lock_timeout: "2s", statement_timeout: "1h" },
 };
 
 export type RolePasswords = Partial<Record<keyof typeof roles, string>>;
@@ -44,7 +49,7 @@ export async function createRoles(client: pg.ClientBase, passwords: RolePassword
     }
   }
   // Lets the worker report replication lag. Optional: not every admin role can grant it.
-  await client.query(`grant pg_read_all_stats to ${roles.owner}`).catch((error: unknown) => {
+  await client.query(`grant pg_read_all_stats to ${roles.owner}, ${roles.worker}`).catch((error: unknown) => {
     if (!(error instanceof pg.DatabaseError) || error.code !== "42501") throw error;
   });
 }

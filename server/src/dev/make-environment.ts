@@ -13,6 +13,7 @@ export function makeEnvironment(
   return {
     PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
     PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
+    PENNYBLACK_SIGNING_KEYS: randomBytes(32).toString("base64"),
     PENNYBLACK_OPERATORS: `dev:${randomBytes(24).toString("hex")}`,
     PENNYBLACK_PUBLIC_URL: addresses.url,
     PENNYBLACK_TOP_UP_URL: `${addresses.url}/console/top-up`,
@@ -25,8 +26,10 @@ export function makeEnvironment(
     PENNYBLACK_OPS_PORT: String(addresses.opsPort),
     DATABASE_URL: urls.ledger,
     PENNYBLACK_TENANT_DATABASE_URL: urls.tenant,
+    PENNYBLACK_PAYMENTS_DATABASE_URL: urls.payments,
     PENNYBLACK_OPERATOR_DATABASE_URL: urls.operator,
     PENNYBLACK_PEOPLE_DATABASE_URL: urls.people,
+    PENNYBLACK_WORKER_DATABASE_URL: urls.worker,
     PENNYBLACK_DIRECT_DATABASE_URL: urls.owner,
   };
 }

@@ -4,38 +4,33 @@ import { migrate } from "../db/migrate.ts";
 import { admitRoles, createRoles, type RolePasswords, roles, withRole } from "../db/roles.ts";
 import { StartupError } from "./startup-error.ts";
 
-export interface DatabaseUrls {
-  owner: string;
-  ledger: string;
-  tenant: string;
-  operator: string;
-  people: string;
-}
-
 type RoleName = keyof typeof roles;
+export type DatabaseUrls = Record<RoleName, string>;
+
 const roleNames = Object.keys(roles) as RoleName[];
 
 /** Creates the database and roles if they are missing, and migrates. Existing roles are not changed. */
 export async function prepareDatabase(adminUrl: string): Promise<DatabaseUrls> {
   const passwords = derivePasswords(adminUrl);
-  const urls = Object.fromEntries(roleNames.map((name) => [name, withRole(adminUrl, name, passwords[name])]));
-  const { owner = "", ledger = "", tenant = "", operator = "", people = "" } = urls;
+  const urls = Object.fromEntries(
+    roleNames.map((name) => [name, withRole(adminUrl, name, passwords[name])]),
+  ) as DatabaseUrls;
   const client = await connectAsAdmin(adminUrl);
   try {
     await retry(() => makeMissingRoles(client, passwords));
     await retry(() => admitRoles(client, databaseOf(adminUrl)));
     for (const name of roleNames) {
-      await retry(() => checkLogin(client, name, { url: urls[name] ?? "", password: passwords[name] }));
+      await retry(() => checkLogin(client, name, { url: urls[name], password: passwords[name] }));
     }
   } finally {
     await client.end();
   }
-  await migrate(owner, () => undefined).catch((error: unknown) => {
+  await migrate(urls.owner, () => undefined).catch((error: unknown) => {
     throw new StartupError(
       `Migration failed: ${error instanceof Error ? error.message : String(error)}\nTo use an empty database, change the name in DATABASE_URL.`,
     );
   });
-  return { owner, ledger, tenant, operator, people };
+  return urls;
 }
 
 /**

@@ -4,6 +4,7 @@ import { makeSignInLink } from "../console/console.ts";
 import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
+import { setTrialTerms } from "../wallet/wallet.ts";
 import { buildConsole, isConsoleBuilt } from "./build-console.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
@@ -91,6 +92,8 @@ async function createDevAccount(ownerUrl: string, made: Record<string, string>, 
   if (!pepper) throw new Error("the environment has no pepper");
   const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
   try {
+    const { trialCredit, trialsPerDay } = readConfig(["trialCredit", "trialsPerDay"], made);
+    await setTrialTerms(pool, { amount: trialCredit, maxPerDay: trialsPerDay });
     const name = `dev ${new Date().toISOString()}`;
     const account = await createAccount(pool, { name, balance, pepper, owner: devOwner }, "dev");
     const test = await createKey(pool, pepper, { walletId: account.walletId, mode: "test", name: "test" });

@@ -4,7 +4,7 @@ import { formatUsd, priceMicros } from "../lib/money.ts";
 import { readAlerts } from "../wallet/wallet.ts";
 import { writeAlertEmail } from "./write-email.ts";
 
-export { sealEmail, sendSignInEmails } from "./sign-in-emails.ts";
+export { resealEmails, sealEmail, sendSignInEmails } from "./sign-in-emails.ts";
 export { mintSignInToken, signInLink } from "./sign-in-links.ts";
 
 export interface EmailSenderOptions {
@@ -49,7 +49,6 @@ export function createEmailSender({ smtpUrl, from }: EmailSenderOptions): EmailS
 }
 
 export interface SendEmailDependencies {
-  /** Database owner. */
   pool: Pool;
   mailer: EmailSender;
   topUpUrl: string;
@@ -68,7 +67,7 @@ export async function sendAlertEmails(
       const context = { walletName: wallet?.name ?? "", topUpUrl, price: formatUsd(priceMicros) };
       const message = writeAlertEmail({ type, data }, context);
       if (wallet?.email && message) await mailer.send({ id, to: wallet.email, ...message });
-      await pool.query("update pb.events set email_due_at = null where id = $1", [id]);
+      await pool.query("select pb.finish_alert_email($1)", [id]);
     } catch (err) {
       onFailure({ eventId: id, attempt, err });
     }

@@ -1,6 +1,8 @@
-import { type KeyObject, randomUUIDv7 } from "node:crypto";
-import type { Pool } from "../db/pool.ts";
+import { randomUUIDv7 } from "node:crypto";
+import type { Pool, Queryable } from "../db/pool.ts";
+import { resealColumn } from "../db/reseal-column.ts";
 import { seal, unseal } from "../lib/seal.ts";
+import type { Resealed, Secrets } from "../lib/secrets.ts";
 import { invitationLink, signInLink } from "./sign-in-links.ts";
 
 // Emails with a sign-in or invitation token. Requests only queue them and the worker sends them, so that response times
@@ -16,9 +18,14 @@ export interface SealedEmail {
   sealed: Buffer;
 }
 
-export function sealEmail(secret: KeyObject, contents: Contents): SealedEmail {
+export function sealEmail(secrets: Secrets, contents: Contents): SealedEmail {
   const id = randomUUIDv7();
-  return { id, sealed: seal(secret, purposeOf(id), JSON.stringify(contents)) };
+  return { id, sealed: seal(secrets, purposeOf(id), JSON.stringify(contents)) };
+}
+
+/** Seals queued emails under the writing version. */
+export function resealEmails(db: Queryable, secrets: Secrets): Promise<Resealed> {
+  return resealColumn(db, secrets, { table: "pb.pending_emails", column: "sealed", purposeOf });
 }
 
 function purposeOf(emailId: string): string {
@@ -26,9 +33,8 @@ function purposeOf(emailId: string): string {
 }
 
 export interface SignInEmailDependencies {
-  /** Database owner. */
   pool: Pool;
-  secret: KeyObject;
+  secrets: Secrets;
   publicUrl: string;
   mailer: { send(email: { id: string; to: string; subject: string; text: string }): Promise<void> };
   onFailure: (failure: { emailId: string; attempt: number; err: unknown }) => void;
@@ -46,17 +52,17 @@ interface DueEmail {
 
 /** Sends emails that are due and returns the number of attempts. Failures are retried until the token expires. */
 export async function sendSignInEmails(dependencies: SignInEmailDependencies, limit: number): Promise<number> {
-  const { pool, secret, mailer, onFailure } = dependencies;
+  const { pool, secrets, mailer, onFailure } = dependencies;
   const { rows } = await pool.query<DueEmail>("select * from pb.claim_sign_in_emails($1)", [limit]);
   for (const email of rows) {
     try {
-      const contents = JSON.parse(unseal(secret, purposeOf(email.id), email.sealed)) as Contents;
+      const contents = JSON.parse(unseal(secrets, purposeOf(email.id), email.sealed).text) as Contents;
       await mailer.send({
         id: email.id,
         to: email.email,
         ...writeSignInEmail(email, contents, dependencies.publicUrl),
       });
-      await pool.query("delete from pb.pending_emails where id = $1", [email.id]);
+      await pool.query("select pb.finish_sign_in_email($1)", [email.id]);
     } catch (err) {
       onFailure({ emailId: email.id, attempt: email.attempt, err });
     }

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { createSecretKey, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { createSecrets } from "../lib/secrets.ts";
 import { createOperators } from "./operator-auth.ts";
 
 const alice = { name: "alice", token: "a".repeat(40) };
 const bob = { name: "bob", token: "b".repeat(40) };
-const secret = createSecretKey(randomBytes(32));
+const anySecrets = () => createSecrets([{ version: 1, bytes: randomBytes(32) }]);
+const secrets = anySecrets();
 const own = { "x-pennyblack-csrf": "1", host: "ops.test:9090" };
 
-function open(operators = [alice, bob], options: { secret?: typeof secret; now?: () => number } = {}) {
-  return createOperators({ operators, secret, ...options });
+function open(operators = [alice, bob], options: { secrets?: typeof secrets; now?: () => number } = {}) {
+  return createOperators({ operators, secrets, ...options });
 }
 
 const cookieOf = (setCookie: string): string => setCookie.split(";")[0] ?? "";
@@ -41,7 +43,7 @@ test("a session ends when the operator, the token or the secret changes, and aft
   const cookie = { cookie: session };
   assert.equal(nameOf(open([bob]), cookie), undefined);
   assert.equal(nameOf(open([{ ...alice, token: "c".repeat(40) }, bob]), cookie), undefined);
-  assert.equal(nameOf(open([alice], { secret: createSecretKey(randomBytes(32)) }), cookie), undefined);
+  assert.equal(nameOf(open([alice], { secrets: anySecrets() }), cookie), undefined);
   assert.equal(createOperators({ operators: [alice] }).find({ method: "GET", headers: cookie }), undefined);
   const hours = (count: number) => ({ now: () => Date.now() + count * 3_600_000 });
   assert.equal(nameOf(open([alice], hours(7.99)), cookie), "alice");
@@ -65,4 +67,14 @@ test("with a cookie, changes need the CSRF header and our own origin", () => {
 test("the cookie is HttpOnly and SameSite=Strict", () => {
   const attributes = open().openSession(alice).split("; ").slice(1);
   assert.deepEqual(attributes, ["Max-Age=28800", "Path=/", "HttpOnly", "SameSite=Strict"]);
+});
+
+test("a session signed under another listed version of the secret is valid", () => {
+  const versions = [1, 2].map((version) => ({ version, bytes: randomBytes(32) }));
+  const rotated = createSecrets(versions);
+  const setCookie = open([alice], { secrets: createSecrets(versions.slice(0, 1)) }).openSession(alice);
+  const cookie = { cookie: cookieOf(setCookie) };
+  assert.ok(rotated.use(2));
+  assert.equal(nameOf(open([alice], { secrets: rotated }), cookie), alice.name);
+  assert.equal(nameOf(open([alice], { secrets: createSecrets(versions.slice(1)) }), cookie), undefined);
 });

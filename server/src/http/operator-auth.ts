@@ -1,5 +1,6 @@
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import type { Secrets } from "../lib/secrets.ts";
 
 // Authenticates operators for /operator/* on the internal listener: by a token in a header or, in a browser, by a session
 // cookie obtained with a token. The cookie is signed and not stored on the server. It is bound to the operator's name and
@@ -23,7 +24,7 @@ export interface Operators {
 export interface OperatorsOptions {
   operators: readonly Operator[];
   /** Signs sessions. Undefined if sessions are disabled. */
-  secret?: KeyObject | undefined;
+  secrets?: Secrets | undefined;
   now?: () => number;
 }
 
@@ -32,7 +33,7 @@ const sessionSeconds = 8 * 3_600;
 
 export const closeSession = setCookie("", 0);
 
-export function createOperators({ operators, secret, now = Date.now }: OperatorsOptions): Operators {
+export function createOperators({ operators, secrets, now = Date.now }: OperatorsOptions): Operators {
   const known = operators.map((operator) => ({ operator, digest: digestOf(operator.token) }));
 
   function findByToken(token: string): Operator | undefined {
@@ -43,9 +44,10 @@ export function createOperators({ operators, secret, now = Date.now }: Operators
   function findBySession(cookie: string): Operator | undefined {
     const [name, until = "", signature = ""] = cookie.split("~");
     const found = known.find(({ operator }) => operator.name === name);
-    if (!found || !secret || !/^\d{1,12}$/.test(until) || Number(until) * 1_000 <= now()) return undefined;
-    const expected = digestOf(sign(secret, found, until));
-    return timingSafeEqual(digestOf(signature), expected) ? found.operator : undefined;
+    if (!found || !secrets || !/^\d{1,12}$/.test(until) || Number(until) * 1_000 <= now()) return undefined;
+    const digest = digestOf(signature);
+    const isSigned = secrets.all.some(({ key }) => timingSafeEqual(digest, digestOf(sign(key, found, until))));
+    return isSigned ? found.operator : undefined;
   }
 
   return {
@@ -58,9 +60,9 @@ export function createOperators({ operators, secret, now = Date.now }: Operators
       return cookie === undefined || mayBeForged ? undefined : findBySession(cookie);
     },
     openSession(operator) {
-      if (!secret) throw new Error("sessions need a secret");
+      if (!secrets) throw new Error("sessions need a secret");
       const until = String(Math.floor(now() / 1_000) + sessionSeconds);
-      const signature = sign(secret, { operator, digest: digestOf(operator.token) }, until);
+      const signature = sign(secrets.writer.key, { operator, digest: digestOf(operator.token) }, until);
       return setCookie([operator.name, until, signature].join("~"), sessionSeconds);
     },
   };

@@ -1,4 +1,3 @@
-import type { KeyObject } from "node:crypto";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -7,6 +6,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { Type } from "typebox";
+import type { Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import { encodeProblem } from "./encode-problem.ts";
 import { disableBodyParsing } from "./http-server.ts";
@@ -23,7 +23,7 @@ export interface OpsServerOptions {
   operators?: readonly Operator[];
   operatorRoutes?: readonly OperatorRoute[];
   /** Signs the sessions of operators who use a browser. */
-  secret?: KeyObject;
+  secrets?: Secrets;
   /** Static pages, served without authentication because they contain no data. */
   pages?: readonly Pick<Route, "method" | "path" | "handle">[];
   /** Base URL of the problem pages and the docs. */
@@ -58,8 +58,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   disableBodyParsing(ops);
   ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
 
-  const known = createOperators({ operators, secret: options.secret });
-  if (operators.length > 0 && options.secret) addSessionRoutes(ops, known);
+  const known = createOperators({ operators, secrets: options.secrets });
+  if (operators.length > 0 && options.secrets) addSessionRoutes(ops, known);
   for (const { method, path, handle } of operatorRoutes) {
     ops.route({
       method,

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import type { Jwks } from "../lib/sign-jws.ts";
 import { isProblemCode, Problem } from "../problems/problems.ts";
 import { llmsText } from "./llms-text.ts";
 import { problemPage, problemPagePolicy } from "./problem-page.ts";
@@ -12,11 +13,14 @@ export interface PublicRouteOptions {
   securityContact: string | undefined;
   /** Whether this server serves /docs. */
   hasDocs: boolean;
+  /** Undefined if no signing key is configured. */
+  jwks: Jwks | undefined;
   readOpenapi: () => Buffer;
 }
 
 /** Routes without authentication: the API description and the problem pages. */
-export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi }: PublicRouteOptions): Route[] {
+export function publicRoutes(options: PublicRouteOptions): Route[] {
+  const { publicUrl, securityContact, hasDocs, jwks, readOpenapi } = options;
   return [
     {
       method: "GET",
@@ -57,6 +61,7 @@ export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi 
         return llmsText({ publicUrl, hasDocs });
       },
     },
+    jwksRoute(jwks),
     {
       method: "GET",
       path: "/.well-known/security.txt",
@@ -72,4 +77,34 @@ export function publicRoutes({ publicUrl, securityContact, hasDocs, readOpenapi 
       },
     },
   ];
+}
+
+function jwksRoute(jwks: Jwks | undefined): Route {
+  return {
+    method: "GET",
+    path: "/.well-known/jwks.json",
+    summary: "Signing keys",
+    description:
+      "The public keys of receipts and roots as a JSON Web Key Set (RFC 7517). The first key signs; the others verify what it replaced. Store the set: with it you can verify receipts offline. 404 if the operator has not configured a key.",
+    answer: Type.Object(
+      {
+        keys: Type.Array(
+          Type.Object({
+            kty: Type.Literal("OKP"),
+            crv: Type.Literal("Ed25519"),
+            x: Type.String({ description: "The public key, in base64url." }),
+            kid: Type.String({ description: "The key's RFC 7638 thumbprint, which signatures name." }),
+            alg: Type.Literal("EdDSA"),
+            use: Type.Literal("sig"),
+          }),
+        ),
+      },
+      { title: "Jwks" },
+    ),
+    problems: ["not_found"],
+    handle: async () => {
+      if (!jwks) throw new Problem("not_found");
+      return jwks;
+    },
+  };
 }

@@ -1,21 +1,26 @@
-import { createSecretKey } from "node:crypto";
+import { randomUUIDv7 } from "node:crypto";
 import { ConfigFaults, readConfig, workerSettings } from "../config/config.ts";
 import { deleteExpiredSignIns } from "../console/console.ts";
 import { findSchemaFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { readReplicas } from "../db/replicas.ts";
+import { startSecretReports } from "../db/report-secrets.ts";
+import { findRoleFault } from "../db/roles.ts";
 import { createEmailSender, sendAlertEmails, sendSignInEmails } from "../email/email.ts";
 import { createOpsServer } from "../http/ops-server.ts";
+import { createSecrets } from "../lib/secrets.ts";
+import { createSigner } from "../lib/sign-jws.ts";
 import { chargeCards } from "../payments/charge-cards.ts";
 import { comparePayments } from "../payments/compare-payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createWorkerMetrics } from "../telemetry/worker-metrics.ts";
 import { readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
+import { signRoots } from "../wallet/evidence/sign-roots.ts";
 import { expireHolds } from "../wallet/statements.ts";
 import { deleteExpiredAnswers, deleteExpiredRuns, deleteOldTestSearches } from "../wallet/upkeep/prune.ts";
-import { reconcile } from "../wallet/upkeep/reconcile.ts";
+import { reconcileHours } from "../wallet/upkeep/reconcile-hours.ts";
 import { dropOldDays } from "../wallet/upkeep/retention.ts";
 import { readLastReport, saveReport } from "../wallet/upkeep/save-report.ts";
 import { createSender } from "../webhooks/deliver.ts";
@@ -30,10 +35,19 @@ const log = createLog(config.logLevel);
 const metrics = createWorkerMetrics();
 let isStopping = false;
 
-const pool = openPool("pennyblack worker", 60_000);
+const pool = openPool(config.workerDatabaseUrl, "pennyblack worker", 60_000);
 // For statements that read whole tables.
-const slowPool = openPool("pennyblack reconcile", 3_600_000);
-const refusal = (await findSchemaFault(pool, "starting")) ?? (await findClockFault());
+const slowPool = openPool(config.workerDatabaseUrl, "pennyblack reconcile", 3_600_000);
+const { paymentsDatabaseUrl } = config;
+const paymentsPool =
+  paymentsDatabaseUrl === undefined ? undefined : openPool(paymentsDatabaseUrl, "pennyblack payments", 60_000);
+const secrets = createSecrets(config.secrets);
+const secretReports = startSecretReports({ db: pool, secrets, processId: randomUUIDv7() });
+const refusal =
+  (await findSchemaFault(pool, "starting")) ??
+  (await findConnectionFault()) ??
+  (await findClockFault()) ??
+  (await secretReports.report());
 if (refusal) {
   process.stderr.write(`${refusal}\n`);
   process.exit(1);
@@ -43,14 +57,16 @@ const ops = createOpsServer({
   log,
   renderMetrics: metrics.render,
   whyNotReady: async () =>
-    isStopping ? "stopping" : ((await findSchemaFault(pool, "running")) ?? (await findClockFault())),
+    isStopping
+      ? "stopping"
+      : ((await findSchemaFault(pool, "running")) ?? (await findClockFault()) ?? secretReports.lastFault()),
 });
 const sender = createSender({ allowPrivate: config.webhooksAllowPrivate });
 const { smtpUrl, mailFrom } = config;
 const mailer = smtpUrl && mailFrom ? createEmailSender({ smtpUrl, from: mailFrom }) : undefined;
 const webhooks: WebhookDependencies = {
   pool,
-  secret: createSecretKey(config.secret),
+  secrets,
   send: sender.send,
   hasEmail: mailer !== undefined,
   onAttempt: ({ sent, disabled, ...ids }) => {
@@ -86,12 +102,13 @@ const tasks = createTasks({
   rollUpUsage: (signal) => rollUpUsage(slowPool, signal),
   recountUsage: (signal) => recountUsage(slowPool, signal),
   findDifferences,
+  signRoots: createSigningTask(),
   dropOldDays: createRetentionTask(),
   payments: createPaymentTasks(),
 });
 metrics.watchTasks(Object.keys(tasks));
 const worker = await startWorker({
-  databaseUrl: config.directDatabaseUrl,
+  databaseUrl: config.workerDatabaseUrl,
   tasks,
   onTask: metrics.recordTask,
   crontab,
@@ -125,7 +142,8 @@ async function stop(signal: string): Promise<void> {
   setTimeout(() => process.exit(1), 10_000).unref();
   await worker.stop();
   await sender.close();
-  await Promise.all([pool.end(), slowPool.end()]);
+  await secretReports.close();
+  await Promise.all([pool.end(), slowPool.end(), paymentsPool?.end()]);
   await ops.close();
   log.info("stopped");
   log.flush(() => process.exit(0));
@@ -141,15 +159,21 @@ async function sendEmails(limit: number): Promise<number> {
   if (!mailer) return 0;
   const topUpUrl = config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`;
   const onFailure = (failure: object): void => log.warn(failure, "email not sent");
-  const signInEmails = await sendSignInEmails(
-    { pool, mailer, secret: webhooks.secret, publicUrl: config.publicUrl, onFailure },
-    limit,
-  );
+  const signInEmails = await sendSignInEmails({ pool, mailer, secrets, publicUrl: config.publicUrl, onFailure }, limit);
   return signInEmails + (await sendAlertEmails({ pool, mailer, topUpUrl, onFailure }, limit));
 }
 
-async function findDifferences(): Promise<{ count: number; examples: string[] }> {
-  const report = await reconcile(slowPool);
+async function findDifferences(signal: AbortSignal): Promise<{ count: number; examples: string[] } | undefined> {
+  let closed = 0;
+  const report = await reconcileHours(slowPool, {
+    signal,
+    onClosed: (hour) => {
+      // One line per run, or per day if many hours are due.
+      if (closed % 24 === 0) log.info(hour, "closed hour of the ledger");
+      closed += 1;
+    },
+  });
+  if (!report) return undefined;
   await saveReport(pool, report);
   const { checks } = report;
   const examples = checks.flatMap(({ name, sample }) =>
@@ -158,30 +182,58 @@ async function findDifferences(): Promise<{ count: number; examples: string[] }>
   return { count: checks.reduce((sum, check) => sum + check.differing, 0), examples };
 }
 
+function createSigningTask(): ((signal: AbortSignal) => Promise<number>) | undefined {
+  const { signingSeeds, roots: folder, publicUrl } = config;
+  const signer = createSigner(signingSeeds);
+  // The signature in the log is a copy outside the database, also without a folder.
+  const onSigned = (root: object): void => log.info(root, "signed root");
+  return signer && ((signal) => signRoots(pool, { signer, publicUrl, folder, onSigned, signal }));
+}
+
 function createRetentionTask(): ((signal: AbortSignal) => ReturnType<typeof dropOldDays>) | undefined {
-  const { retentionDays: days, archive: folder } = config;
-  return days && folder ? (signal) => dropOldDays(slowPool, { days, folder }, signal) : undefined;
+  const { retentionDays: days, archive: folder, retentionDatabaseUrl: url } = config;
+  if (!days || !folder || !url) return undefined;
+  return async (signal) => {
+    // Only the owner can drop partitions, so it is connected only for the time of this task.
+    const owner = openPool(url, "pennyblack retention", 3_600_000);
+    try {
+      return await dropOldDays(owner, { days, folder }, signal);
+    } finally {
+      await owner.end();
+    }
+  };
 }
 
 function createPaymentTasks(): PaymentTasks | undefined {
   const { stripeSecretKey: secretKey, stripeUrl: url } = config;
-  if (secretKey === undefined) return undefined;
+  if (secretKey === undefined || !paymentsPool) return undefined;
   const processor = createStripe({ secretKey, webhookSecrets: [], url });
   return {
-    comparePayments: () => comparePayments(pool, processor),
+    comparePayments: () => comparePayments(paymentsPool, processor),
     chargeCards: () =>
-      chargeCards(pool, processor, (err, { topUpId }) => log.warn({ err, topUpId }, "card not charged, will retry")),
+      chargeCards(paymentsPool, processor, (err, { topUpId }) =>
+        log.warn({ err, topUpId }, "card not charged, will retry"),
+      ),
   };
 }
 
-function openPool(name: string, statementTimeoutMs: number): Pool {
+function openPool(url: string, name: string, statementTimeoutMs: number): Pool {
   return createPool({
-    url: config.directDatabaseUrl,
+    url,
     name,
     connections: 4,
     statementTimeoutMs,
     onIdleError: (err) => log.warn({ err }, "idle database connection failed"),
   });
+}
+
+/** The worker must not be able to change the ledger other than through its functions. */
+async function findConnectionFault(): Promise<string | undefined> {
+  for (const each of [pool, paymentsPool]) {
+    const fault = each && (await findRoleFault(each));
+    if (fault) return `The worker must not connect as this role: ${fault}.`;
+  }
+  return undefined;
 }
 
 /**

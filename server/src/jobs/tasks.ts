@@ -24,8 +24,13 @@ export interface TaskDependencies {
   sendWebhooks: (signal: AbortSignal) => Promise<void>;
   /** Sends at most `limit` due emails. Returns how many it attempted. */
   sendAlertEmails: (limit: number) => Promise<number>;
-  /** Reconciles and returns the number of differences, with a few examples. */
-  findDifferences: () => Promise<{ count: number; examples: string[] }>;
+  /**
+   * Closes hours of the ledger, reconciles, and returns the number of differences, with a few examples. Undefined if
+   * another worker is doing so.
+   */
+  findDifferences: (signal: AbortSignal) => Promise<{ count: number; examples: string[] } | undefined>;
+  /** Signs and exports the roots of closed hours. Undefined if no signing key is configured. */
+  signRoots?: ((signal: AbortSignal) => Promise<number>) | undefined;
   /** Archives and drops old days. Undefined if retention is not configured. */
   dropOldDays?: ((signal: AbortSignal) => Promise<{ day: string }[]>) | undefined;
   /** Undefined if no payment processor is configured. */
@@ -45,6 +50,7 @@ export interface PaymentTasks {
     creditedNow: number;
     reversedNow: number;
     unpaid: string[];
+    unreadable: string[];
     openNotices: number;
   }>;
   /** Charges saved cards for automatic top-ups. */
@@ -71,6 +77,7 @@ export const crontab = [
   "* * * * * emails ?jobKey=emails",
   "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
   "17 * * * * reconcile ?jobKey=reconcile",
+  "*/5 * * * * sign_roots ?jobKey=sign_roots",
   "23 3 * * * partitions ?jobKey=partitions",
   "53 3 * * * retention ?jobKey=retention",
   "*/10 * * * * prune ?jobKey=prune",
@@ -108,11 +115,14 @@ export function createTasks(dependencies: TaskDependencies): Tasks {
       if (rows > 0) log.warn({ rows }, "corrected usage of searches committed after their roll-up");
     },
 
-    async reconcile() {
-      const { count, examples } = await dependencies.findDifferences();
-      if (count === 0) log.info("reconciliation clean");
-      else log.error({ count, examples }, "reconciliation found differences");
+    async reconcile({ signal }) {
+      const found = await dependencies.findDifferences(signal);
+      if (!found) log.info("reconciliation is already running");
+      else if (found.count === 0) log.info("reconciliation clean");
+      else log.error(found, "reconciliation found differences");
     },
+
+    sign_roots: skipIfRunning(async ({ signal }) => void (await dependencies.signRoots?.(signal))),
 
     async partitions() {
       const made = await dependencies.makePartitions(partitionDays);
@@ -134,10 +144,12 @@ export function createTasks(dependencies: TaskDependencies): Tasks {
     compare_payments: skipIfRunning(async () => {
       const found = await dependencies.payments?.comparePayments();
       if (!found) return;
-      const { unpaid, openNotices, ...applied } = found;
+      const { unpaid, unreadable, openNotices, ...applied } = found;
       if (applied.creditedNow + applied.reversedNow > 0) log.warn(applied, "applied payments missed by webhooks");
       if (unpaid.length > 0)
         log.error({ payments: unpaid.slice(0, 20) }, "credited payments not paid at the processor");
+      if (unreadable.length > 0)
+        log.error({ payments: unreadable.slice(0, 20) }, "payments, refunds or disputes could not be read or booked");
       if (openNotices > 0) log.error({ openNotices }, "open payment notices, run: npm run admin -- payments list");
     }),
 

@@ -17,7 +17,7 @@ const resumeAfterMs = 60_000;
 const giveUpAfterMs = 12 * 3_600_000;
 
 /**
- * Opens a top-up for every automatic top-up that is due and charges its card. Runs as the owner. A worker that crashes
+ * Opens a top-up for every automatic top-up that is due and charges its card. The pool connects as the payments role. A worker that crashes
  * leaves a pending top-up. The next run retries it with the same idempotency key, the top-up's id, so the card is
  * charged once.
  */

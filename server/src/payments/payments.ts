@@ -13,8 +13,8 @@ export interface PaymentSource {
 /** A source that can also take payments and reports them by webhook. */
 export interface PaymentProcessor extends PaymentSource {
   readPayment(paymentId: string): Promise<Payment | undefined>;
-  /** Updates since a moment, each once, in no particular order. */
-  listUpdates(since: Date): AsyncIterable<PaymentUpdate>;
+  /** Updates since a moment, each once, in no particular order. An object that cannot be read does not end the list. */
+  listUpdates(since: Date): AsyncIterable<PaymentUpdate | Unreadable>;
   /** The current state of one refund or dispute, of any age. */
   readReversal(reversal: Pick<Reversal, "id" | "kind">): Promise<PaymentUpdate>;
   /** Returns the processor's customer id of a wallet. Idempotent. */
@@ -51,6 +51,14 @@ export type PaymentUpdate =
   | { about: "top-up"; walletId: string; topUpId: string; status: "failed" | "expired" }
   | { about: "reversal"; payment: Payment; reversal: Reversal }
   | { about: "nothing" };
+
+/** A payment, refund or dispute that the processor listed, but that could not be read. */
+export interface Unreadable {
+  about: "unreadable";
+  /** The processor's id. */
+  id: string;
+  cause: unknown;
+}
 
 export interface PaymentEvent {
   id: string;
@@ -91,4 +99,12 @@ export type Charge =
 export class BadSignature extends Error {}
 
 /** The processor was unreachable or returned an unusable response. The message never contains request data. */
-export class ProcessorFailed extends Error {}
+export class ProcessorFailed extends Error {
+  /** Whether the processor itself failed, so that other requests would fail too. Otherwise only this request is invalid. */
+  readonly isUnavailable: boolean;
+
+  constructor(message: string, isUnavailable = false) {
+    super(message);
+    this.isUnavailable = isUnavailable;
+  }
+}

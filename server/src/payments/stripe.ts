@@ -12,6 +12,7 @@ import {
   type PaymentProcessor,
   type PaymentUpdate,
   ProcessorFailed,
+  type Unreadable,
 } from "./payments.ts";
 import { createStripeReader, readCharge, toCents, toPayment } from "./stripe-objects.ts";
 import { isPlausibleSignature } from "./stripe-signature.ts";
@@ -118,7 +119,9 @@ async function* listUpdates(
   load: () => Promise<Stripe>,
   readObject: ReturnType<typeof createStripeReader>,
   since: Date,
-): AsyncGenerator<PaymentUpdate> {
+): AsyncGenerator<PaymentUpdate | Unreadable> {
+  const read = (type: Reversal["kind"], object: { id: string }): Promise<PaymentUpdate | Unreadable> =>
+    readObject(type, { ...object }).catch((cause: unknown) => ({ about: "unreadable", id: object.id, cause }));
   const query = { created: { gte: Math.floor(since.getTime() / 1_000) }, limit: 100 };
   const stripe = await load();
   try {
@@ -126,8 +129,8 @@ async function* listUpdates(
       const payment = toPayment(intent);
       if (payment) yield { about: "payment", payment };
     }
-    for await (const refund of stripe.refunds.list(query)) yield await readObject("refund", { ...refund });
-    for await (const dispute of stripe.disputes.list(query)) yield await readObject("dispute", { ...dispute });
+    for await (const refund of stripe.refunds.list(query)) yield await read("refund", refund);
+    for await (const dispute of stripe.disputes.list(query)) yield await read("dispute", dispute);
   } catch (error) {
     throw describeFailure(error);
   }
@@ -229,6 +232,9 @@ function isMissing(error: unknown): boolean {
 function describeFailure(error: unknown): ProcessorFailed {
   if (error instanceof ProcessorFailed) return error;
   if (!isStripeError(error)) return new ProcessorFailed("stripe: request failed");
-  const codes = [error.type, error.code, error.statusCode, error.requestId].filter(Boolean).map(String);
-  return new ProcessorFailed(`stripe: ${codes.filter((code) => /^[\w.-]{1,64}$/.test(code)).join(" ")}`);
+  const { statusCode: status = 0 } = error;
+  const codes = [error.type, error.code, status, error.requestId].filter(Boolean).map(String);
+  // Without a status, Stripe was not reached.
+  const isUnavailable = status === 0 || status >= 500 || [401, 403, 429].includes(status);
+  return new ProcessorFailed(`stripe: ${codes.filter((code) => /^[\w.-]{1,64}$/.test(code)).join(" ")}`, isUnavailable);
 }

@@ -1,4 +1,3 @@
-import { createHmac, type KeyObject } from "node:crypto";
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import { invalidHeader, readIdempotencyKey } from "../http/idempotency-key.ts";
@@ -9,8 +8,16 @@ import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
+import { hmacOf, type Secret, type Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
-import { beginTopUp, readTopUps, recordCheckout, recordCustomer, type TopUpView } from "../wallet/wallet.ts";
+import {
+  beginTopUp,
+  readTopUps,
+  recordCheckout,
+  recordCustomer,
+  type TopUpClaim,
+  type TopUpView,
+} from "../wallet/wallet.ts";
 import type { PaymentProcessor } from "./payments.ts";
 import { processorProblem } from "./processor-problem.ts";
 
@@ -19,8 +26,8 @@ export interface TopUpRouteDependencies {
   guard: Guard;
   /** Undefined if payments are not configured. */
   processor: PaymentProcessor | undefined;
-  /** Key of the HMAC under which Idempotency-Keys are stored. */
-  secret: KeyObject;
+  /** Keys of the HMAC under which Idempotency-Keys are stored. */
+  secrets: Secrets;
   minAmount: Micros;
   maxAmount: Micros;
   /** Default page to return to after the checkout. */
@@ -109,13 +116,15 @@ function openRoute(dependencies: TopUpRouteDependencies): Route {
       const amount = readAmount(body.amount, dependencies);
       const successUrl = readPage(body.success_url, "success_url") ?? dependencies.returnUrl;
       const cancelUrl = readPage(body.cancel_url, "cancel_url") ?? dependencies.returnUrl;
-      const hmac = (purpose: string, text: string): Buffer =>
-        createHmac("sha256", dependencies.secret).update(`${purpose}\0${text}`).digest();
-      const started = await beginTopUp(dependencies.tenant, walletId, {
-        amount,
-        keyHmac: hmac("top-up key", `${walletId}/${key}`),
-        fingerprint: hmac("top-up", JSON.stringify([String(amount), successUrl, cancelUrl])),
-      }).catch(unavailable);
+      const claim = (secret: Secret): TopUpClaim => ({
+        keyHmac: hmacOf(secret, "top-up key", `${walletId}/${key}`),
+        fingerprint: hmacOf(secret, "top-up", JSON.stringify([String(amount), successUrl, cancelUrl])),
+      });
+      const { writer, all } = dependencies.secrets;
+      const others = all.filter((secret) => secret !== writer).map(claim);
+      const started = await beginTopUp(dependencies.tenant, walletId, { amount, ...claim(writer), others }).catch(
+        unavailable,
+      );
       if (!started.isSame) throw new Problem("idempotency_key_reused", { detail: reusedDetail });
       if (started.checkoutUrl === null) {
         const topUp = { ...started, amount, successUrl, cancelUrl };

@@ -9,8 +9,8 @@ import { BadSignature, type PaymentProcessor } from "./payments.ts";
 import { processorProblem } from "./processor-problem.ts";
 
 export interface WebhookRouteDependencies {
-  tenant: Pool;
-  /** Undefined if payments or the webhook secret are not configured. */
+  /** Both are undefined if payments are not configured, the processor also without a webhook secret. */
+  payments: Pool | undefined;
   processor: PaymentProcessor | undefined;
   /** Occupies a slot for a webhook until the returned function is called. Throws if none is free. */
   enterWebhook: (address: string) => () => void;
@@ -50,8 +50,8 @@ export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
       "payments_not_configured",
     ],
     async handle(request) {
-      const { processor } = dependencies;
-      if (!processor) throw new Problem("payments_not_configured");
+      const { payments, processor } = dependencies;
+      if (!payments || !processor) throw new Problem("payments_not_configured");
       const signature = String(request.raw.headers["stripe-signature"] ?? "");
       if (!processor.isPlausibleSignature(signature))
         throw badSignature("The Stripe-Signature header is missing, malformed or too old.");
@@ -59,7 +59,7 @@ export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
       try {
         const body = await readBody(request.raw, maxBytes);
         const event = await processor.readWebhook({ body, signature }).catch(throwProblem);
-        const outcome = await applyPaymentUpdate(dependencies.tenant, event.update, event).catch(unavailable);
+        const outcome = await applyPaymentUpdate(payments, event.update, event).catch(unavailable);
         request.log.info({ event: event.id, type: event.type, outcome }, "payment event received");
         return { outcome };
       } finally {

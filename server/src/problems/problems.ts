@@ -73,11 +73,12 @@ export const problems = {
     title: "Insufficient balance",
     detail:
       "The wallet balance ({balance} USD) is below the price of a search ({price} USD). You were not charged. Top up at `top_up.url`, then retry.",
-    page: 'A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. `balance` and `price` are decimal strings in USD. The wallet\'s owner adds money at `top_up.url`, which is also in the `Link` header with `rel="payment"`. If the operator has not set up payments, that URL is this page, and the operator adds money with `npm run admin -- wallet top-up`. A retry fails until money is added.',
+    page: 'A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. `balance`, `price` and `owed` are decimal strings in USD. If a payment was refunded or disputed after it was spent, the wallet owes the amount in `owed`; money that is added or released pays that first, and `top_up.minimum` covers it. The wallet\'s owner adds money at `top_up.url`, which is also in the `Link` header with `rel="payment"`. If the operator has not set up payments, that URL is this page, and the operator adds money with `npm run admin -- wallet top-up`. A retry fails until money is added.',
     members: {
       balance: "0.00",
       price: "0.01",
       currency: "usd",
+      owed: "0.00",
       top_up: { url: "https://pennyblack.example/top-up", minimum: "0.01", instructions: "Open the URL to add money." },
     },
     occurrenceHeaders: { link: '<https://pennyblack.example/top-up>; rel="payment"' },
@@ -328,7 +329,15 @@ export const problems = {
     retryable: true,
     detail:
       "The operator has not configured payments. You were not charged. Ask the operator to add money to the wallet.",
-    page: "For operators: set PENNYBLACK_STRIPE_SECRET_KEY for the server and the worker, set PENNYBLACK_STRIPE_WEBHOOK_SECRET for the server, and send Stripe's webhooks to /v1/payments/stripe/webhook. Until then, record invoices and promotions with `npm run admin -- credit`.",
+    page: "For operators: set PENNYBLACK_STRIPE_SECRET_KEY and PENNYBLACK_PAYMENTS_DATABASE_URL for the server and the worker, set PENNYBLACK_STRIPE_WEBHOOK_SECRET for the server, and send Stripe's webhooks to /v1/payments/stripe/webhook. Until then, record invoices and promotions with `npm run admin -- credit`.",
+    retryAfterSeconds: 120,
+  },
+  receipts_not_configured: {
+    status: 503,
+    title: "Receipts not configured",
+    retryable: true,
+    detail: "The operator has not configured a key that signs receipts. You were not charged.",
+    page: "For operators: set PENNYBLACK_SIGNING_KEYS for the server and the worker (`openssl rand -base64 32`).",
     retryAfterSeconds: 120,
   },
   upstream_timeout: {

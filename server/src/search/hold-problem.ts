@@ -17,7 +17,12 @@ export function holdOutcomeToProblem(
   switch (held.outcome) {
     case "insufficient_balance":
       return new Problem("insufficient_balance", {
-        members: { ...amounts(held.balance), top_up: describeTopUp(topUpUrl, topUpApi) },
+        ...(held.owed > 0n && { detail: describeDebt(held.owed) }),
+        members: {
+          ...amounts(held.balance),
+          owed: formatUsd(held.owed),
+          top_up: describeTopUp(topUpUrl, topUpApi, held.owed),
+        },
         headers: { link: `<${topUpUrl}>; rel="payment"` },
       });
     case "balance_reserved":
@@ -55,16 +60,22 @@ function amounts(balance: Micros): Record<string, unknown> {
   return { balance: formatUsd(balance), price: formatUsd(priceMicros), currency: "usd" };
 }
 
-function describeTopUp(url: string, api: TopUpApi | undefined): Record<string, unknown> {
+function describeDebt(owed: Micros): string {
+  return `The wallet owes ${formatUsd(owed)} USD for refunded or disputed payments, which the next money added pays first. You were not charged. Top up at \`top_up.url\`, then retry.`;
+}
+
+/** The minimum pays the debt and one search. Top-ups are whole cents. */
+function describeTopUp(url: string, api: TopUpApi | undefined, owed: Micros): Record<string, unknown> {
+  const needed = ((owed + 9_999n) / 10_000n) * 10_000n + priceMicros;
   if (!api) {
     return {
       url,
-      minimum: formatUsd(priceMicros),
+      minimum: formatUsd(needed),
       instructions:
         "Open this URL to see how the wallet's owner adds money. Searches work again immediately afterwards.",
     };
   }
-  const amount = formatUsd(api.minimum);
+  const amount = formatUsd(needed > api.minimum ? needed : api.minimum);
   return {
     url,
     minimum: amount,

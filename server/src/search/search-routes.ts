@@ -42,6 +42,7 @@ const otherProblems: ProblemCode[] = [
   "key_not_active",
   "payments_not_configured",
   "payment_processor_unavailable",
+  "receipts_not_configured",
 ];
 const searchProblems = problemCodes.filter(
   (code: ProblemCode) => !otherProblems.includes(code) && !Object.hasOwn(consoleProblems, code),
@@ -58,7 +59,7 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
         "Runs one search. Costs 0.01 USD if the response is 200, and nothing otherwise. A failed search is never returned as an empty result.",
       requestHeaders: {
         "Idempotency-Key":
-          "1 to 255 printable ASCII characters. For 24 hours, a retry with the same key and body is not charged again.",
+          "1 to 255 printable ASCII characters. For 24 hours, a retry with the same key and body is not charged again. Use a random key, such as a UUID.",
         Prefer: "`wait=2` (RFC 7240): time out after this many seconds, 1 to 9, with a 504 and no charge.",
         "Rank-Explain": "`1` to get the reason for each result's rank in the response header of the same name.",
         "Search-Run": "`<id>; max=0.50; ttl=3600`: a budget in USD shared by all searches with the same id.",

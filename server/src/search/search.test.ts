@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createSecretKey } from "node:crypto";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { NoResponse } from "../http/no-response.ts";
 import type { Principal } from "../keys/keys.ts";
+import { createSecrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
 import { makeClaim } from "./idempotency.ts";
@@ -20,7 +20,7 @@ const caller: Principal = {
   searchesPerSecond: 1,
   searchesInFlight: 1,
 };
-const secret = createSecretKey(Buffer.alloc(32, 7));
+const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }]);
 const hit = { title: "A title", url: "https://example.org/", snippet: "Some text" };
 const stepsToHold = ["authenticate", "acquireSlot", "setHeaders", "readBody", "startCalls", "hold"];
 const allSteps = [...stepsToHold, "findHits", "rank", "setHeaders", "capture", "endCalls paid", "releaseSlot"];
@@ -67,7 +67,7 @@ function runSearch(
     release: recorded("release", async () => undefined),
     recordCharge: () => undefined,
     recordRefusal: replace.recordRefusal ?? (() => undefined),
-    secret,
+    secrets,
     topUpUrl: "https://pay.test/",
   };
   const request: SearchRequest = {
@@ -180,7 +180,7 @@ test("does not release if the search is rejected before or by the hold", async (
     [{ hold: fail(new Problem("ledger_unavailable")) }, "hold"],
   ];
   for (const outcome of ["insufficient_balance", "balance_reserved"] as const)
-    rejections.push([{ hold: async () => ({ outcome, balance: 0n }) }, "hold"]);
+    rejections.push([{ hold: async () => ({ outcome, balance: 0n, owed: 0n }) }, "hold"]);
   for (const outcome of ["api_key_revoked", "idempotency_in_progress", "lost", "id_taken", "clock_skewed"] as const)
     rejections.push([{ hold: async () => ({ outcome }) }, "hold"]);
   for (const [replace, last, body] of rejections) {
@@ -194,7 +194,7 @@ test("does not release if the search is rejected before or by the hold", async (
 });
 
 test("every authenticated request either has a hold or is recorded as a refusal, never both", async () => {
-  const claim = makeClaim(secret, caller, "once", { query: "cats", n: 10 });
+  const claim = makeClaim(secrets, caller, "once", { query: "cats", n: 10 });
   const replayed = { outcome: "replayed", balance: 0n, answer: claim.seal(Buffer.from("{}")) } as const;
   const bug = new Error("a bug");
   for (const [replace, body, expected] of [
@@ -202,7 +202,11 @@ test("every authenticated request either has a hold or is recorded as a refusal,
     [{ acquireSlot: fail(new Problem("rate_limited")) }, undefined, ["rate_limited"]],
     [{}, "{", ["malformed_json"]],
     [{ startCalls: fail(new Problem("unpaid_calls_limited")) }, undefined, ["unpaid_calls_limited"]],
-    [{ hold: async () => ({ outcome: "insufficient_balance", balance: 0n }) }, undefined, ["insufficient_balance"]],
+    [
+      { hold: async () => ({ outcome: "insufficient_balance", balance: 0n, owed: 0n }) },
+      undefined,
+      ["insufficient_balance"],
+    ],
     [{ hold: fail(bug) }, undefined, ["internal_error"]],
     [{ hold: async () => replayed }, undefined, ["replayed"]],
     [{}, undefined, []],
@@ -236,7 +240,7 @@ test("releases the slot whatever happens", async () => {
 
 test("a replay queries no upstream, captures nothing and is free", async () => {
   const body = Buffer.from('{"query":"cats","n":0,"results":[]}');
-  const claim = makeClaim(secret, caller, "once", { query: "cats", n: 10 });
+  const claim = makeClaim(secrets, caller, "once", { query: "cats", n: 10 });
   const hold = async (): Promise<HoldOutcome> => ({ outcome: "replayed", balance: 3n, answer: claim.seal(body) });
   const { calls, answer } = runSearch({ hold }, { "idempotency-key": "once" });
   const replayed = await answer;
@@ -253,7 +257,7 @@ test("the stored answer decrypts to the bytes of the response", async () => {
   };
   const { answer } = runSearch({ capture }, { "idempotency-key": "once" });
   const { body } = await answer;
-  const claim = makeClaim(secret, caller, "once", { query: "cats", n: 10 });
+  const claim = makeClaim(secrets, caller, "once", { query: "cats", n: 10 });
   assert.deepEqual(claim.open(stored ?? Buffer.alloc(0)), body);
   await runSearch({ capture }).answer;
   assert.equal(stored, undefined, "an answer without an Idempotency-Key must not be stored");

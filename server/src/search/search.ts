@@ -1,9 +1,9 @@
-import type { KeyObject } from "node:crypto";
 import { readIdempotencyKey } from "../http/idempotency-key.ts";
 import { NoResponse } from "../http/no-response.ts";
 import type { Slot } from "../http/request-limits.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
+import type { Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
@@ -42,7 +42,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
     const wait = readWait(headers.prefer);
     if (wait !== undefined) request.setHeaders({ "preference-applied": `wait=${wait}` });
-    const claim = idempotencyKey ? makeClaim(dependencies.secret, caller, idempotencyKey, input) : undefined;
+    const claim = idempotencyKey ? makeClaim(dependencies.secrets, caller, idempotencyKey, input) : undefined;
     calls = await dependencies.startCalls(caller, wait);
 
     const hold = { searchId, walletId: caller.walletId };
@@ -169,7 +169,7 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   recordRefusal(caller: Principal, outcome: string): void;
   /** Undefined if tracing is off. */
   startTrace?: Tracing["startSearch"] | undefined;
-  secret: KeyObject;
+  secrets: Secrets;
   topUpUrl: string;
   /** Undefined if payments are not configured. */
   topUpApi?: TopUpApi | undefined;

@@ -20,14 +20,15 @@ export interface TallyOptions {
   /** Connects as the ledger role. */
   db: Queryable;
   log: Pick<Log, "warn" | "error">;
+  /** Identifies this process. */
+  writer?: string;
   intervalMs?: number;
   maxRows?: number;
   now?: () => number;
 }
 
-export function createTally({ db, log, intervalMs = 5_000, ...limits }: TallyOptions): Tally {
+export function createTally({ db, log, writer = randomUUIDv7(), intervalMs = 5_000, ...limits }: TallyOptions): Tally {
   const { take, ...counts } = createCounts(limits);
-  const writer = randomUUIDv7();
   let batches = 0;
   let unsent: (TakenCounts & { number: number }) | undefined;
   let writing: Promise<void> | undefined;

@@ -71,22 +71,22 @@ export interface Attempt {
   createdAt: Date;
 }
 
-/** Opens a top-up for every automatic top-up that is due. Its id is the idempotency key of the charge. Runs as the owner. */
-export async function beginAutoTopUps(db: Queryable, limit: number): Promise<number> {
+/** Opens a top-up for every automatic top-up that is due. Its id is the idempotency key of the charge. */
+export async function beginAutoTopUps(payments: Queryable, limit: number): Promise<number> {
   const ids = Array.from({ length: limit }, () => randomUUIDv7());
-  const { rowCount } = await db.query("select * from pb.begin_auto_top_ups($1)", [ids]);
+  const { rowCount } = await payments.query("select * from pb.begin_auto_top_ups($1)", [ids]);
   return rowCount ?? 0;
 }
 
-/** Lists pending automatic top-ups: new ones, and those left behind by a worker that crashed. Runs as the owner. */
-export async function listAttempts(db: Queryable): Promise<Attempt[]> {
-  const { rows } = await db.query<Attempt>(
+/** Lists pending automatic top-ups: new ones, and those left behind by a worker that crashed. */
+export async function listAttempts(payments: Queryable): Promise<Attempt[]> {
+  const { rows } = await payments.query<Attempt>(
     `select t.id as "topUpId", t.wallet_id as "walletId", t.amount_micros as amount, c.customer_id as "customerId",
        t.created_at as "createdAt"
      from pb.top_ups t
      join pb.payment_customers c on c.wallet_id = t.wallet_id
      join pb.wallets w on w.id = t.wallet_id and w.suspended_at is null
-     where t.kind = 'automatic' and t.status = 'pending' order by t.created_at limit 1000`,
+     where t.kind = 'automatic' and t.status = 'pending' order by t.created_at`,
   );
   return rows;
 }

@@ -161,13 +161,13 @@ class Fixture {
     else if (step.do === "pay") {
       const [topUpId = "", amount = 0n] = [this.#topUps[step.payment], paymentAmounts[step.payment]];
       const paid = { paymentId: `pi ${topUpId}`, topUpId, amount, receiptUrl: null };
-      const outcome = await bookPayment(database.tenant, walletId, paid);
+      const outcome = await bookPayment(database.payments, walletId, paid);
       this.#expect(step.do, outcome, this.#model.pay(step.payment, amount));
     } else {
       const { do: kind, payment: of, number: which, state } = step;
       const name = `${kind} ${of} ${which} ${walletId}`;
       const reversal: Reversal = { id: name, kind, amount: reversedAmount(of, which), state };
-      const outcome = await reversePayment(database.tenant, walletId, { id: `pi ${this.#topUps[of]}` }, reversal);
+      const outcome = await reversePayment(database.payments, walletId, { id: `pi ${this.#topUps[of]}` }, reversal);
       this.#expect(kind, outcome, this.#model.reverse(of, reversal));
     }
     await this.#compare();
@@ -200,6 +200,7 @@ class Fixture {
     const amount = priceMicros * BigInt(items.length);
     this.#model.held -= amount;
     if (end === "capture") this.#model.balance -= amount;
+    else this.#model.settle();
   }
 
   #expect(what: string, actual: string, expected: string): void {
@@ -210,7 +211,7 @@ class Fixture {
   async #compare(): Promise<void> {
     const { rows } = await database.owner.query(
       `select credited_micros - debited_micros as balance, held_micros as held, suspended_at is not null as "isSuspended",
-         coalesce((select owed_micros from pb.receivables where wallet_id = id), 0)::bigint as owed
+         owed_micros as owed
        from pb.wallets where id = $1`,
       [this.#seed.walletId],
     );

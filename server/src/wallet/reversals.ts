@@ -44,11 +44,11 @@ export function reversePayment(
 
 /**
  * All reversals that may still change: disputes until they are decided, refunds for a month in case they fail. Read in
- * pages by id, so that reversals decided meanwhile do not shift the next page. Runs as the owner.
+ * pages by id, so that reversals decided meanwhile do not shift the next page.
  */
-export async function* listUndecided(owner: Queryable): AsyncGenerator<Pick<Reversal, "id" | "kind">> {
+export async function* listUndecided(payments: Queryable): AsyncGenerator<Pick<Reversal, "id" | "kind">> {
   for (let lastId = ""; ; ) {
-    const { rows } = await owner.query<Pick<Reversal, "id" | "kind">>(
+    const { rows } = await payments.query<Pick<Reversal, "id" | "kind">>(
       `select reversal_id as id, kind from pb.reversals
        where state = 'taken' and (kind = 'dispute' or created_at > clock_timestamp() - interval '31 days')
          and reversal_id > $1
@@ -72,16 +72,35 @@ export interface PaymentNotice {
   foundAt: Date;
 }
 
-/** Open notices that need a person, oldest first. Runs as the owner. */
+/** All open notices that need a person, oldest first. */
 export async function listNotices(db: Queryable): Promise<PaymentNotice[]> {
   const { rows } = await db.query<PaymentNotice>(
     `select id, reason, subject, wallet_id as "walletId", amount_micros as amount, found_at as "foundAt"
-     from pb.payment_notices where closed_at is null order by found_at limit 1000`,
+     from pb.payment_notices where closed_at is null order by found_at`,
   );
   return rows;
 }
 
-/** Opens a notice for a credited payment that the processor does not report as paid. Runs as the owner. */
+export async function countNotices(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ open: bigint }>(
+    "select count(*) as open from pb.payment_notices where closed_at is null",
+  );
+  return Number(rows[0]?.open ?? 0);
+}
+
+/** Opens a notice for a payment, refund or dispute that could not be read or booked. */
+export async function recordUnreadable(
+  db: Queryable,
+  item: { id: string; walletId?: string; amount?: Micros | undefined },
+): Promise<void> {
+  await db.query("select pb.open_payment_notice('unreadable', $1, $2, $3)", [
+    item.id,
+    item.walletId ?? null,
+    item.amount ?? null,
+  ]);
+}
+
+/** Opens a notice for a credited payment that the processor does not report as paid. */
 export async function recordUnpaid(
   db: Queryable,
   unpaid: { paymentId: string; walletId: string; amount: Micros },

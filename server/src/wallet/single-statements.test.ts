@@ -59,8 +59,9 @@ test("a top-up is opened, recorded, booked and ended without a transaction of se
   assert.equal(await recordCustomer(tenant, walletId, "cus_2"), "cus_1");
   await setAutoTopUp(tenant, walletId, { threshold: amount, amount, dayCap: amount, monthCap: amount });
   const payment = paymentOf(walletId, topUpId);
-  assert.equal(await applyPaymentUpdate(tenant, { about: "payment", payment }), "credited");
-  assert.equal(await endTopUp(tenant, walletId, { topUpId: await begin(walletId), status: "expired" }), "expired");
+  const payments = withoutTransactions(database.payments);
+  assert.equal(await applyPaymentUpdate(payments, { about: "payment", payment }), "credited");
+  assert.equal(await endTopUp(payments, walletId, { topUpId: await begin(walletId), status: "expired" }), "expired");
   assert.equal(await readBalance(walletId), amount);
 });
 
@@ -69,7 +70,7 @@ test("a dispute that is reported before its payment books and reverses it in one
   const payment = paymentOf(walletId, await begin(walletId));
   const reversal = { id: "dp_1", kind: "dispute", amount, state: "taken" } as const;
   const update = { about: "reversal", payment, reversal } as const;
-  assert.equal(await applyPaymentUpdate(withoutTransactions(database.tenant), update), "taken");
+  assert.equal(await applyPaymentUpdate(withoutTransactions(database.payments), update), "taken");
   assert.equal(await readBalance(walletId), 0n);
   const { rows } = await database.owner.query(
     "select kind from pb.transfers where wallet_id = $1 order by created_at",

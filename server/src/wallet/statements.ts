@@ -13,14 +13,24 @@ export interface Hold {
 
 export interface HoldRequest extends Hold {
   keyId: string;
-  idempotency?: { keyHmac: Buffer; fingerprint: Buffer } | undefined;
+  idempotency?: IdempotencyClaim | undefined;
   run?: { name: string; maxMicros: Micros; ttlSeconds: number } | undefined;
   /** For the owner's usage report. */
   category?: string | undefined;
 }
 
+export interface IdempotencyClaim {
+  keyHmac: Buffer;
+  fingerprint: Buffer;
+  /** The version of the secret. Undefined: a fingerprint of the first scheme, as earlier releases send it. */
+  secretVersion?: number;
+  /** The same claim under other versions of the secret, during a rotation. See server/sql/idempotency.sql. */
+  otherClaims?: Buffer | undefined;
+}
+
 export type HoldOutcome =
-  | { outcome: "held" | "insufficient_balance" | "balance_reserved"; balance: Micros }
+  | { outcome: "held" | "balance_reserved"; balance: Micros }
+  | { outcome: "insufficient_balance"; balance: Micros; owed: Micros }
   | { outcome: "replayed"; balance: Micros; answer: Buffer }
   | { outcome: "key_budget_spent" | "run_budget_spent"; limit: Micros; spent: Micros; resetsAt: Date | null }
   | {
@@ -63,7 +73,7 @@ export async function sendHolds(
 ): Promise<(HoldOutcome | typeof busy)[]> {
   const statement = {
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
@@ -76,6 +86,8 @@ export async function sendHolds(
       items.map((item) => item.category ?? null),
       isResend,
       ...lockArguments(lockWait),
+      nullIfUnused(items.map((item) => item.idempotency?.secretVersion)),
+      nullIfUnused(items.map((item) => item.idempotency?.otherClaims)),
     ],
   };
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
@@ -272,6 +284,8 @@ function inItemOrder<R extends Row, Result>(rows: R[], toResult: (row: R) => Res
 /** pb.hold fills exactly the columns of its outcome. */
 function toHoldOutcome(row: HoldRow): HoldOutcome | typeof busy {
   if (row.outcome === "busy") return busy;
+  if (row.outcome === "insufficient_balance")
+    return { outcome: row.outcome, balance: row.balance_micros, owed: row.spent_micros ?? 0n };
   return {
     outcome: row.outcome,
     balance: row.balance_micros,

@@ -35,17 +35,26 @@ export interface StartedTopUp {
   customerId: string | null;
 }
 
+/** The Idempotency-Key and the body under one version of the secret. */
+export interface TopUpClaim {
+  keyHmac: Buffer;
+  fingerprint: Buffer;
+}
+
+/** `others` are the same claim under other versions, which are looked up but not written. */
 export async function beginTopUp(
   pool: Pool,
   walletId: string,
-  request: { amount: Micros; keyHmac: Buffer; fingerprint: Buffer },
+  request: TopUpClaim & { amount: Micros; others?: readonly TopUpClaim[] },
 ): Promise<StartedTopUp> {
-  const { amount, keyHmac, fingerprint } = request;
-  const row = await callAsTenant<StartedRow>(pool, walletId, "to_jsonb(pb.begin_top_up($2, $3, $4, $5))", [
+  const { amount, keyHmac, fingerprint, others = [] } = request;
+  const row = await callAsTenant<StartedRow>(pool, walletId, "to_jsonb(pb.begin_top_up($2, $3, $4, $5, $6, $7))", [
     randomUUIDv7(),
     amount,
     keyHmac,
     fingerprint,
+    others.map((other) => other.keyHmac),
+    others.map((other) => other.fingerprint),
   ]);
   return {
     id: row.id,
@@ -152,27 +161,17 @@ export function endTopUp(
   ]);
 }
 
-/** Expires unpaid top-ups whose checkout ended over an hour ago. Returns how many. Runs as the owner. */
-export async function expireTopUps(db: Queryable, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `update pb.top_ups set status = 'expired', settled_at = clock_timestamp()
-     where id in (
-       select id from pb.top_ups
-       where status = 'pending' and kind = 'checkout'
-         and coalesce(expires_at, created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
-       order by created_at limit $1 for update skip locked
-     ) and status = 'pending'`,
-    [limit],
-  );
-  return rowCount ?? 0;
+/** Expires unpaid top-ups whose checkout ended over an hour ago. */
+export async function expireTopUps(payments: Queryable, limit: number): Promise<void> {
+  await payments.query("select pb.expire_top_ups($1)", [limit]);
 }
 
-/** Processor payments credited since a moment, oldest first. Runs as the owner. */
+/** Processor payments credited since a moment, oldest first. */
 export async function listBooked(
-  db: Queryable,
+  payments: Queryable,
   since: Date,
 ): Promise<{ paymentId: string; walletId: string; amount: Micros }[]> {
-  const { rows } = await db.query<{ paymentId: string; walletId: string; amount: Micros }>(
+  const { rows } = await payments.query<{ paymentId: string; walletId: string; amount: Micros }>(
     `select payment_id as "paymentId", wallet_id as "walletId", amount_micros as amount
      from pb.top_ups where payment_id is not null and settled_at >= $1 order by settled_at`,
     [since],
@@ -180,15 +179,7 @@ export async function listBooked(
   return rows;
 }
 
-/**
- * Deletes processor events older than 90 days. The rows that prevent double crediting (`payments`, `reversals`) stay.
- * Runs as the owner.
- */
-export async function deleteOldPaymentEvents(db: Queryable, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from pb.payment_events where event_id in (
-       select event_id from pb.payment_events where received_at < clock_timestamp() - interval '90 days' limit $1)`,
-    [limit],
-  );
-  return rowCount ?? 0;
+/** Deletes processor events older than 90 days. */
+export async function deleteOldPaymentEvents(payments: Queryable, limit: number): Promise<void> {
+  await payments.query("select pb.delete_old_payment_events($1)", [limit]);
 }

@@ -14,6 +14,16 @@ import {
   sendReleases,
 } from "./statements.ts";
 
+export {
+  type AdjustmentOutcome,
+  adjustmentKinds,
+  type DecisionOutcome,
+  decideAdjustment,
+  listRequestedAdjustments,
+  requestAdjustment,
+} from "./accounting/adjustments.ts";
+export { writeJournal } from "./accounting/journal.ts";
+export { closeMonth, readTrialBalance } from "./accounting/months.ts";
 export { readAlerts } from "./alerts.ts";
 export {
   type Attempt,
@@ -24,6 +34,9 @@ export {
   readAutoTopUp,
   setAutoTopUp,
 } from "./auto-top-ups.ts";
+export { readRoots } from "./evidence/roots-folder.ts";
+export { readSignedRoots } from "./evidence/signed-roots.ts";
+export { type Difference, verifyLedger } from "./evidence/verify-ledger.ts";
 export {
   createKeyBudget,
   createWallet,
@@ -52,11 +65,13 @@ export { readEntries, readWallet } from "./reads/read-wallet.ts";
 export { entrySchema, money, serializeEntry } from "./reads/serialize-entry.ts";
 export {
   closeNotice,
+  countNotices,
   listNotices,
   listUndecided,
   type PaymentNotice,
   type Reversal,
   recordUnpaid,
+  recordUnreadable,
   reversePayment,
 } from "./reversals.ts";
 export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
@@ -72,8 +87,11 @@ export {
   readTopUps,
   recordCheckout,
   recordCustomer,
+  type TopUpClaim,
   type TopUpView,
 } from "./top-ups.ts";
+export { readTrialTerms, setTrialTerms } from "./trial-terms.ts";
+export { countClaims } from "./upkeep/prune.ts";
 export { formatReport, reconcile } from "./upkeep/reconcile.ts";
 export { readReconciliation, saveReport } from "./upkeep/save-report.ts";
 

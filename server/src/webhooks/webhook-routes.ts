@@ -1,4 +1,4 @@
-import { type KeyObject, randomUUIDv7 } from "node:crypto";
+import { randomUUIDv7 } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
@@ -7,6 +7,7 @@ import { invalidInput, jsonReader } from "../http/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
+import type { Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import { findUrlError } from "./check-url.ts";
 import {
@@ -26,7 +27,7 @@ export interface WebhookRouteDependencies {
   tenant: Pool;
   guard: Guard;
   /** Seals the endpoints' secrets. */
-  secret: KeyObject;
+  secrets: Secrets;
   allowPrivate: boolean;
 }
 
@@ -110,7 +111,7 @@ function readingRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
   ];
 }
 
-function changingRoutes({ tenant, guard, secret: sealingKey, allowPrivate }: WebhookRouteDependencies): Route[] {
+function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDependencies): Route[] {
   return [
     {
       method: "POST",
@@ -133,7 +134,7 @@ function changingRoutes({ tenant, guard, secret: sealingKey, allowPrivate }: Web
           url: body.url,
           description: body.description ?? "",
           events: body.events ?? eventTypes,
-          sealedSecret: sealSecret(sealingKey, id, plain),
+          sealedSecret: sealSecret(secrets, id, plain),
         }).catch(unavailable);
         if (!created) {
           const detail = `the wallet has reached the limit of ${maxEndpoints} endpoints`;
@@ -180,7 +181,7 @@ function changingRoutes({ tenant, guard, secret: sealingKey, allowPrivate }: Web
   ];
 }
 
-function rotateRoute({ tenant, guard, secret: sealingKey }: WebhookRouteDependencies): Route {
+function rotateRoute({ tenant, guard, secrets }: WebhookRouteDependencies): Route {
   return {
     method: "POST",
     path: "/v1/webhooks/:id/rotate-secret",
@@ -194,7 +195,7 @@ function rotateRoute({ tenant, guard, secret: sealingKey }: WebhookRouteDependen
       const { walletId } = await guard(request, reply, scope);
       const id = readId(request);
       const plain = mintWebhookSecret();
-      const until = await rotateSecret(tenant, walletId, id, sealSecret(sealingKey, id, plain)).catch(unavailable);
+      const until = await rotateSecret(tenant, walletId, id, sealSecret(secrets, id, plain)).catch(unavailable);
       if (!until) throw new Problem("not_found");
       return { id, secret: plain, previous_secret_until: until.toISOString() };
     },

@@ -1,19 +1,21 @@
-import type { KeyObject } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Pool } from "../db/pool.ts";
+import type { Secrets } from "../lib/secrets.ts";
 import type { Sender, SendResult } from "./deliver.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 import { signMessage } from "./sign.ts";
 import { openSecret } from "./webhook-secret.ts";
 
+export { resealWebhookSecrets } from "./webhook-secret.ts";
+
 // Sends events to webhook endpoints. All state is in the database. If a worker crashes, its lease on a delivery expires
 // and the delivery is retried: at-least-once delivery, without ordering.
 
 export interface WebhookDependencies {
-  /** Connects as the owner. */
+  /** Connects as the worker. */
   pool: Pool;
   /** Unseals the endpoints' secrets. */
-  secret: KeyObject;
+  secrets: Secrets;
   send: Sender["send"];
   /** Whether email is configured, so that alert events are also queued as emails. */
   hasEmail: boolean;
@@ -59,7 +61,7 @@ export async function sendWebhooks(dependencies: WebhookDependencies, signal: Ab
 
 async function attempt(dependencies: WebhookDependencies, delivery: Delivery, signal: AbortSignal): Promise<void> {
   const sealed = [delivery.secret, ...(delivery.previous_secret ? [delivery.previous_secret] : [])];
-  const secrets = sealed.map((each) => openSecret(dependencies.secret, delivery.endpoint_id, each));
+  const secrets = sealed.map((each) => openSecret(dependencies.secrets, delivery.endpoint_id, each).text);
   const body = writeEvent(delivery);
   const headers = signMessage(secrets, { id: delivery.event_id, at: new Date(), body });
   const sent = await dependencies.send({ url: delivery.url, headers, body }, signal);
@@ -115,23 +117,12 @@ async function claimDeliveries(pool: Pool, limit: number): Promise<Delivery[]> {
 
 /** Age in seconds of the oldest due event or delivery. Deliveries to failing endpoints do not count. */
 export async function readWebhookLag(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ seconds: number }>(
-    `select coalesce(extract(epoch from clock_timestamp() - least(
-       (select min(due_at) from pb.events where dispatched_at is null and due_at <= clock_timestamp()),
-       (select min(d.due_at) from pb.webhook_deliveries d join pb.webhook_endpoints e on e.id = d.endpoint_id
-        where d.state = 'pending' and d.due_at <= clock_timestamp() and e.failing_since is null)
-     )), 0)::float8 as seconds`,
-  );
+  const { rows } = await pool.query<{ seconds: number }>("select pb.webhook_lag() as seconds");
   return rows[0]?.seconds ?? 0;
 }
 
 /** Deletes events older than 30 days and their deliveries. Returns how many. */
 export async function deleteOldEvents(pool: Pool, limit: number): Promise<number> {
-  const { rowCount } = await pool.query(
-    `delete from pb.events where id in (
-       select id from pb.events where id < pb.uuid_floor(clock_timestamp() - interval '30 days') order by id limit $1
-     )`,
-    [limit],
-  );
-  return rowCount ?? 0;
+  const { rows } = await pool.query<{ deleted: number }>("select pb.delete_old_events($1) as deleted", [limit]);
+  return rows[0]?.deleted ?? 0;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { type BinaryLike, createHmac, hash, randomUUID } from "node:crypto";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -11,11 +12,13 @@ import { walletStatements } from "../faults/wallet-statements.ts";
 import { runSql } from "../processes/run-sql.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { startPrivateRedis } from "../support/services/private-redis.ts";
+import { testEnvironment, testPepper } from "../support/services/server.ts";
 import { startTraceReceiver } from "../support/services/trace-receiver.ts";
 import { openSessions } from "./fuzz/console-sessions.ts";
 
 // Marked queries, keys and Idempotency-Keys are sent down every path, including crashes of servers and the database. Then
-// everything that was written anywhere is searched for them.
+// everything that was written anywhere is searched for them, and for hashes of the queries: with such a hash, a dictionary
+// of queries shows who searched for what.
 
 const fixture = await openCrashFixture();
 const { upstream, journal } = fixture;
@@ -66,16 +69,50 @@ function assertNoSecrets(where: string, written: Buffer | string): void {
   }
 }
 
+/** The query as it is sent, parsed and stored: alone, as the request's body, and as the input of a claim. */
+function textsOf(query: string): string[] {
+  return [
+    query,
+    JSON.stringify({ query }),
+    ...[query, query.toLowerCase()].map((text) => JSON.stringify([text, 10, null])),
+  ];
+}
+
+/** Hashes of a query, plain and under each secret of the servers, for each purpose that the code passes to an HMAC. */
+function hashesOf(query: string): Buffer[] {
+  const secret = Buffer.from(testEnvironment(fixture.db)["PENNYBLACK_SECRET"] ?? "", "base64");
+  const inputs = textsOf(query).flatMap((text) =>
+    ["", "search input\0", "keyed search input\0", "stored answer\0"].map((start) => start + text),
+  );
+  return inputs.flatMap((input) => [
+    ...["md5", "sha1", "sha256", "sha512"].map((name) => hash(name, input, "buffer")),
+    ...[secret, testPepper.bytes].map((key: BinaryLike) => createHmac("sha256", key).update(input).digest()),
+  ]);
+}
+
+/** The first 16 bytes of each hash are enough to recognize it. */
+function assertNoHashes(where: string, written: Buffer | string): void {
+  const bytes = Buffer.from(written);
+  for (const query of sentQueries) {
+    for (const value of hashesOf(query).map((whole) => whole.subarray(0, 15))) {
+      const encodings = [value, value.toString("hex"), value.toString("base64"), value.toString("base64url")];
+      assert.ok(!encodings.some((encoding) => bytes.includes(encoding)), `${where} contains a hash of "${query}"`);
+    }
+  }
+}
+
 /** Files that a crashing process may write to its folder: memory, reports, traces. */
 function findDumps(): string[] {
   return globSync(["core*", "report.*", "*.heapsnapshot", "*.heapprofile", "isolate-*", "node_trace.*"]);
 }
 
-let searches = 0;
+const sentQueries: string[] = [];
 function createRequest(hasKey = true) {
-  searches += 1;
-  const idempotencyKey = hasKey ? `${idempotencyMarker}-${searches}` : undefined;
-  return { wallet, query: `where is ${marker} ${searches}`, idempotencyKey };
+  const number = sentQueries.length + 1;
+  const idempotencyKey = hasKey ? `${idempotencyMarker}-${number}` : undefined;
+  const query = `where is ${marker} ${number}`;
+  sentQueries.push(query);
+  return { wallet, query, idempotencyKey };
 }
 
 const outcomes: Outcome[] = [];
@@ -156,6 +193,8 @@ test("no log, trace, metric or error contains a query, key or Idempotency-Key, e
   const repeated = createRequest();
   for (let times = 0; times < 2; times += 1) await search(survivor, repeated);
   await failUpstream(survivor);
+  // The same query by someone else.
+  await search(survivor, { ...repeated, wallet: await fixture.createWallet("0.05"), idempotencyKey: randomUUID() });
   assert.equal(await searchInPlayground(survivor, `played ${marker}`), 200);
   assert.equal(await searchInPlayground(survivor, marker.repeat(200)), 400);
   for (const text of await sendInvalid(survivor)) assertNoSecrets("an error", text);
@@ -192,6 +231,7 @@ test("no database dump, table file, WAL file or Redis value contains a query, ke
   const dump = execFileSync(join(programs, "pg_dump"), ["--dbname", fixture.db.superuserUrl], { maxBuffer: 1 << 28 });
   assert.ok(dump.includes(control));
   assertNoSecrets("the dump", dump);
+  assertNoHashes("the dump", dump);
 
   const { rows } = await fixture.db.owner.query<{ oid: number }>(
     "select oid from pg_database where datname = current_database()",
@@ -210,5 +250,23 @@ test("no database dump, table file, WAL file or Redis value contains a query, ke
   const values = await Promise.all(names.map((name) => client.dumpBuffer(name)));
   client.disconnect();
   assert.ok(names.some((name) => name.startsWith("pb:")));
-  assertNoSecrets("Redis", Buffer.concat([Buffer.from(names.join("\n")), ...values.filter((value) => value !== null)]));
+  const stored = Buffer.concat([Buffer.from(names.join("\n")), ...values.filter((value) => value !== null)]);
+  assertNoSecrets("Redis", stored);
+  assertNoHashes("Redis", stored);
+});
+
+test("no value in the database is the same for two searches of one query", async () => {
+  // Independent of how a value is computed: whatever depends on the query alone occurs twice.
+  const { rows: columns } = await fixture.db.owner.query<{ table: string; column: string }>(
+    `select c.table_name as table, c.column_name as column from information_schema.columns c
+     join pg_class t on t.relnamespace = 'pb'::regnamespace and t.relname = c.table_name and not t.relispartition
+     where c.table_schema = 'pb' and c.data_type = 'bytea' and t.relkind in ('r', 'p')`,
+  );
+  assert.ok(columns.some(({ table, column }) => table === "idempotency" && column === "fingerprint"));
+  for (const { table, column } of columns) {
+    const { rows } = await fixture.db.owner.query(
+      `select from pb.${table} where ${column} is not null group by ${column} having count(*) > 1`,
+    );
+    assert.equal(rows.length, 0, `pb.${table}.${column} has one value in two rows`);
+  }
 });

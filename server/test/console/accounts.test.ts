@@ -4,16 +4,17 @@ import { after, test } from "node:test";
 import { deleteAccount } from "../../src/accounts/accounts.ts";
 import { deleteExpiredSignIns } from "../../src/console/console.ts";
 import { digestToken } from "../../src/lib/token.ts";
-import { formatReport, reconcile } from "../../src/wallet/wallet.ts";
+import { formatReport, reconcile, setTrialTerms } from "../../src/wallet/wallet.ts";
 import { until } from "../support/assertions/until.ts";
 import { type Browser, createConsoleFixture, makeStale, someone } from "../support/console-fixture.ts";
 import { type Reply, startTestServer } from "../support/services/server.ts";
 
 // Sign-up, membership changes and account deletion, and their immediate effect on sessions.
 
-const trial = { PENNYBLACK_SIGN_UP: "open", PENNYBLACK_TRIAL_CREDIT: "0.50", PENNYBLACK_TRIALS_PER_DAY: "1000" };
-const fixture = await createConsoleFixture(trial);
+const signUp = { PENNYBLACK_SIGN_UP: "open" };
+const fixture = await createConsoleFixture(signUp);
 const { db, server } = fixture;
+await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay: 1_000 });
 after(() => fixture.close());
 
 /** A new person who has signed in but has no account yet. */
@@ -54,7 +55,7 @@ test("a person owns at most ten accounts, even with concurrent requests", async 
   for (let count = 0; count < 9; count += 1) assert.equal((await open(browser, `Account ${count}`)).status, 201);
   const tenth = await db.people.connect();
   await tenth.query("begin");
-  const call = "select pb.open_own_account($1, '', 'The tenth', $2, null, 0, 0, null) as outcome";
+  const call = "select pb.open_own_account($1, '', 'The tenth', $2, null, null, null, null) as outcome";
   const { rows } = await tenth.query(call, [digestToken(browser.token()), randomUUIDv7()]);
   assert.deepEqual(rows, [{ outcome: "done" }]);
   const eleventh = open(browser, "The eleventh");

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { createSecretKey } from "node:crypto";
 import { after, test } from "node:test";
 import { maxAttempts, maxEmails, maxInvitations } from "../../src/console/sign-in-limits.ts";
 import { createEmailSender, sendSignInEmails } from "../../src/email/email.ts";
 import { createConsoleFixture, makeToken, publicUrl, someone, tokenIn } from "../support/console-fixture.ts";
 import { type ReceivedEmail, startMailServer } from "../support/services/mail-server.ts";
-import { testEnvironment } from "../support/services/server.ts";
+import { testSecrets } from "../support/services/server.ts";
 
 // Sign-in links and invitations, sent to a mail server on loopback. The test runs the worker's job itself.
 
@@ -15,7 +14,6 @@ const settings = { PENNYBLACK_SMTP_URL: mail.url, PENNYBLACK_MAIL_FROM: from };
 const fixture = await createConsoleFixture(settings);
 const { db, server } = fixture;
 const mailer = createEmailSender({ smtpUrl: mail.url, from });
-const secret = createSecretKey(Buffer.from(testEnvironment(db)["PENNYBLACK_SECRET"] ?? "", "base64"));
 
 after(async () => {
   await fixture.close();
@@ -27,7 +25,7 @@ async function work(): Promise<{ emails: ReceivedEmail[]; failures: number }> {
   mail.emails.length = 0;
   let failures = 0;
   const onFailure = (): void => void (failures += 1);
-  await sendSignInEmails({ pool: db.owner, secret, publicUrl, mailer, onFailure }, 100);
+  await sendSignInEmails({ pool: db.worker, secrets: testSecrets, publicUrl, mailer, onFailure }, 100);
   return { emails: [...mail.emails], failures };
 }
 

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { createSecretKey } from "node:crypto";
 import { after, test } from "node:test";
 import { seal, unseal } from "../../src/lib/seal.ts";
 import { type Browser, createConsoleFixture, publicUrl, someone } from "../support/console-fixture.ts";
 import { startOpenidProvider, type Visitor } from "../support/services/openid-provider.ts";
-import { type Reply, testEnvironment } from "../support/services/server.ts";
+import { type Reply, testSecrets } from "../support/services/server.ts";
 
 // Sign-in through a real OpenID Connect provider on loopback.
 
@@ -164,11 +163,10 @@ test("rejects an old login when a fresh one was requested", async () => {
 
   // Move the start ten minutes into the future, so that the login is too old.
   const answer = await provider.visit(await startSignIn(browser, "?fresh=1"), visitor);
-  const secret = createSecretKey(Buffer.from(testEnvironment(db)["PENNYBLACK_SECRET"] ?? "", "base64"));
   const cookie = Buffer.from(browser.cookies.get("pennyblack-oidc") ?? "", "base64url");
-  const pending = JSON.parse(unseal(secret, "oidc sign-in", cookie));
+  const pending = JSON.parse(unseal(testSecrets, "oidc sign-in", cookie).text);
   pending.startedMs += 600_000;
-  const moved = seal(secret, "oidc sign-in", JSON.stringify(pending)).toString("base64url");
+  const moved = seal(testSecrets, "oidc sign-in", JSON.stringify(pending)).toString("base64url");
   browser.cookies.set("pennyblack-oidc", moved);
   assertRejected(await followRedirect(browser, answer), "not_fresh");
 });

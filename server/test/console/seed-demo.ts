@@ -4,6 +4,7 @@ import { createKey, type NewKey, type Pepper } from "../../src/keys/keys.ts";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { topUpBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/wallet.ts";
+import { withoutTriggers } from "../support/data/without-triggers.ts";
 
 // Five weeks of demo data of a small company, for screenshots and browser tests. It passes reconciliation.
 
@@ -90,14 +91,16 @@ async function seedMoney(owner: Pool, walletId: string): Promise<void> {
   ] as const;
   for (const { kind, daysAgo, ...payment } of payments) {
     await topUpBatch(owner, kind, [{ ...payment, walletId }]);
-    const at = new Date(now - daysAgo * dayMs);
+    const at = `timestamptz '${new Date(now - daysAgo * dayMs).toISOString()}'`;
     await owner.query(
-      `with moved as (
-         update pb.payments set created_at = $2, transfer_id = pb.uuid_floor($2) where payment_id = $1
-       )
-       update pb.transfers t set created_at = $2, id = pb.uuid_floor($2)
-       from pb.payments p where p.payment_id = $1 and t.id = p.transfer_id`,
-      [payment.paymentId, at],
+      withoutTriggers(
+        `with moved as (
+           update pb.payments set created_at = ${at}, transfer_id = pb.uuid_floor(${at})
+           where payment_id = '${payment.paymentId}'
+         )
+         update pb.transfers t set created_at = ${at}, id = pb.uuid_floor(${at})
+         from pb.payments p where p.payment_id = '${payment.paymentId}' and t.id = p.transfer_id`,
+      ),
     );
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
+import { withoutTriggers } from "../support/data/without-triggers.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { createTestWallet, startTestServer, type TestServer, type TestWallet } from "../support/services/server.ts";
 import { audit } from "./audit.ts";
@@ -116,7 +117,7 @@ test("searches missing in usage, a leaked hold, a wrong sum, a missing charge an
   const findViolations = async (): Promise<string> => (await audit(db.ownerUrl, journal)).violations.join("\n");
   for (const [statement, words] of damages) {
     assert.doesNotMatch(await findViolations(), words);
-    await db.owner.query(statement, [wallet.walletId]);
+    await db.owner.query(withoutTriggers(statement.replaceAll("$1", `'${wallet.walletId}'`)));
     assert.match(await findViolations(), words);
   }
 });

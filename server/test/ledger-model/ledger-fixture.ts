@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomUUIDv7 } from "node:crypto";
-import { type Micros, priceMicros } from "../../src/lib/money.ts";
+import type { Micros } from "../../src/lib/money.ts";
+import { reversePayment } from "../../src/wallet/reversals.ts";
 import {
   captureBatch,
   expireHolds,
@@ -16,6 +17,7 @@ import { seedBudget, seedKey } from "../support/data/seed-wallet.ts";
 import { shiftCalendar } from "../support/data/shift-calendar.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
 import type { TestDatabase } from "../support/services/database.ts";
+import { describeModel } from "./describe-model.ts";
 import { LedgerModel, type ModelHoldOutcome, type Resets } from "./ledger-model.ts";
 
 // Wallets and keys that exist both in PostgreSQL and in the model. Each action is applied to both, and their results and
@@ -52,6 +54,7 @@ export type Action =
   | { do: "hold"; items: HoldPlan[] }
   | { do: "capture" | "release" | "refund"; items: SettlePlan[] }
   | { do: "top up"; kind: "top_up" | "credit"; items: { payment: number; wallet: number; amount: Micros }[] }
+  | { do: "reverse"; payment: number; state: "taken" | "returned" }
   | { do: "expire" }
   | { do: "next day" | "next month" }
   | { do: "make overdue"; searches: number[] }
@@ -96,6 +99,7 @@ export class LedgerFixture {
     if (action.do === "hold") await this.#hold(action.items);
     else if (action.do === "top up") await this.#topUp(action.kind, action.items);
     else if ("items" in action) await this.#settle(action.do, action.items);
+    else if (action.do === "reverse") await this.#reverse(action.payment, action.state);
     else if (action.do === "expire")
       assert.equal((await expireHolds(this.#database.owner, 1_000)).holds, this.#model.expire());
     else await this.#applyAsOwner(action);
@@ -107,7 +111,10 @@ export class LedgerFixture {
     const { owner } = this.#database;
     const walletIds = this.#wallets.map((wallet) => wallet.id);
     assert.deepEqual(await readLedger(owner, walletIds), describeModel(this.#model));
-    for (const { credited, debited, held } of this.#model.wallets.values()) assert.ok(credited - debited - held >= 0n);
+    for (const { credited, debited, held, owed } of this.#model.wallets.values()) {
+      const available = credited - debited - held;
+      assert.ok(owed > 0n ? available === 0n : available >= 0n);
+    }
   }
 
   /** Expires every hold, so that the sweeper of the next history finds only its own. */
@@ -133,7 +140,7 @@ export class LedgerFixture {
     await Promise.all(keyKinds.map(seedKind));
     const spent = { total: 0n, day: 0n, month: 0n };
     this.#model.budgets.set(budgetId, { id: budgetId, limits, spent, day: undefined, month: undefined });
-    this.#model.wallets.set(id, { id, credited: 0n, debited: 0n, held: 0n, isSuspended: false });
+    this.#model.wallets.set(id, { id, credited: 0n, debited: 0n, held: 0n, owed: 0n, isSuspended: false });
     this.#wallets.push({ id, budgetId, keys });
   }
 
@@ -168,7 +175,11 @@ export class LedgerFixture {
       walletId: wallet.id,
       keyId: keyOwner.keys[plan.key],
       ...(idempotency && {
-        idempotency: { keyHmac: sha256(`key ${idempotency.key}`), fingerprint: sha256(`body ${idempotency.body}`) },
+        idempotency: {
+          keyHmac: sha256(`key ${idempotency.key}`),
+          fingerprint: sha256(`body ${idempotency.body}`),
+          secretVersion: 1,
+        },
       }),
       ...(run && { run: { name: `run ${run.name}`, maxMicros: run.max, ttlSeconds: 3_600 } }),
     };
@@ -216,7 +227,17 @@ export class LedgerFixture {
     assert.deepEqual(await topUpBatch(this.#database.owner, kind, items), expected);
   }
 
-  async #applyAsOwner(action: Exclude<Action, { items: unknown } | { do: "expire" }>): Promise<void> {
+  /** Refunds the whole payment at the processor, or reports that the refund failed. */
+  async #reverse(payment: number, state: "taken" | "returned"): Promise<void> {
+    const paymentId = `${this.#paymentPrefix} ${payment}`;
+    const { walletId, amount } = this.#model.payments.get(paymentId) ?? { walletId: this.#wallet(0).id, amount: 1n };
+    const reversal = { id: `re ${paymentId}`, kind: "refund", amount, state } as const;
+    const expected = this.#model.reverse(paymentId, state);
+    this.#count("reverse", [expected]);
+    assert.equal(await reversePayment(this.#database.payments, walletId, { id: paymentId }, reversal), expected);
+  }
+
+  async #applyAsOwner(action: Exclude<Action, { items: unknown } | { do: "expire" | "reverse" }>): Promise<void> {
     const { owner } = this.#database;
     const model = this.#model;
     switch (action.do) {
@@ -316,8 +337,9 @@ export class LedgerFixture {
 /** Only the columns that belong to the outcome; the others are undefined. */
 function comparable(outcome: HoldOutcome | undefined): Record<string, unknown> {
   switch (outcome?.outcome) {
-    case "held":
     case "insufficient_balance":
+      return { outcome: outcome.outcome, balance: outcome.balance, owed: outcome.owed };
+    case "held":
     case "balance_reserved":
       return { outcome: outcome.outcome, balance: outcome.balance };
     case "replayed":
@@ -332,40 +354,6 @@ function comparable(outcome: HoldOutcome | undefined): Record<string, unknown> {
 
 function withResetTime({ resets, ...rest }: ModelHoldOutcome, calendar?: Record<Resets, Date | null>): object {
   return resets === undefined ? rest : { ...rest, resetsAt: calendar?.[resets] };
-}
-
-/** The model's rows in the format of readLedger. */
-function describeModel(model: LedgerModel): string[] {
-  const yes = (value: boolean): string => (value ? "t" : "f");
-  const row = (...cells: (string | bigint | undefined)[]): string => cells.map((cell) => cell ?? "-").join(" ");
-  const has = (period: number | undefined, now: number): string => yes(period === now);
-  return [
-    ...[...model.wallets.values()].map((w) => row("wallet", w.id, w.credited, w.debited, w.held, yes(w.isSuspended))),
-    ...[...model.budgets.values()].map(({ id, spent, day, month }) =>
-      row("budget", id, spent.total, spent.day, has(day, model.day), spent.month, has(month, model.month)),
-    ),
-    ...[...model.runs.values()].map((run) => row("run", run.walletId, run.name, run.max, run.spent, yes(run.hasEnded))),
-    ...[...model.searches.values()].map((s) =>
-      row(
-        "search",
-        s.id,
-        s.walletId,
-        s.mode,
-        s.price,
-        s.state,
-        s.budget?.id,
-        s.run && s.run === model.runs.get(`${s.walletId} ${s.run.name}`) ? s.run.name : undefined,
-      ),
-    ),
-    ...[...model.claims.values()].map((claim) =>
-      row("claim", claim.id, claim.fingerprint, claim.searchId, claim.answer),
-    ),
-    ...[...model.payments.values()].map((p) => row("payment", p.walletId, p.paymentId, p.amount, p.kind)),
-    ...[...model.refunds].map((id) => row("refund", model.searches.get(id)?.walletId, id, priceMicros)),
-    ...[...model.searches.values()]
-      .filter((search) => search.state === "captured" && search.price > 0n)
-      .map((search) => row("charge", search.walletId, search.id, search.price)),
-  ].sort();
 }
 
 function sha256(text: string): Buffer {

@@ -79,6 +79,7 @@ const expectedOutcomes = Object.entries({
   release: "captured released expired unknown",
   refund: "refunded repeated not_captured",
   "top up": "credited repeated conflicting unknown_wallet",
+  reverse: "taken returned repeated not_credited",
 }).flatMap(([action, names]) => names.split(" ").map((name) => `${action}: ${name}`));
 
 const wallet = fc.nat(2);
@@ -140,6 +141,18 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       do: fc.constant("top up" as const),
       kind: fc.constantFrom("top_up" as const, "credit" as const),
       items: batch(topUpPlan),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("reverse" as const),
+      // Also the first payment of each wallet.
+      payment: fc.oneof(
+        fc.nat(5),
+        fc.nat(2).map((index) => 1_000 + index),
+      ),
+      state: fc.constantFrom("taken" as const, "taken" as const, "returned" as const),
     }),
   },
   {

@@ -41,6 +41,7 @@ interface ModelWallet {
   credited: Micros;
   debited: Micros;
   held: Micros;
+  owed: Micros;
   isSuspended: boolean;
 }
 
@@ -81,6 +82,7 @@ export type Resets = "never" | "day" | "month" | "run";
 export interface ModelHoldOutcome {
   outcome: HoldOutcome["outcome"];
   balance?: Micros;
+  owed?: Micros;
   answer?: string;
   limit?: Micros;
   spent?: Micros;
@@ -105,6 +107,9 @@ export class LedgerModel {
   readonly claims = new Map<string, ModelClaim>();
   readonly payments = new Map<string, TopUp & { kind: string }>();
   readonly refunds = new Set<string>();
+  readonly reversals = new Map<string, "taken" | "returned">();
+  /** Entries of refunded payments and of debt, by wallet. */
+  readonly debtEntries: { kind: string; walletId: string; amount: Micros }[] = [];
   readonly skewedIds = new Set<string>();
   /** By wallet and name. An expired run is replaced when the same name is opened again. */
   readonly runs = new Map<string, ModelRun>();
@@ -116,6 +121,7 @@ export class LedgerModel {
   hold(items: readonly HoldRequest[]): ModelHoldOutcome[] {
     const takenOver = items.map((item) => this.#staleClaim(item)?.searchId);
     for (const searchId of takenOver) if (this.#settleUnpaid(searchId, "expired")) this.takeovers += 1;
+    this.#settleDebts();
 
     const outcomes: ModelHoldOutcome[] = [];
     for (const walletId of [...new Set(items.map((item) => item.walletId))].sort())
@@ -141,17 +147,19 @@ export class LedgerModel {
   release(items: readonly Hold[]): Settlement[] {
     for (const { searchId, walletId } of items)
       if (this.searches.get(searchId)?.walletId === walletId) this.#settleUnpaid(searchId, "released");
+    this.#settleDebts();
     return items.map((item) => this.#settlement(item));
   }
 
   expire(): number {
     const overdue = [...this.searches.values()].filter((search) => search.state === "pending" && search.isOverdue);
     for (const search of overdue) this.#settleUnpaid(search.id, "expired");
+    this.#settleDebts();
     return overdue.length;
   }
 
   topUp(kind: string, items: readonly TopUp[]): TopUpOutcome[] {
-    return items.map((item) => {
+    const outcomes = items.map((item): TopUpOutcome => {
       const wallet = this.wallets.get(item.walletId);
       if (!wallet) return "unknown_wallet";
       const before = this.payments.get(item.paymentId);
@@ -161,10 +169,36 @@ export class LedgerModel {
       wallet.credited += item.amount;
       return "credited";
     });
+    this.#settleDebts();
+    return outcomes;
+  }
+
+  /** A refund of a payment at the processor, or its failure. */
+  reverse(paymentId: string, state: "taken" | "returned"): string {
+    const payment = this.payments.get(paymentId);
+    if (!payment) return "not_credited";
+    const { walletId, amount } = payment;
+    const wallet = this.#wallet(walletId);
+    const before = this.reversals.get(paymentId);
+    if (before === "returned" || before === state) return "repeated";
+    this.reversals.set(paymentId, state);
+    if (state === "taken") {
+      const available = wallet.credited - wallet.debited - wallet.held;
+      const taken = available < amount ? available : amount;
+      wallet.debited += taken;
+      wallet.owed += amount - taken;
+      if (taken > 0n) this.debtEntries.push({ kind: "reversal", walletId, amount: taken });
+      if (taken < amount) this.debtEntries.push({ kind: "receivable", walletId, amount: amount - taken });
+    } else if (before === "taken") {
+      wallet.credited += amount;
+      this.debtEntries.push({ kind: "reinstatement", walletId, amount });
+      this.#settleDebts();
+    }
+    return state;
   }
 
   refund(items: readonly Hold[]): RefundOutcome[] {
-    return items.map(({ searchId, walletId }) => {
+    const outcomes = items.map(({ searchId, walletId }): RefundOutcome => {
       const search = this.searches.get(searchId);
       if (search?.walletId !== walletId || search.state !== "captured" || search.price === 0n) return "not_captured";
       if (this.refunds.has(searchId)) return "repeated";
@@ -172,6 +206,8 @@ export class LedgerModel {
       this.#wallet(walletId).credited += search.price;
       return "refunded";
     });
+    this.#settleDebts();
+    return outcomes;
   }
 
   #holdOne(item: HoldRequest): ModelHoldOutcome {
@@ -180,9 +216,10 @@ export class LedgerModel {
     const key = this.#key(item.keyId);
     const wallet = this.#wallet(item.walletId);
     const price = key.mode === "live" ? priceMicros : 0n;
+    const { owed } = wallet;
     const balance = wallet.credited - wallet.debited;
-    if (price > balance) return { outcome: "insufficient_balance", balance };
-    if (price > balance - wallet.held) return { outcome: "balance_reserved", balance };
+    if (price > 0n && price > balance - owed) return { outcome: "insufficient_balance", balance, owed };
+    if (price > 0n && price > balance - wallet.held - owed) return { outcome: "balance_reserved", balance };
 
     const budget = price > 0n ? this.budgets.get(key.budgetId ?? "") : undefined;
     const spentBudget = budget && this.#rejectBudget(budget, price);
@@ -301,6 +338,18 @@ export class LedgerModel {
     if (run) run.spent -= price;
     if (this.claims.get(search.claimId ?? "")?.searchId === search.id) this.claims.delete(search.claimId ?? "");
     return true;
+  }
+
+  /** After every call that can make money available. */
+  #settleDebts(): void {
+    for (const wallet of this.wallets.values()) {
+      const available = wallet.credited - wallet.debited - wallet.held;
+      const amount = available < wallet.owed ? available : wallet.owed;
+      if (amount === 0n) continue;
+      wallet.debited += amount;
+      wallet.owed -= amount;
+      this.debtEntries.push({ kind: "settlement", walletId: wallet.id, amount });
+    }
   }
 
   #settlement({ searchId, walletId }: Hold): Settlement {

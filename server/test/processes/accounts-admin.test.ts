@@ -49,6 +49,11 @@ async function createAccount(owner: string, ...options: string[]): Promise<Creat
 }
 
 test("an account is created with its owner and one trial, then listed, joined and deleted", async () => {
+  const early = await fail("account", "create", "--name", "One", "--owner", "ada@acme.test", "--trial");
+  assert.match(early.stderr, /Trial credit is not configured/);
+  const set = "Set the trial credit to 0.50 USD, for up to 100 accounts per day.\n";
+  assert.equal(await succeed("database", "setup"), set);
+  assert.equal(await succeed("database", "setup"), "The database is up to date.\n");
   const { accountId, walletId } = await createAccount("Ada@Acme.test", "--trial");
   const again = await succeed("account", "create", "--name", "Two", "--owner", "ada+2@acme.test", "--trial");
   assert.match(again, /this person already had one/);

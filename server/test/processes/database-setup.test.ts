@@ -26,6 +26,7 @@ function urlsOf(database: string): Record<string, string> {
   return {
     DATABASE_URL: change(db.ledgerUrl),
     PENNYBLACK_TENANT_DATABASE_URL: change(db.tenantUrl),
+    PENNYBLACK_WORKER_DATABASE_URL: change(db.workerUrl),
     PENNYBLACK_DIRECT_DATABASE_URL: change(db.ownerUrl),
   };
 }

@@ -136,7 +136,8 @@ function stop({ process: child, ended }: LaunchedProcess): Promise<number | null
 
 const startServer = (home: string): Promise<LaunchedProcess> =>
   start(home, "main.ts", { ...urls, PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "warn" });
-const startWorker = (home: string): Promise<LaunchedProcess> => start(home, "jobs/main.ts", direct);
+const startWorker = (home: string, settings: Record<string, string>): Promise<LaunchedProcess> =>
+  start(home, "jobs/main.ts", settings);
 
 function adminOfPrevious(...args: string[]): string {
   return execFileSync(process.execPath, [join(folder, "server/src/admin/main.ts"), ...args], {
@@ -189,7 +190,7 @@ test("no search fails and no charge is lost during an upgrade under load", { ski
   const made = adminOfPrevious("wallet", "create", "--name", "busy", "--balance", "100.00", "--json");
   const { liveKey } = JSON.parse(made) as { liveKey: string };
   const previous = await startServer(folder);
-  const previousWorker = await startWorker(folder);
+  const previousWorker = await startWorker(folder, direct);
   let servers = [previous.url];
   const callers = startCallers(liveKey, () => servers, 8);
   await callers.more(50);
@@ -210,9 +211,13 @@ test("no search fails and no charge is lost during an upgrade under load", { ski
   await callers.more(50);
   // 2. Both releases side by side, with their workers.
   const next = await startServer(nextFolder);
-  const nextWorker = await startWorker(nextFolder);
+  const nextWorker = await startWorker(nextFolder, { PENNYBLACK_WORKER_DATABASE_URL: withRole(at, "worker") });
   servers = [previous.url, next.url];
   await callers.more(100);
+  const retried = [
+    await retryElsewhere(liveKey, previous.url, next.url),
+    await retryElsewhere(liveKey, next.url, previous.url),
+  ];
   // 3. The load balancer removes the previous release, which then stops.
   servers = [next.url];
   assert.equal(await stop(previous), 0);
@@ -230,8 +235,24 @@ test("no search fails and no charge is lost during an upgrade under load", { ski
   const report = await reconcile(owner);
   assert.ok(report.isClean, formatReport(report));
   const { rows } = await owner.query<{ spent: bigint }>("select sum(debited_micros)::bigint as spent from pb.wallets");
-  assert.equal(rows[0]?.spent, BigInt(ok) * 10_000n);
+  assert.equal(rows[0]?.spent, BigInt(ok + retried.length) * 10_000n);
 });
+
+/** A search on one release is free when it is retried on the other, whose fingerprints differ. */
+async function retryElsewhere(key: string, firstUrl: string, secondUrl: string): Promise<void> {
+  const idempotencyKey = randomUUID();
+  const search = async (url: string): Promise<unknown[]> => {
+    const response = await fetch(`${url}/v1/search`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json", "idempotency-key": idempotencyKey },
+      body: JSON.stringify({ query: `retried ${idempotencyKey}` }),
+    });
+    return [response.status, response.headers.get("wallet-charge"), await response.text()];
+  };
+  const [status, charge, text] = await search(firstUrl);
+  assert.deepEqual([status, charge], [200, "0.01;currency=usd"], String(text));
+  for (const url of [secondUrl, firstUrl]) assert.deepEqual(await search(url), [200, "0.00;currency=usd", text]);
+}
 
 /** Conflicts with the replacement of a trigger, not with searches. Not from a pool, which limits idle transactions. */
 async function lockWallets(): Promise<() => Promise<void>> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
+import { migrate } from "../../src/db/migrate.ts";
 import { holdBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { until } from "../support/assertions/until.ts";
@@ -66,6 +67,7 @@ test("a worker releases expired holds, and exits with 0 on SIGTERM", async () =>
 
 test("two workers that start at the same time on a new database do no work twice", async () => {
   await db.owner.query("drop schema graphile_worker cascade");
+  await migrate(db.ownerUrl, () => undefined);
   const walletIds = await seedOverdueHolds(5, 40);
   const pair = await Promise.all([startWorker(db), startWorker(db)]);
   await until("the holds are released", async () => (await heldMicros(walletIds)) === 0n);
@@ -148,4 +150,12 @@ test("ledger differences are logged as an error and counted in the metrics", asy
   await until("it is logged", async () => worker.logged().includes("reconciliation found differences"));
   assert.match(worker.logged(), new RegExp(`"level":50.*${walletId}`));
   await worker.stop();
+});
+
+test("a worker refuses to run as the owner of the ledger", async () => {
+  const asOwner = startWorker(db, { PENNYBLACK_WORKER_DATABASE_URL: db.ownerUrl });
+  await assert.rejects(
+    asOwner,
+    /The worker must not connect as this role: pennyblack_owner owns the ledger's schema\./,
+  );
 });

@@ -12,11 +12,11 @@ import {
   removeMember,
   signUp,
   type TrialOutcome,
-  type TrialTerms,
 } from "../../src/accounts/accounts.ts";
 import { createKeys } from "../../src/keys/keys.ts";
+import { createSecrets, type Secrets } from "../../src/lib/secrets.ts";
 import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
-import { findWalletAccount, readWallet } from "../../src/wallet/wallet.ts";
+import { findWalletAccount, readWallet, setTrialTerms } from "../../src/wallet/wallet.ts";
 import { assertBooksBalance, createDatabase } from "../fixture.ts";
 import { countBy } from "../support/assertions/count-by.ts";
 import { pluck } from "../support/assertions/pluck.ts";
@@ -25,14 +25,24 @@ import { addTestMember } from "../support/console-fixture.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
-const secret = randomBytes(32);
+const secrets = createSecrets([{ version: 1, bytes: randomBytes(32) }]);
 const db = await createDatabase();
 
-function signUpAs(email: string, trial?: Partial<TrialTerms>): Promise<OpenedAccount & { trial: TrialOutcome }> {
+type SignedUp = OpenedAccount & { trial: TrialOutcome };
+
+function signUpAs(email: string, trialSecrets?: Secrets): Promise<SignedUp> {
   const request = { email, personName: "Ada", accountName: "Ada & Co" };
-  const terms = trial && { amount: 500_000n, maxPerDay: 1_000, secret, ...trial };
-  return signUp(db.owner, request, { pepper, trial: terms });
+  return signUp(db.owner, request, { pepper, trialSecrets });
 }
+
+async function offerTrials(maxPerDay = 1_000): Promise<void> {
+  await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay });
+}
+
+await offerTrials();
+
+/** With a trial, if one is available. */
+const tryOut = (email: string): Promise<SignedUp> => signUpAs(email, secrets);
 
 test("every wallet has an account, even if it is created without one", async () => {
   const { walletId } = await seedWallet(db.owner);
@@ -54,18 +64,18 @@ test("signing up creates an account with an owner, a wallet and working keys", a
 });
 
 test("a person gets one trial, even with other spellings of the same address", async () => {
-  const first = await signUpAs("grace.h@gmail.com", {});
+  const first = await tryOut("grace.h@gmail.com");
   assert.equal(first.trial, "given");
   assert.equal((await readWallet(db.owner, first.walletId))?.balance, 500_000n);
   for (const email of ["grace.h@gmail.com", "graceh+2@gmail.com", "g.raceh@googlemail.com"]) {
-    const again = await signUpAs(email, {});
+    const again = await tryOut(email);
     assert.equal(again.trial, "already_given");
     assert.equal((await readWallet(db.owner, again.walletId))?.balance, 0n);
   }
-  assert.equal((await signUpAs("grace.h@other.test", {})).trial, "given");
+  assert.equal((await tryOut("grace.h@other.test")).trial, "given");
   await deleteAccount(db.owner, { operator: "test", reason: "a test" }, first.accountId, true);
   assert.equal(
-    (await signUpAs("graceh@gmail.com", {})).trial,
+    (await tryOut("graceh@gmail.com")).trial,
     "already_given",
     "deleting the account does not allow a second trial",
   );
@@ -74,21 +84,23 @@ test("a person gets one trial, even with other spellings of the same address", a
 
 test("concurrent sign-ups cannot exceed the daily trial limit or get one person two trials", async () => {
   await db.owner.query("delete from pb.trial_days");
-  const many = await Promise.all(
-    Array.from({ length: 20 }, (_, number) => signUpAs(`many${number}@rush.test`, { maxPerDay: 5 })),
-  );
+  await offerTrials(5);
+  const many = await Promise.all(Array.from({ length: 20 }, (_, number) => tryOut(`many${number}@rush.test`)));
   assert.deepEqual(
     countBy(many, ({ trial }) => trial),
     { given: 5, day_is_full: 15 },
   );
-  const one = await Promise.all(Array.from({ length: 8 }, (_, number) => signUpAs(`one+${number}@rush.test`, {})));
+  await offerTrials();
+  const one = await Promise.all(Array.from({ length: 8 }, (_, number) => tryOut(`one+${number}@rush.test`)));
   assert.deepEqual(
     countBy(one, ({ trial }) => trial),
     { given: 1, already_given: 7 },
   );
-  assert.equal((await signUpAs("late@rush.test", { maxPerDay: 0 })).trial, "day_is_full");
+  await offerTrials(0);
+  assert.equal((await tryOut("late@rush.test")).trial, "day_is_full");
+  await offerTrials();
   // A person without a trial because the day was full can get one later.
-  assert.equal((await signUpAs("many19@rush.test", {})).trial === "given", many[19]?.trial !== "given");
+  assert.equal((await tryOut("many19@rush.test")).trial === "given", many[19]?.trial !== "given");
   await assertBooksBalance(db);
 });
 
@@ -154,7 +166,7 @@ test("the last owner cannot leave or change role, even if two owners leave concu
 });
 
 test("deleting an account requires confirmation while it has a balance, keeps the ledger and removes personal data", async () => {
-  const { accountId, walletId, liveKey } = await signUpAs("zoe.private@leave.test", {});
+  const { accountId, walletId, liveKey } = await tryOut("zoe.private@leave.test");
   await addTestMember(db, accountId, "yan.private@leave.test", "developer");
   await invite(db.owner, { accountId, email: "xi.private@leave.test", role: "viewer" });
   const elsewhere = await signUpAs("yan.private@leave.test");

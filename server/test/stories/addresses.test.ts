@@ -59,6 +59,7 @@ test("every route returns 401 without a key, unless it is public", async () => {
       );
   }
   assert.deepEqual(open, [
+    "GET /.well-known/jwks.json",
     "GET /.well-known/security.txt",
     "GET /llms.txt",
     "GET /openapi.json",

@@ -17,7 +17,7 @@ const path = "/v1/wallet/auto-top-up";
 const order = { threshold: "6.00", amount: "10.00", monthly_cap: "40.00", daily_cap: "20.00" };
 const read = async (wallet: TestWallet) => (await fixture.manage(wallet, "GET", path)).body;
 const charge = (inHours = 0) =>
-  chargeCards(db.owner, processor, () => undefined, new Date(Date.now() + inHours * 3_600_000));
+  chargeCards(db.payments, processor, () => undefined, new Date(Date.now() + inHours * 3_600_000));
 
 /** A wallet with automatic top-ups, a saved card and a balance of 5.00. */
 async function createLowWallet(options: object = order): Promise<TestWallet & { customerId: string }> {
@@ -232,7 +232,7 @@ test("checking ten thousand automatic top-ups takes less than two seconds", asyn
       insert into pb.auto_top_ups select id, 1, 10000000, 10000000, 10000000 from made`);
   await many.owner.query("analyze pb.auto_top_ups, pb.wallets");
   const began = performance.now();
-  const { started } = await chargeCards(many.owner, processor, () => undefined);
+  const { started } = await chargeCards(many.payments, processor, () => undefined);
   const tookMs = performance.now() - began;
   t.diagnostic(`10,000 automatic top-ups were checked in ${tookMs.toFixed(1)} ms`);
   assert.equal(started, 0);

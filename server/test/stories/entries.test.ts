@@ -94,7 +94,7 @@ const amountOf = (text = ""): Micros =>
 
 function readCsv(text: string): Line[] {
   const [header, ...rows] = text.split("\r\n");
-  assert.equal(header, "created_at,kind,amount,balance,currency,request_id,id");
+  assert.equal(header, "created_at,kind,amount,balance,currency,request_id,id,from_account,to_account,amount_micros");
   assert.equal(rows.pop(), "", "the last line ends with a line break");
   return rows.map((row) => {
     const [at = "", kind = "", amount, balance, currency, , id = ""] = row.split(",");

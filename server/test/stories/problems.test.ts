@@ -40,7 +40,7 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   api_key_invalid: [401, false, [], ["www-authenticate"]],
   api_key_revoked: [401, false, [], ["www-authenticate"]],
   api_key_expired: [401, false, [], ["www-authenticate"]],
-  insufficient_balance: [402, false, ["balance", "price", "top_up"], ["link"]],
+  insufficient_balance: [402, false, ["balance", "price", "owed", "top_up"], ["link"]],
   balance_reserved: [402, true, ["balance", "price"], ["retry-after"]],
   insufficient_scope: [403, false, ["required_scope"], ["www-authenticate"]],
   ip_not_allowed: [403, false, [], []],
@@ -68,6 +68,7 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   ledger_unavailable: [503, true, [], ["retry-after"]],
   upstream_not_configured: [503, true, [], ["retry-after"]],
   payments_not_configured: [503, true, [], ["retry-after"]],
+  receipts_not_configured: [503, true, [], ["retry-after"]],
   upstream_timeout: [504, true, [], ["proxy-status", "retry-after"]],
   link_not_valid: [400, false, [], []],
   session_required: [401, false, [], ["www-authenticate"]],
@@ -83,6 +84,7 @@ const instances: Partial<Record<ProblemCode, string>> = {
   not_found: "/v1/search/",
   payment_processor_unavailable: "/v1/wallet/top-ups",
   payments_not_configured: "/v1/wallet/top-ups",
+  receipts_not_configured: `/v1/searches/${wallet.walletId}/receipt`,
 };
 
 const question = { query: "cats" };
@@ -206,6 +208,10 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     return bare.search(wallet.live, question);
   },
   payments_not_configured: () => topUp(server),
+  receipts_not_configured: async () => {
+    const bare = await startServer({ PENNYBLACK_SIGNING_KEYS: "" });
+    return bare.manage(wallet.management, "GET", `/v1/searches/${walletId}/receipt`);
+  },
   // A real timeout takes 9 seconds; find-hits.test.ts tests it with a shorter deadline.
   upstream_timeout: () => server.search(wallet.test, { query: "test:upstream_timeout" }),
   link_not_valid: () => inConsole(openBrowser(server), "POST", "sign-in/token", { token: "nonsense" }),

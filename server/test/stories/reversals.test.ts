@@ -17,8 +17,8 @@ type WalletState = [balance: string, owed: string, isSuspended: boolean, status:
 async function stateOf(wallet: { walletId: string; topUpId: string }): Promise<WalletState> {
   const { rows } = await db.owner.query<{ state: WalletState }>(
     `select json_build_array(((w.credited_micros - w.debited_micros) / 1e6)::numeric(12, 2)::text,
-       (coalesce(r.owed_micros, 0) / 1e6)::numeric(12, 2)::text, w.suspended_at is not null, t.status) as state
-     from pb.wallets w left join pb.receivables r on r.wallet_id = w.id join pb.top_ups t on t.id = $2
+       (w.owed_micros / 1e6)::numeric(12, 2)::text, w.suspended_at is not null, t.status) as state
+     from pb.wallets w join pb.top_ups t on t.id = $2
      where w.id = $1`,
     [wallet.walletId, wallet.topUpId],
   );
@@ -37,7 +37,9 @@ test("a refund takes the available balance, and the next top-up first settles th
   assert.deepEqual(await fixture.deliverNewEvents(), ["taken", "ignored"]);
   assert.deepEqual(await stateOf(wallet), ["0.00", "0.10", false, "refunded"]);
   assert.equal((await fixture.manage(wallet, "GET", "/v1/wallet")).body.owed, "0.10");
-  assert.equal((await server.search(wallet.live, { query: "cats" })).status, 402);
+  const { status, body } = await server.search(wallet.live, { query: "cats" });
+  assert.deepEqual([status, body.code, body.owed], [402, "insufficient_balance", "0.10"]);
+  assert.match(body.detail, /^The wallet owes 0\.10 USD /);
 
   stripe.payCheckout((await fixture.openTopUp(wallet, "5.00")).checkout_url);
   await fixture.deliverNewEvents();
@@ -146,20 +148,20 @@ test("the comparison applies refunds and disputes whose webhooks were lost", asy
   const [refunded, disputed] = [await fixture.createPaidWallet("5.00"), await fixture.createPaidWallet("5.00")];
   stripe.refund(refunded.paymentId, 500);
   stripe.dispute(disputed.paymentId, 500);
-  assert.equal((await comparePayments(db.owner, processor)).reversedNow, 2);
+  assert.equal((await comparePayments(db.payments, processor)).reversedNow, 2);
   assert.deepEqual(await stateOf(refunded), ["0.00", "0.00", false, "refunded"]);
   assert.deepEqual(await stateOf(disputed), ["0.00", "0.00", true, "disputed"]);
-  assert.equal((await comparePayments(db.owner, processor)).reversedNow, 0);
+  assert.equal((await comparePayments(db.payments, processor)).reversedNow, 0);
 });
 
 test("an old dispute is checked until it is decided, even if its webhooks were lost", async () => {
   const wallet = await fixture.createPaidWallet("5.00");
   const dispute = stripe.dispute(wallet.paymentId, 500);
-  await comparePayments(db.owner, processor);
+  await comparePayments(db.payments, processor);
   stripe.closeDispute(dispute, "won");
   // Three weeks later, the dispute is too old for the lists.
   const later = new Date(Date.now() + 21 * 86_400_000);
-  assert.equal((await comparePayments(db.owner, processor, later)).reversedNow, 1);
+  assert.equal((await comparePayments(db.payments, processor, later)).reversedNow, 1);
   assert.deepEqual(await stateOf(wallet), ["5.00", "0.00", false, "succeeded"]);
 });
 
@@ -184,6 +186,21 @@ test("a refund does not take money held for searches in flight", async () => {
   assert.equal((await search).status, 200);
   await upstream.behave("ok");
   assert.deepEqual(await stateOf(wallet), ["0.00", "0.01", false, "refunded"]);
+});
+
+test("the hold of a failed search pays what the wallet owes, and the next search gets a 402", async () => {
+  const wallet = await fixture.createPaidWallet("5.00");
+  await upstream.behave("slow_headers");
+  const calls = upstream.requests.length;
+  const search = server.search(wallet.live, { query: "cats" }, { prefer: "wait=1" });
+  await until("the upstream is called", () => upstream.requests.length > calls);
+  stripe.refund(wallet.paymentId, 500);
+  await fixture.deliverNewEvents();
+  assert.deepEqual(await stateOf(wallet), ["0.01", "0.01", false, "refunded"]);
+  assert.notEqual((await search).status, 200);
+  await upstream.behave("ok");
+  assert.deepEqual(await stateOf(wallet), ["0.00", "0.00", false, "refunded"]);
+  assert.equal((await server.search(wallet.live, { query: "cats" })).status, 402);
 });
 
 test("the books balance after all of it", () => fixture.assertBooksBalance());

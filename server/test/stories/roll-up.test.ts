@@ -146,8 +146,8 @@ test("usage equals the count of the searches, whatever the steps of the roll-up"
           }
           await assertCounted(searches, start + cut);
         }
-        assert.equal(await rollUpUsage(db.owner, signal), 0, "nothing left to count");
-        assert.equal(await recountUsage(db.owner, signal), 0, "the recount agrees");
+        assert.equal(await rollUpUsage(db.worker, signal), 0, "nothing left to count");
+        assert.equal(await recountUsage(db.worker, signal), 0, "the recount agrees");
       },
     ),
     { numRuns: 25 },
@@ -162,16 +162,16 @@ test("the recount corrects searches that appear or change behind the watermark, 
       await insert(onTime);
       await insert(pending.map((search) => ({ ...search, state: "pending" })));
       await settleBefore(start + 2 * dayMs);
-      await rollUpUsage(db.owner, signal);
+      await rollUpUsage(db.worker, signal);
       await assertCounted(onTime);
       await insert(late);
       await db.owner.query(
         "update pb.searches set state = 'expired', outcome = null, settled_at = now() where state = 'pending'",
       );
       const all = [...onTime, ...late, ...pending.map((search): Search => ({ ...search, state: "expired" }))];
-      assert.ok((await recountUsage(db.owner, signal)) > 0);
+      assert.ok((await recountUsage(db.worker, signal)) > 0);
       await assertCounted(all);
-      assert.equal(await recountUsage(db.owner, signal), 0);
+      assert.equal(await recountUsage(db.worker, signal), 0);
     }),
     { numRuns: 10 },
   );
@@ -196,10 +196,10 @@ test("concurrent roll-ups and recounts count every search once", async () => {
   const roll = async (): Promise<number> => {
     let sum = 0;
     // A roll-up that finds the watermark locked returns immediately.
-    while (!(await isCounted())) sum += await rollUpUsage(db.owner, signal);
+    while (!(await isCounted())) sum += await rollUpUsage(db.worker, signal);
     return sum;
   };
-  const [corrected, ...sums] = await Promise.all([recountUsage(db.owner, signal), roll(), roll(), roll(), roll()]);
+  const [corrected, ...sums] = await Promise.all([recountUsage(db.worker, signal), roll(), roll(), roll(), roll()]);
   assert.equal(
     sums.reduce((all, sum) => all + sum, 0),
     3_000,

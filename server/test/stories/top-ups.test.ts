@@ -200,7 +200,7 @@ test("an unpaid checkout expires, and a late payment is still credited", async (
 test("the comparison credits payments whose webhooks were lost and reports unpaid ones", async () => {
   const wallet = await createWallet();
   for (let made = 0; made < 3; made += 1) stripe.payCheckout((await fixture.openTopUp(wallet, "10.00")).checkout_url);
-  const found = await comparePayments(db.owner, processor);
+  const found = await comparePayments(db.payments, processor);
   assert.equal(found.creditedNow, 3);
   assert.deepEqual(found.unpaid, []);
   assert.equal(await balanceOf(wallet), "30.00");
@@ -211,11 +211,11 @@ test("the comparison credits payments whose webhooks were lost and reports unpai
   const payment = stripe.payments.get(paymentId);
   assert.ok(payment);
   payment.status = "requires_payment_method";
-  const second = await comparePayments(db.owner, processor);
+  const second = await comparePayments(db.payments, processor);
   assert.equal(second.creditedNow, 0);
   assert.deepEqual(second.unpaid, [paymentId]);
   assert.deepEqual(await notices(paymentId), ["not_paid_there"]);
-  await comparePayments(db.owner, processor);
+  await comparePayments(db.payments, processor);
   assert.deepEqual(await notices(paymentId), ["not_paid_there"], "reported once");
   payment.status = "succeeded";
   assert.ok(topUpId);

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { createSecretKey } from "node:crypto";
 import type { TestContext } from "node:test";
 import { createSender } from "../../src/webhooks/deliver.ts";
 import { type Attempt, sendWebhooks, type WebhookDependencies } from "../../src/webhooks/webhooks.ts";
 import { createFixture, type Fixture } from "../fixture.ts";
 import { closeAfter } from "./close-after.ts";
-import { type ManageRequest, type Reply, type TestWallet, testEnvironment } from "./services/server.ts";
+import { type ManageRequest, type Reply, type TestWallet, testSecrets } from "./services/server.ts";
 
 /** A fixture with the webhook sender of the worker in this process. */
 export interface WebhookFixture extends Fixture {
@@ -29,7 +28,6 @@ export async function createWebhookFixture(
   const fixture = await createFixture({ PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true", ...settings }, t);
   const { db, server } = fixture;
   const sender = closeAfter(createSender({ allowPrivate: true }), t);
-  const secret = createSecretKey(Buffer.from(testEnvironment(db)["PENNYBLACK_SECRET"] ?? "", "base64"));
   const manage: WebhookFixture["manage"] = (wallet, ...request) => server.manage(wallet.management, ...request);
 
   return {
@@ -49,8 +47,8 @@ export async function createWebhookFixture(
       const attempts: Attempt[] = [];
       const faults: unknown[] = [];
       const defaults: WebhookDependencies = {
-        pool: db.owner,
-        secret,
+        pool: db.worker,
+        secrets: testSecrets,
         send: sender.send,
         hasEmail: false,
         onAttempt: (attempt) => attempts.push(attempt),

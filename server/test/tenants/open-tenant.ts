@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { seedProof } from "../support/data/seed-proof.ts";
 import type { TestDatabase } from "../support/services/database.ts";
 import { createTestWallet, type TestServer } from "../support/services/server.ts";
 import type { Tenant } from "./tenant-requests.ts";
@@ -16,6 +17,7 @@ export async function openTenant(db: TestDatabase, server: TestServer, mark: str
      select current_date - days, $1, $2, 'live', '', 'ok', true, 1, 10000 from generate_series(1, 2) days`,
     [wallet.walletId, wallet.liveKeyId],
   );
+  await seedProof(db.owner, wallet.walletId);
   const manage: Tenant["manage"] = (method, path, body, headers = {}) =>
     server.request(path, {
       method,

@@ -34,6 +34,7 @@ export const tenantRequests: Record<string, CreateRequest> = {
     return { query: { key_id: tenant.liveKeyId } };
   },
   "GET /v1/searches/{id}": async ({ paidSearch }) => ({ path: { id: paidSearch } }),
+  "GET /v1/searches/{id}/receipt": async ({ paidSearch }) => ({ path: { id: paidSearch } }),
   "GET /v1/runs": async (tenant) => {
     for (const end of ["a", "b"]) await searchInRun(tenant, `${tenant.mark}-${end}`);
     return {};
@@ -58,6 +59,7 @@ export const tenantRequests: Record<string, CreateRequest> = {
     return {};
   },
   "GET /v1/wallet/top-ups/{id}": async (tenant) => ({ path: { id: await openTopUp(tenant) } }),
+  "GET /v1/wallet/top-ups/{id}/receipt": async (tenant) => ({ path: { id: await openTopUp(tenant) } }),
   "PUT /v1/wallet/auto-top-up": async () => ({
     body: { threshold: "5.00", amount: "20.00", daily_cap: "40.00", monthly_cap: "100.00" },
   }),

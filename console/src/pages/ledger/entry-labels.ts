@@ -8,4 +8,7 @@ export const entryLabels: Record<EntryKind, { singular: string; plural: string }
   reversal: { singular: "Payment reversal", plural: "Reversals" },
   reinstatement: { singular: "Payment reinstated", plural: "Reinstatements" },
   settlement: { singular: "Debt settled", plural: "Settlements" },
+  correction: { singular: "Correction", plural: "Corrections" },
+  payout: { singular: "Payout", plural: "Payouts" },
+  breakage: { singular: "Forfeited balance", plural: "Forfeited balances" },
 };

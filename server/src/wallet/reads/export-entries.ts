@@ -3,9 +3,23 @@ import type { Pool } from "../../db/pool.ts";
 import { csvLine } from "../../lib/csv-line.ts";
 import { firstIdOf } from "../../lib/first-id-of.ts";
 import { formatUsd, type Micros } from "../../lib/money.ts";
-import { type Entry, publicKind, readBalanceAt, readEntriesForward } from "./read-wallet.ts";
+import { type FullEntry, publicKind, readBalanceAt, readEntriesForward } from "./read-wallet.ts";
 
 const pageSize = 1_000;
+
+/** The last three columns, and the microseconds of the first, are there to recompute the digests of closed hours. */
+const columns = [
+  "created_at",
+  "kind",
+  "amount",
+  "balance",
+  "currency",
+  "request_id",
+  "id",
+  "from_account",
+  "to_account",
+  "amount_micros",
+];
 
 /**
  * Streams the entries as CSV. One page is in memory at a time; the next is read when the consumer is ready for it.
@@ -21,7 +35,7 @@ async function* writeLines(
   walletId: string,
   { from, to, opening }: { from: Date; to: Date; opening: Micros },
 ): AsyncGenerator<string> {
-  yield csvLine(["created_at", "kind", "amount", "balance", "currency", "request_id", "id"]);
+  yield csvLine(columns);
   const before = firstIdOf(to);
   let after = firstIdOf(from);
   let balance = opening;
@@ -39,14 +53,17 @@ async function* writeLines(
   }
 }
 
-function entryLine(entry: Entry, balance: Micros): string {
+function entryLine(entry: FullEntry, balance: Micros): string {
   return csvLine([
-    entry.createdAt.toISOString(),
+    entry.createdAtMicros,
     publicKind(entry.kind),
     formatUsd(entry.amount),
     formatUsd(balance),
     "usd",
     entry.requestId ?? "",
     entry.id,
+    entry.fromAccount,
+    entry.toAccount,
+    String(entry.amountMicros),
   ]);
 }

@@ -10,7 +10,7 @@ export interface WalletView {
   balance: Micros;
   /** Part of the balance reserved for searches in flight. */
   held: Micros;
-  /** Debt left by refunded or disputed payments. The next top-up settles it first. */
+  /** Debt left by refunded or disputed payments. Money that becomes available pays it first. */
   owed: Micros;
   isSuspended: boolean;
 }
@@ -19,8 +19,7 @@ export async function readWallet(pool: Pool, walletId: string): Promise<WalletVi
   const { rows } = await asTenant(pool, walletId, (db) =>
     db.query<{ id: string; name: string; balance: Micros; held: Micros; owed: Micros; suspended: boolean }>(
       `select id, name, credited_micros - debited_micros as balance, held_micros as held,
-         suspended_at is not null as suspended,
-         coalesce((select owed_micros from pb.receivables where wallet_id = $1), 0)::bigint as owed
+         owed_micros as owed, suspended_at is not null as suspended
        from pb.wallets where id = $1`,
       [walletId],
     ),
@@ -33,12 +32,27 @@ export async function readWallet(pool: Pool, walletId: string): Promise<WalletVi
 
 export interface Entry {
   id: string;
-  kind: "capture" | "refund" | "top_up" | "credit" | "reversal" | "reinstatement" | "settlement";
+  kind:
+    | "capture"
+    | "refund"
+    | "top_up"
+    | "credit"
+    | "reversal"
+    | "reinstatement"
+    | "settlement"
+    | "receivable"
+    | "correction"
+    | "payout"
+    | "write_off"
+    | "fee"
+    | "breakage";
   /** Negative if the wallet lost money. */
   amount: Micros;
   /** The search that was charged or refunded. */
   requestId: string | null;
   createdAt: Date;
+  /** The same with microseconds, as in the digest of the hour: "2026-11-16T05:00:00.000000Z". */
+  createdAtMicros: string;
 }
 
 /** The name of the kind in the API. */
@@ -89,20 +103,35 @@ export async function readEntries(pool: Pool, walletId: string, query: EntriesQu
 // The predicate of the partial index, repeated literally so that the planner can use it.
 const matchesPartialIndex = "and kind <> 'capture'";
 
-/** Entries with ids between `after` and `before`, both exclusive, oldest first. */
+/** An entry with all fields that the digest of its hour is computed from. */
+export interface FullEntry extends Entry {
+  fromAccount: string;
+  toAccount: string;
+  amountMicros: bigint;
+}
+
+/**
+ * Entries with ids between `after` and `before`, both exclusive, oldest first. Includes those that only change the debt,
+ * because they are part of the digest.
+ */
 export async function readEntriesForward(
   pool: Pool,
   walletId: string,
   query: { after: string; before: string; limit: number },
-): Promise<Entry[]> {
+): Promise<FullEntry[]> {
   const { rows } = await asTenant(pool, walletId, (db) =>
-    db.query<EntryRow>(
-      `select ${entryColumns} from pb.transfers
-       where wallet_id = $1 and id > $2 and id < $3 and 'wallet' in (from_account, to_account) order by id limit $4`,
+    db.query<EntryRow & { from_account: string; to_account: string; amount_micros: bigint }>(
+      `select ${entryColumns}, from_account, to_account, amount_micros from pb.transfers
+       where wallet_id = $1 and id > $2 and id < $3 order by id limit $4`,
       [walletId, query.after, query.before, query.limit],
     ),
   );
-  return rows.map(toEntry);
+  return rows.map((row) => ({
+    ...toEntry(row),
+    fromAccount: row.from_account,
+    toAccount: row.to_account,
+    amountMicros: row.amount_micros,
+  }));
 }
 
 const dayMs = 86_400_000;
@@ -151,7 +180,9 @@ export async function readBalanceAt(pool: Pool, walletId: string, moment: Date):
 // Receivables move between other accounts and do not change the wallet's balance.
 export const signedAmount =
   "case when to_account = 'wallet' then amount_micros when from_account = 'wallet' then -amount_micros else 0 end";
-export const entryColumns = `id, kind, search_id, created_at, ${signedAmount} as amount`;
+const createdAtMicros = `to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+export const entryColumns = `id, kind, search_id, created_at, ${signedAmount} as amount,
+  ${createdAtMicros} as created_at_micros`;
 
 export interface EntryRow {
   id: string;
@@ -159,8 +190,10 @@ export interface EntryRow {
   amount: Micros;
   search_id: string | null;
   created_at: Date;
+  created_at_micros: string;
 }
 
 export function toEntry(row: EntryRow): Entry {
-  return { id: row.id, kind: row.kind, amount: row.amount, requestId: row.search_id, createdAt: row.created_at };
+  const { id, kind, amount, search_id: requestId, created_at: createdAt, created_at_micros: createdAtMicros } = row;
+  return { id, kind, amount, requestId, createdAt, createdAtMicros };
 }

@@ -5,13 +5,24 @@ import { type Entry, publicKind } from "./read-wallet.ts";
 export const money = (description: string) =>
   Type.String({ description: `${description}, in USD as a decimal string.`, pattern: "^-?\\d+\\.\\d{2,6}$" });
 
-export const entryKinds = ["search", "refund", "top_up", "credit", "reversal", "reinstatement", "settlement"];
+export const entryKinds = [
+  "search",
+  "refund",
+  "top_up",
+  "credit",
+  "reversal",
+  "reinstatement",
+  "settlement",
+  "correction",
+  "payout",
+  "breakage",
+];
 
 export const entrySchema = Type.Object({
   id: Type.String({ format: "uuid" }),
   kind: Type.Enum(entryKinds, {
     description:
-      "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: part of a top-up that paid off debt.",
+      "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: the operator reversed an entry that was wrong. `payout`: the operator paid out the balance. `breakage`: a balance was forfeited.",
   }),
   amount: money("Amount added to the wallet; negative if it was deducted"),
   currency: Type.Literal("usd"),

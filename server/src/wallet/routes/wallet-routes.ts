@@ -20,6 +20,7 @@ import { readStatement } from "../reads/read-statement.ts";
 import { type Entry, readEntries, readWallet } from "../reads/read-wallet.ts";
 import { entryKinds, entrySchema, money, serializeEntry } from "../reads/serialize-entry.ts";
 import { exportRoute } from "./export-route.ts";
+import { proofRoute } from "./proof-route.ts";
 
 export interface WalletRouteDependencies {
   tenant: Pool;
@@ -34,7 +35,7 @@ const walletSchema = Type.Object(
     balance: money("Credits minus charges"),
     held: money("Part of the balance reserved for searches in flight"),
     available: money("Balance that new searches can spend"),
-    owed: money("Debt left by refunded or disputed payments; the next top-up settles it first"),
+    owed: money("Debt left by refunded or disputed payments; money that becomes available pays it first"),
     price: money("Price of one search"),
     suspended: Type.Boolean(),
   },
@@ -103,6 +104,7 @@ export function walletRoutes(dependencies: WalletRouteDependencies): Route[] {
       },
     },
     exportRoute(dependencies),
+    proofRoute(dependencies),
   ];
 }
 

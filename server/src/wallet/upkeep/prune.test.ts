@@ -54,10 +54,10 @@ test("test searches are deleted after three days, in batches, and no other searc
     await seedSearches({ mode: "test", state: "pending", count: 1, daysAgo: 6 }, wallet);
   }
   await countUsageBefore(new Date(noonMs(4)));
-  assert.equal(await deleteOldTestSearches(db.owner, 3, signal), 0, "their usage may still be counted");
+  assert.equal(await deleteOldTestSearches(db.worker, 3, signal), 0, "their usage may still be counted");
   await countUsageBefore(new Date());
-  assert.equal(await deleteOldTestSearches(db.owner, 30, signal), 0);
-  assert.equal(await deleteOldTestSearches(db.owner, 3, signal), 3_000);
+  assert.equal(await deleteOldTestSearches(db.worker, 30, signal), 0);
+  assert.equal(await deleteOldTestSearches(db.worker, 3, signal), 3_000);
   assert.deepEqual(await countSearches(), { "test captured 2": 20, "live captured 5": 20, "test pending 6": 2 });
-  assert.equal(await deleteOldTestSearches(db.owner, 3, signal), 0);
+  assert.equal(await deleteOldTestSearches(db.worker, 3, signal), 0);
 });

@@ -7,12 +7,14 @@ import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import pg from "pg";
 import { until } from "../../../test/support/assertions/until.ts";
+import { passWatermarks, waitMs } from "../../../test/support/data/close-due-hours.ts";
 import { type OldDay, seedOldDay } from "../../../test/support/data/seed-old-day.ts";
 import { seedWallet } from "../../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/services/database.ts";
 import { readBalanceAt, readEntries } from "../reads/read-wallet.ts";
 import { captureBatch, holdBatch } from "../statements.ts";
 import { formatReport, reconcile } from "./reconcile.ts";
+import { reconcileHours } from "./reconcile-hours.ts";
 import { dropOldDays } from "./retention.ts";
 import { saveReport } from "./save-report.ts";
 
@@ -33,9 +35,11 @@ after(async () => {
 });
 
 async function assertClean(): Promise<void> {
-  const report = await reconcile(db.owner);
-  assert.ok(report.isClean, formatReport(report));
-  await saveReport(db.owner, report);
+  const full = await reconcile(db.owner);
+  assert.ok(full.isClean, formatReport(full));
+  const hourly = await reconcileHours(db.owner, { waitMs });
+  assert.ok(hourly?.isClean, hourly && formatReport(hourly));
+  await saveReport(db.owner, hourly);
 }
 
 async function sell(): Promise<void> {
@@ -80,10 +84,12 @@ test("refuses to close a day that is too young, has unsettled rows or is not ful
   await db.owner.query("update pb.usage_watermark set counted_before = counted_before - interval '90 days'");
   await assert.rejects(close(old().day, 5, 6), /usage is not counted/);
   await db.owner.query("update pb.usage_watermark set counted_before = counted_before + interval '90 days'");
+  await assert.rejects(close(old().day, 5, 6), /hours are not closed/);
 });
 
 test("archives and drops old days while searches run, and the ledger still reconciles", async () => {
   await sell();
+  await passWatermarks(db.owner);
   await assertClean();
   // A long-running reader: the detach waits for it, and no search waits for the detach.
   const reader = new pg.Client({ connectionString: db.ownerUrl });

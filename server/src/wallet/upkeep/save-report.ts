@@ -2,13 +2,9 @@ import type { Queryable } from "../../db/pool.ts";
 import type { ReconcileReport } from "./reconcile.ts";
 
 /** Saves a report for operators and deletes reports older than a month. */
-export async function saveReport(owner: Queryable, report: ReconcileReport): Promise<void> {
+export async function saveReport(db: Queryable, report: ReconcileReport): Promise<void> {
   const differences = report.checks.reduce((sum, check) => sum + check.differing, 0);
-  await owner.query(
-    "insert into pb.reconciliations (at, differences, checks) values ($1, $2, $3) on conflict (at) do nothing",
-    [report.at, differences, JSON.stringify(report.checks)],
-  );
-  await owner.query("delete from pb.reconciliations where at < clock_timestamp() - interval '31 days'");
+  await db.query("select pb.save_reconciliation($1, $2, $3)", [report.at, differences, JSON.stringify(report.checks)]);
 }
 
 /** Time and number of differences of the latest report. */

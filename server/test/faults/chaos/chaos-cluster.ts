@@ -72,7 +72,7 @@ export async function openChaosCluster({ diskMib }: { diskMib: number }): Promis
   );
   const worker = superviseScript(folder, "worker", "jobs/main.ts", {
     ...commonSettings(pair, dependencies),
-    PENNYBLACK_DIRECT_DATABASE_URL: ownerUrl,
+    PENNYBLACK_WORKER_DATABASE_URL: pair.urlOf("pennyblack_worker", "pennyblack"),
     PENNYBLACK_OPS_PORT: String(await choosePort({ host: "127.0.0.1" })),
   });
   await pair.heal();

@@ -4,7 +4,7 @@ const rows = new Map<string, MetricRow>(
   (Object.keys(metricTable) as MetricName[]).map((name) => [exposedName(name), metricTable[name]]),
 );
 /** Database roles have names that look like metrics. */
-const otherNames = /^pennyblack_(?:ledger|tenant|operator|people|owner|replica)$/;
+const otherNames = /^pennyblack_(?:ledger|tenant|payments|operator|people|worker|owner|replica)$/;
 
 /** The metric of a series. A histogram's series have a suffix. */
 export function findMetric(series: string): MetricRow | undefined {

@@ -11,7 +11,7 @@ export async function readLedger(owner: Queryable, walletIds: string[]): Promise
 }
 
 const readRows = `
-  select concat_ws(' ', 'wallet', id, credited_micros, debited_micros, held_micros, suspended_at is not null) as line
+  select concat_ws(' ', 'wallet', id, credited_micros, debited_micros, held_micros, owed_micros, suspended_at is not null) as line
   from pb.wallets where id = any ($1)
   union all
   select concat_ws(' ', 'budget', id, total_spent_micros,
@@ -38,6 +38,10 @@ const readRows = `
   select concat_ws(' ', 'refund', r.wallet_id, r.search_id, t.amount_micros)
   from pb.refunds r left join pb.transfers t on t.id = r.transfer_id and t.search_id = r.search_id
   where r.wallet_id = any ($1)
+  union all
+  select concat_ws(' ', kind, wallet_id, amount_micros)
+  from pb.transfers where kind in ('reversal', 'receivable', 'settlement', 'reinstatement') and wallet_id = any ($1)
+    and id >= $2
   union all
   select concat_ws(' ', 'charge', wallet_id, search_id, amount_micros)
   from pb.transfers where kind = 'capture' and wallet_id = any ($1) and id >= $2`;

@@ -63,6 +63,8 @@ export class FakeStripe {
   readonly cards = new Map<string, string[]>();
   /** Decline code for the next charges of saved cards, if they are to be declined. */
   decline: string | undefined;
+  /** Status with which a request for a single object fails, by the id of the object. */
+  readonly broken = new Map<string, number>();
   /** While set, every request returns 500. */
   isDown = false;
   /** While set, a card is charged and the connection is closed without a response. */
@@ -167,13 +169,19 @@ export class FakeStripe {
     const key = request.headers["idempotency-key"];
     const name = key === undefined ? undefined : `${url.pathname} ${String(key)}`;
     const isKnown = request.headers.authorization === `Bearer ${fakeKey}`;
-    const reply = this.#refuse(isKnown) ?? this.#answered.get(name ?? "") ?? this.#answer(method, url.pathname, input);
+    const reply =
+      this.#refuse(isKnown, url.pathname) ??
+      this.#answered.get(name ?? "") ??
+      this.#answer(method, url.pathname, input);
     if (name !== undefined && reply.status < 500) this.#answered.set(name, reply);
     if (this.isMute && `${method} ${url.pathname}` === "POST /v1/payment_intents") return void response.destroy();
     response.writeHead(reply.status, { "content-type": "application/json" }).end(JSON.stringify(reply.body));
   }
 
-  #refuse(isKnown: boolean): Answer | undefined {
+  #refuse(isKnown: boolean, path: string): Answer | undefined {
+    const status = this.broken.get(path.split("/").at(-1) ?? "");
+    if (status === 404) return missing;
+    if (status !== undefined) return { status, body: { error: { type: "api_error" } } };
     if (this.isDown) return { status: 500, body: { error: { type: "api_error" } } };
     return isKnown ? undefined : { status: 401, body: { error: { type: "invalid_request_error" } } };
   }

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import type { Pool } from "../../../src/db/pool.ts";
+import { requestAdjustment } from "../../../src/wallet/accounting/adjustments.ts";
 import { setAutoTopUp } from "../../../src/wallet/auto-top-ups.ts";
 import { creditManually } from "../../../src/wallet/manual-credit.ts";
 import { type Reversal, reversePayment } from "../../../src/wallet/reversals.ts";
@@ -7,7 +8,7 @@ import { beginTopUp, bookPayment, recordCustomer } from "../../../src/wallet/top
 
 /**
  * One row in each payment table, for a wallet with at least 5.00: an automatic top-up, a paid top-up of 5.00 whose dispute
- * exceeds the balance, so that the wallet owes money, and a manual credit.
+ * exceeds the balance, so that the wallet owes money, a manual credit, and the processor's fee.
  */
 export async function seedPayments(owner: Pool, walletId: string): Promise<{ paymentId: string }> {
   const paymentId = `pi_${randomUUIDv7()}`;
@@ -31,5 +32,7 @@ export async function seedPayments(owner: Pool, walletId: string): Promise<{ pay
   await reverse({ id: `re_${topUpId}`, kind: "refund", amount: amounts.won, state: "taken" });
   await reverse({ id: `re_${topUpId}`, kind: "refund", amount: 10_000n, state: "returned" });
   await owner.query("select pb.suspend_wallet($1, false)", [walletId]);
+  const fee = { kind: "fee", reference: paymentId, amount: 175_000n } as const;
+  await requestAdjustment(owner, { ...fee, reason: "a test", operator: "test" });
   return { paymentId };
 }

@@ -5,7 +5,7 @@ import { createPool, type Pool } from "../../../src/db/pool.ts";
 import { createRoles, grantDatabase, withRole } from "../../../src/db/roles.ts";
 import { checksumOfSchema } from "../../../src/db/schema-files.ts";
 
-const roles = ["owner", "ledger", "tenant", "operator", "people"] as const;
+const roles = ["owner", "ledger", "tenant", "payments", "operator", "people", "worker"] as const;
 type Role = (typeof roles)[number];
 
 /**

@@ -5,6 +5,7 @@ import { type App, createApp } from "../../../src/app.ts";
 import { readConfig, serverSettings } from "../../../src/config/config.ts";
 import { createKey, type NewKey } from "../../../src/keys/keys.ts";
 import { type Micros, parseUsd } from "../../../src/lib/money.ts";
+import { createSecrets } from "../../../src/lib/secrets.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { topUpBatch } from "../../../src/wallet/statements.ts";
 import type { TestDatabase } from "./database.ts";
@@ -52,7 +53,10 @@ export const operatorToken = "an-operator-token-of-forty-characters-ok";
 /** The operator alice, whose token `operate` sends. */
 export const operators = `alice:${operatorToken}`;
 
-const testSecret = randomBytes(32).toString("base64");
+const testSecret = randomBytes(32);
+/** The secret of test servers. */
+export const testSecrets = createSecrets([{ version: 1, bytes: testSecret }]);
+export const testSigningSeed = randomBytes(32);
 export const testPepper = { version: 1, bytes: randomBytes(32) };
 
 /** A server in this process, on a free port and a test database. Settings override its environment. */
@@ -131,14 +135,16 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
 
 /** The settings of a server on a test database, in this process or in its own. */
 export function testEnvironment(
-  db: Pick<TestDatabase, "ledgerUrl" | "tenantUrl"> & Partial<Pick<TestDatabase, "peopleUrl">>,
+  db: Pick<TestDatabase, "ledgerUrl" | "tenantUrl"> & Partial<Pick<TestDatabase, "paymentsUrl" | "peopleUrl">>,
 ): Record<string, string> {
   return {
     DATABASE_URL: db.ledgerUrl,
     PENNYBLACK_TENANT_DATABASE_URL: db.tenantUrl,
+    ...(db.paymentsUrl !== undefined && { PENNYBLACK_PAYMENTS_DATABASE_URL: db.paymentsUrl }),
     ...(db.peopleUrl !== undefined && { PENNYBLACK_PEOPLE_DATABASE_URL: db.peopleUrl }),
-    PENNYBLACK_SECRET: testSecret,
+    PENNYBLACK_SECRET: testSecret.toString("base64"),
     PENNYBLACK_KEY_PEPPERS: `1:${testPepper.bytes.toString("base64")}`,
+    PENNYBLACK_SIGNING_KEYS: testSigningSeed.toString("base64"),
     PENNYBLACK_PUBLIC_URL: "http://search.test",
     PENNYBLACK_DRAIN_MS: "0",
     // Tests search with test keys as fast as they can.

@@ -22,7 +22,11 @@ export async function startWorkerProcess(
 ): Promise<WorkerProcess> {
   const port = String(await choosePort({ host: "127.0.0.1" }));
   const opsUrl = `http://127.0.0.1:${port}`;
-  const own = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl, PENNYBLACK_OPS_PORT: port };
+  const own = {
+    PENNYBLACK_WORKER_DATABASE_URL: db.workerUrl,
+    PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,
+    PENNYBLACK_OPS_PORT: port,
+  };
   const worker = spawnNode("jobs/main.ts", { ...testEnvironment(db), ...own, ...settings });
   await until("the worker is ready", async () => {
     if (worker.process.exitCode !== null) throw new Error(`The worker exited: ${worker.output()}`);

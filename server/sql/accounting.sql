@@ -1,0 +1,275 @@
+-- Adjustments by operators, trial balance and month close. In a transfer, from_account is the debit side and to_account
+-- the credit side:
+--
+--   wallet    -> cash         payout       a balance is paid out to the customer
+--   bad_debt  -> receivable   write_off    what a wallet owes is not collected
+--   fees      -> cash         fee          the processor's fee of a payment
+--   wallet    -> breakage     breakage     a balance is forfeited
+--   reversed legs             correction   a credit, a top-up or one of the above was wrong
+--
+-- pb.adjustments is the gate: its row is inserted or changed in the transaction that moves the money.
+
+-- Moves the money of a requested adjustment. The caller has locked the wallet. Raises PB001 if that is not possible; the
+-- message is the outcome.
+create or replace function pb.book_adjustment(p_adjustment uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  a pb.adjustments;
+  w pb.wallets;
+  debit pb.ledger_account;
+  credit pb.ledger_account;
+  owed bigint := 0;
+  fault text;
+  main_id uuid;
+  owed_id uuid;
+begin
+  select * into strict a from pb.adjustments r where r.id = p_adjustment;
+  select * into strict w from pb.wallets r where r.id = a.wallet_id;
+  if a.kind = 'correction' then
+    select t.to_account, t.from_account into strict debit, credit from pb.transfers t where t.id = a.reference::uuid;
+  else
+    debit := case a.kind when 'write_off' then 'bad_debt' when 'fee' then 'fees' else 'wallet' end;
+    credit := case a.kind when 'write_off' then 'receivable' when 'breakage' then 'breakage' else 'cash' end;
+  end if;
+  if debit = 'wallet' then
+    owed := a.amount_micros - least(a.amount_micros, w.credited_micros - w.debited_micros - w.held_micros);
+  end if;
+  fault := case
+    when owed > 0 and a.kind <> 'correction' then 'insufficient_balance'
+    when credit = 'receivable' and a.amount_micros > w.owed_micros then 'exceeds_debt'
+  end;
+  if fault is not null then
+    raise exception using errcode = 'PB001', message = fault;
+  end if;
+
+  update pb.wallets r
+  set debited_micros = r.debited_micros + case debit when 'wallet' then a.amount_micros - owed else 0 end,
+      credited_micros = r.credited_micros + case credit when 'wallet' then a.amount_micros else 0 end,
+      owed_micros = r.owed_micros + owed + case
+        when debit = 'receivable' then a.amount_micros when credit = 'receivable' then -a.amount_micros else 0 end
+  where r.id = a.wallet_id;
+  if owed < a.amount_micros then
+    main_id := pb.new_uuid();
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (main_id, a.wallet_id, a.kind::pb.transfer_kind, debit, credit, a.amount_micros - owed, pb.entry_time());
+  end if;
+  if owed > 0 then
+    owed_id := pb.new_uuid();
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (owed_id, a.wallet_id, 'correction', 'receivable', credit, owed, pb.entry_time());
+  end if;
+  update pb.adjustments r
+  set state = 'booked', decided_at = clock_timestamp(), owed_micros = owed, transfer_id = main_id,
+      owed_transfer_id = owed_id
+  where r.id = p_adjustment;
+  perform pb.settle_debts(array[a.wallet_id]);
+end
+$$;
+
+-- Requests an adjustment, and books it unless a second operator must approve it. The reference of a correction is the
+-- corrected transfer and that of a fee is the payment; they determine the wallet, and a transfer also the amount.
+create or replace function pb.operator_adjust(
+  p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid default null, p_amount bigint default null
+) returns table (outcome text, adjustment_id uuid, wallet_id uuid, amount_micros bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  known pb.adjustments;
+  spent bigint;
+begin
+  -- Serializes adjustments, so that two at the same time cannot both be within the limit.
+  perform from pb.approval_limit for update;
+  wallet_id := p_wallet;
+  amount_micros := p_amount;
+  if p_kind = 'correction' then
+    select t.wallet_id, t.amount_micros into wallet_id, amount_micros from pb.transfers t
+    where t.id = p_reference::uuid and (p_wallet is null or t.wallet_id = p_wallet);
+    outcome := case when not found then 'unknown_transfer' else pb.correction_fault(p_reference::uuid) end;
+  elsif p_kind = 'fee' then
+    select p.wallet_id into wallet_id from pb.payments p
+    where p.payment_id = p_reference and (p_wallet is null or p.wallet_id = p_wallet);
+    outcome := case when not found then 'unknown_payment' end;
+  end if;
+  if wallet_id is not null then
+    perform pb.lock_wallets(array[wallet_id]);
+  end if;
+  if outcome is null and not exists (select from pb.wallets w where w.id = wallet_id) then
+    outcome := 'unknown_wallet';
+  end if;
+  if outcome is not null then
+    return next;
+    return;
+  end if;
+
+  select * into known from pb.adjustments a
+  where a.kind = p_kind and a.reference = p_reference and a.state <> 'rejected';
+  if known.id is not null then
+    adjustment_id := known.id;
+    outcome := case
+      when (known.wallet_id, known.amount_micros) is distinct from (wallet_id, amount_micros) then 'conflicting'
+      when known.state = 'requested' then 'requested'
+      else 'repeated'
+    end;
+  else
+    spent := (
+      select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
+      where a.operator = p_operator and a.requested_at > clock_timestamp() - interval '24 hours'
+        and a.state = 'booked' and a.approver is null and a.kind <> 'fee' and p_kind <> 'fee'
+    );
+    begin
+      insert into pb.adjustments as a (kind, reference, wallet_id, amount_micros, reason, operator)
+      values (p_kind, p_reference, wallet_id, amount_micros, p_reason, p_operator)
+      returning a.id into adjustment_id;
+      outcome := 'requested';
+      if spent + amount_micros <= (select l.limit_micros from pb.approval_limit l) then
+        perform pb.book_adjustment(adjustment_id);
+        outcome := 'booked';
+      end if;
+    exception when sqlstate 'PB001' then
+      outcome := sqlerrm;
+      adjustment_id := null;
+    end;
+  end if;
+  perform pb.record_audit(
+    p_operator, 'adjust', wallet_id, p_reference, p_reason, outcome,
+    jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id)
+  );
+  return next;
+end
+$$;
+
+-- Why a transfer cannot be corrected, or NULL. A payment through the processor is refunded there, and the processor's
+-- report then takes the money back; a correction as well would take it twice.
+create or replace function pb.correction_fault(p_transfer uuid) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  t pb.transfers := (select r from pb.transfers r where r.id = p_transfer);
+begin
+  return case
+    when t.kind::text not in ('credit', 'top_up', 'payout', 'write_off', 'fee', 'breakage') then 'not_correctable'
+    when exists (
+      select from pb.payments p
+      where p.transfer_id = p_transfer and (
+        exists (select from pb.top_ups u where u.payment_id = p.payment_id)
+        or exists (select from pb.reversals r where r.payment_id = p.payment_id)
+      )
+    ) then 'refund_at_processor'
+  end;
+end
+$$;
+
+-- Approves or rejects a requested adjustment. An operator can withdraw a request of their own, but not approve it.
+create or replace function pb.operator_decide_adjustment(
+  p_operator text, p_reason text, p_adjustment uuid, is_approved boolean
+) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  a pb.adjustments;
+  result text;
+begin
+  perform pb.lock_wallets(array(select r.wallet_id from pb.adjustments r where r.id = p_adjustment));
+  select * into a from pb.adjustments r where r.id = p_adjustment for update;
+  if a.id is null then
+    return 'unknown_adjustment';
+  end if;
+  if a.state <> 'requested' then
+    result := case when (a.state = 'booked') = is_approved then 'repeated' else 'already_' || a.state end;
+  elsif not is_approved then
+    update pb.adjustments r
+    set state = 'rejected', decided_at = clock_timestamp(), approver = nullif(p_operator, r.operator)
+    where r.id = p_adjustment;
+    result := 'rejected';
+  elsif a.operator = p_operator then
+    result := 'own_request';
+  else
+    begin
+      update pb.adjustments r set approver = p_operator where r.id = p_adjustment;
+      perform pb.book_adjustment(p_adjustment);
+      result := 'booked';
+    exception when sqlstate 'PB001' then
+      result := sqlerrm;
+    end;
+  end if;
+  perform pb.record_audit(
+    p_operator, case when is_approved then 'approve' else 'reject' end || '_adjustment', a.wallet_id, a.reference,
+    p_reason, result, jsonb_build_object('kind', a.kind, 'amount_micros', a.amount_micros, 'adjustment', a.id)
+  );
+  return result;
+end
+$$;
+
+-- Debits and credits of every account up to the end of a month: the trial balance of the last closed month before it plus
+-- the transfers since. A transfer counts at created_at. Its id is at most a day off, so that only partitions near the
+-- period are read.
+create or replace function pb.trial_balance(p_month date)
+returns table (account text, code smallint, type text, name text, debit_micros bigint, credit_micros bigint)
+language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+  until_at timestamptz := (p_month + interval '1 month') at time zone 'utc';
+  base pb.closed_months;
+  since_at timestamptz;
+  first_id uuid;
+begin
+  select * into base from pb.closed_months c where c.month < p_month order by c.month desc limit 1;
+  since_at := coalesce((base.month + interval '1 month') at time zone 'utc', '-infinity');
+  first_id := case when base.month is null then pb.retained_since() else pb.uuid_floor(since_at - interval '2 days') end;
+  -- Sums of archived days have no date.
+  if (select r.retained_since + 2 from pb.retention r)
+    > pb.utc_day(case when base.month is null then until_at else since_at end)
+  then
+    raise exception 'transfers of % are archived', to_char(p_month, 'YYYY-MM') using errcode = 'restrict_violation';
+  end if;
+  return query
+  with entries as (
+    select t.from_account::text as debit, t.to_account::text as credit, sum(t.amount_micros) as micros
+    from pb.transfers t
+    where t.id >= first_id and t.id < pb.uuid_floor(until_at + interval '2 days')
+      and t.created_at >= since_at and t.created_at < until_at
+    group by 1, 2
+    union all
+    select o.from_account::text, o.to_account::text, o.amount_micros from pb.openings o where base.month is null
+  )
+  select a.account, a.code, a.type, a.name,
+    (coalesce((b.line ->> 'debit_micros')::bigint, 0)
+      + coalesce((select sum(e.micros) from entries e where e.debit = a.account), 0))::bigint,
+    (coalesce((b.line ->> 'credit_micros')::bigint, 0)
+      + coalesce((select sum(e.micros) from entries e where e.credit = a.account), 0))::bigint
+  from pb.ledger_accounts a
+  left join jsonb_array_elements(base.trial_balance) as b (line) on b.line ->> 'account' = a.account
+  order by a.code;
+end
+$$;
+
+-- Closes the books of a month and saves its trial balance. Entries are stamped when they are booked, so that none is added
+-- to a month that ended an hour ago; reconciliation compares the saved trial balance. Months are closed in order.
+create or replace function pb.close_month(p_operator text, p_reason text, p_month date) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  ended_at timestamptz := (p_month + interval '1 month') at time zone 'utc';
+  result text;
+begin
+  lock table pb.closed_months in share row exclusive mode;
+  result := case
+    when exists (select from pb.closed_months c where c.month = p_month) then 'repeated'
+    when clock_timestamp() < ended_at + interval '1 hour' then 'not_over'
+    when exists (select from pb.closed_months) and not exists (
+      select from pb.closed_months c where c.month = (p_month - interval '1 month')::date
+    ) then 'out_of_order'
+    when (select c.differences from pb.reconciliations c where c.at > ended_at order by c.at desc limit 1)
+      is distinct from 0 then 'not_reconciled'
+    else 'closed'
+  end;
+  if result = 'closed' then
+    -- Amounts as text, because readers of JSON round large numbers.
+    insert into pb.closed_months (month, closed_by, trial_balance)
+    select p_month, p_operator, jsonb_agg(
+      to_jsonb(t)
+      || jsonb_build_object('debit_micros', t.debit_micros::text, 'credit_micros', t.credit_micros::text)
+    )
+    from pb.trial_balance(p_month) t;
+  end if;
+  perform pb.record_audit(p_operator, 'close_month', null, to_char(p_month, 'YYYY-MM'), p_reason, result);
+  return result;
+end
+$$;

@@ -1,0 +1,274 @@
+-- Closing hours. The ledger entries of an hour are summed and included in a chain of digests per wallet, once, when no
+-- transaction can add an entry to it any more. Nothing here is on the path of a search.
+--
+--   open -> announced   15 minutes after the end of the hour. From now on new entries get a time after the hour, even
+--                       if the clock is set back. Captures take the time as it is: a capture needs a pending hold, and
+--                       the sweep watermark shows that there is none.
+--        -> marked      Transactions that may not have read the announcement have an id before closing_xid.
+--        -> closed      They have ended, also those whose commit hung, and the watermarks of the sweeper and of usage
+--                       have passed the hour. Its rows are final.
+--
+-- Each step is a transaction of its own. An entry with a time in a closed hour that appears later is not included;
+-- reconciliation reports it.
+
+-- The time of a new ledger entry other than a capture. Call it after locking the wallet: the lock assigns the
+-- transaction id on which closing_xid relies.
+create or replace function pb.entry_time() returns timestamptz
+language sql volatile set search_path = pg_catalog, pg_temp
+begin atomic
+  select greatest(clock_timestamp(), w.closed_before, w.closing_before) from pb.ledger_watermark w;
+end;
+
+-- Starts with the sums of the days that are already archived, 25 hours before the first entry that is not: an id can be a
+-- day off the time of its entry. The lock keeps pb.close_day from moving that boundary.
+create or replace function pb.begin_hours(p_due timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  first_id uuid;
+begin
+  perform from pb.retention for share;
+  first_id := (select t.id from pb.transfers t where t.id >= pb.retained_since() order by t.id limit 1);
+
+  insert into pb.wallet_checkpoints
+    (wallet_id, entries, credited_micros, debited_micros, owed_micros, digest)
+  select o.wallet_id, sum(o.transfers),
+    coalesce(sum(o.amount_micros) filter (where o.to_account = 'wallet'), 0),
+    coalesce(sum(o.amount_micros) filter (where o.from_account = 'wallet'), 0),
+    coalesce(sum(o.amount_micros) filter (where o.from_account = 'receivable'), 0)
+      - coalesce(sum(o.amount_micros) filter (where o.to_account = 'receivable'), 0),
+    decode(repeat('00', 32), 'hex')
+  from pb.openings o group by o.wallet_id;
+  insert into pb.budget_checkpoints
+  select o.budget_id, o.amount_micros, '-infinity', 0, '-infinity', 0 from pb.budget_openings o;
+
+  update pb.ledger_watermark
+  set closed_before = least(p_due, date_trunc('hour', pb.uuid_time(first_id), 'utc')) - interval '25 hours',
+      begun_at = clock_timestamp(),
+      opening_micros = (select coalesce(sum(c.credited_micros - c.debited_micros), 0) from pb.wallet_checkpoints c);
+end
+$$;
+
+-- What the next hour waits for: 'transactions', 'sweep' or 'usage'. NULL if it can be closed.
+create or replace function pb.hour_waits_for() returns text
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select case
+    when w.closing_xid is null or pg_snapshot_xmin(pg_current_snapshot()) < w.closing_xid then 'transactions'
+    when s.settled_before < w.closed_before + interval '1 hour' then 'sweep'
+    when u.counted_before < w.closed_before + interval '1 hour' then 'usage'
+  end
+  from pb.ledger_watermark w, pb.sweep_watermark s, pb.usage_watermark u;
+end;
+
+-- Closes the next hours that have no rows, and returns the first hour that is not closed. If the next row is months away,
+-- the hours up to a day before it are closed at once; others are checked one by one, at most 100 per call.
+create or replace function pb.close_empty_hours(p_hour timestamptz, p_closing timestamptz) returns timestamptz
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  first_id uuid := greatest(pb.uuid_floor(p_hour - interval '25 hours'), pb.retained_since());
+  last_hour timestamptz := date_trunc('hour', least(
+    p_closing,
+    (select w.settled_before from pb.sweep_watermark w),
+    (select w.counted_before from pb.usage_watermark w)
+  ), 'utc');
+  next_hour timestamptz := greatest(p_hour, date_trunc('hour', least(
+    last_hour,
+    pb.uuid_time((select t.id from pb.transfers t where t.id >= first_id order by t.id limit 1)) - interval '25 hours',
+    pb.uuid_time((select s.id from pb.searches s where s.id >= first_id order by s.id limit 1)) - interval '25 hours'
+  ), 'utc'));
+begin
+  for each_hour in 1..100 loop
+    exit when next_hour >= last_hour or pb.hour_has_rows(next_hour);
+    next_hour := next_hour + interval '1 hour';
+  end loop;
+  if next_hour > p_hour then
+    insert into pb.ledger_hours (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
+    select h, 0, 0, 0, 0, 0, clock_timestamp()
+    from generate_series(p_hour, next_hour - interval '1 hour', interval '1 hour') h;
+    update pb.ledger_watermark set closed_before = next_hour;
+  end if;
+  return next_hour;
+end
+$$;
+
+-- Whether a transfer or a search has a time in this hour.
+create or replace function pb.hour_has_rows(p_hour timestamptz) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_indexscan = off as $$
+declare
+  first_id uuid := greatest(pb.uuid_floor(p_hour - interval '25 hours'), pb.retained_since());
+  last_id uuid := pb.uuid_floor(p_hour + interval '26 hours');
+begin
+  return exists (
+      select from pb.transfers t
+      where t.id >= first_id and t.id < last_id and t.created_at >= p_hour and t.created_at < p_hour + interval '1 hour'
+    ) or exists (
+      select from pb.searches s
+      where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
+    );
+end
+$$;
+
+-- Moves the next hour one step towards being closed. Call it again, in a new transaction, while it returns 'announced'
+-- or 'marked'. Otherwise the state is 'ready' (verify the hour, then call pb.close_hour), 'open' (no hour is due),
+-- 'busy' (another call is running) or what the hour waits for. p_now: the database's clock; tests pass another time.
+create or replace function pb.prepare_hour(
+  p_now timestamptz default clock_timestamp(), out hour timestamptz, out state text
+)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  due timestamptz := date_trunc('hour', p_now - interval '15 minutes', 'utc');
+  closing timestamptz;
+  xid xid8;
+begin
+  select w.closed_before, w.closing_before, w.closing_xid into hour, closing, xid
+  from pb.ledger_watermark w for update skip locked;
+  if not found then
+    state := 'busy';
+    return;
+  end if;
+  if hour = '-infinity' then
+    perform pb.begin_hours(due);
+    select w.closed_before into hour from pb.ledger_watermark w;
+  end if;
+  if closing > hour and xid is null then
+    -- The announcement is committed, so every later transaction reads it.
+    update pb.ledger_watermark set closing_xid = pg_snapshot_xmax(pg_current_snapshot());
+    state := 'marked';
+  elsif closing > hour then
+    state := pb.hour_waits_for();
+    if state is null then
+      hour := pb.close_empty_hours(hour, closing);
+      state := case when hour < closing then coalesce(pb.hour_waits_for(), 'ready') else 'open' end;
+    end if;
+  elsif due > hour then
+    update pb.ledger_watermark set closing_before = due, closing_xid = null;
+    state := 'announced';
+  else
+    state := 'open';
+  end if;
+end
+$$;
+
+-- Closes an hour for which pb.prepare_hour returned 'ready'. Verification is up to the caller. One line per entry, in
+-- the order of time and id:
+--
+--   <id> <wallet> <kind> <from account> <to account> <amount in micros> <time> <search id or ->
+--
+-- digest = sha256(previous digest of the wallet || "<hour> <number of entries>\n" || lines)
+create or replace function pb.close_hour(
+  p_hour timestamptz, out entries bigint, out wallets bigint
+)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_indexscan = off set work_mem = '64MB' as $$
+#variable_conflict use_column
+declare
+  next_hour timestamptz := p_hour + interval '1 hour';
+  -- An id is at most a day off the time of the hold, and a capture is up to a minute later. Archived days are in the sums
+  -- that pb.begin_hours started with.
+  first_id uuid := greatest(pb.uuid_floor(p_hour - interval '25 hours'), pb.retained_since());
+  last_id uuid := pb.uuid_floor(next_hour + interval '25 hours');
+  hour_text text := to_char(p_hour at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
+begin
+  perform from pb.ledger_watermark w
+  where w.closed_before = p_hour and w.closing_before >= next_hour and pb.hour_waits_for() is null
+  for update;
+  if not found then
+    raise exception 'hour % cannot be closed', hour_text using errcode = 'object_not_in_prerequisite_state';
+  end if;
+
+  insert into pb.wallet_hours (hour, wallet_id, entries, credited_micros, debited_micros, owed_micros, digest)
+  select p_hour, e.wallet_id, e.entries, e.credited, e.debited, e.owed,
+    sha256(
+      coalesce(c.digest, decode(repeat('00', 32), 'hex'))
+      || convert_to(hour_text || ' ' || e.entries || E'\n' || e.lines, 'UTF8')
+    )
+  from (
+    select t.wallet_id, count(*) as entries,
+      coalesce(sum(t.amount_micros) filter (where t.to_account = 'wallet'), 0) as credited,
+      coalesce(sum(t.amount_micros) filter (where t.from_account = 'wallet'), 0) as debited,
+      coalesce(sum(t.amount_micros) filter (where t.from_account = 'receivable'), 0)
+        - coalesce(sum(t.amount_micros) filter (where t.to_account = 'receivable'), 0) as owed,
+      string_agg(
+        concat_ws(
+          ' ', t.id, t.wallet_id, t.kind, t.from_account, t.to_account, t.amount_micros,
+          to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), coalesce(t.search_id::text, '-')
+        ) || E'\n',
+        '' order by t.created_at, t.id
+      ) as lines
+    from pb.transfers t
+    where t.id >= first_id and t.id < last_id and t.created_at >= p_hour and t.created_at < next_hour
+    group by t.wallet_id
+  ) e
+  left join pb.wallet_checkpoints c on c.wallet_id = e.wallet_id;
+
+  insert into pb.wallet_checkpoints as c
+    (wallet_id, hour, entries, credited_micros, debited_micros, owed_micros, digest)
+  select h.wallet_id, h.hour, h.entries, h.credited_micros, h.debited_micros, h.owed_micros, h.digest
+  from pb.wallet_hours h where h.hour = p_hour
+  on conflict (wallet_id) do update
+  set hour = excluded.hour, entries = c.entries + excluded.entries,
+      credited_micros = c.credited_micros + excluded.credited_micros,
+      debited_micros = c.debited_micros + excluded.debited_micros,
+      owed_micros = c.owed_micros + excluded.owed_micros, digest = excluded.digest;
+
+  insert into pb.ledger_hours
+    (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
+  select p_hour, coalesce(sum(h.entries), 0), count(*), coalesce(sum(h.credited_micros), 0),
+    coalesce(sum(h.debited_micros), 0), coalesce(sum(h.owed_micros), 0), clock_timestamp()
+  from pb.wallet_hours h where h.hour = p_hour
+  returning entries, wallets into entries, wallets;
+
+  perform pb.add_to_budgets(p_hour, first_id, last_id);
+  update pb.ledger_watermark set closed_before = next_hour;
+end
+$$;
+
+-- Adds the captured searches that were held in an hour to the sums of key budgets and runs.
+create or replace function pb.add_to_budgets(p_hour timestamptz, first_id uuid, last_id uuid) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_indexscan = off as $$
+declare
+  v_day date := pb.utc_day(p_hour);
+  v_month date := pb.utc_month(p_hour);
+begin
+  with spent as materialized (
+    select s.key_budget_id as budget_id, s.run_budget_id as run_id, sum(s.price_micros)::bigint as micros
+    from pb.searches s
+    where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
+      and s.state = 'captured' and s.price_micros > 0 and (s.key_budget_id is not null or s.run_budget_id is not null)
+    group by 1, 2
+  ), budgets as (
+    insert into pb.budget_checkpoints as c (budget_id, total_micros, day, day_micros, month, month_micros)
+    select s.budget_id, sum(s.micros), v_day, sum(s.micros), v_month, sum(s.micros)
+    from spent s where s.budget_id is not null group by s.budget_id
+    on conflict (budget_id) do update
+    set total_micros = c.total_micros + excluded.total_micros, day = excluded.day, month = excluded.month,
+        day_micros = excluded.day_micros + case when c.day = excluded.day then c.day_micros else 0 end,
+        month_micros = excluded.month_micros + case when c.month = excluded.month then c.month_micros else 0 end
+  )
+  insert into pb.run_checkpoints as c (run_id, micros)
+  select s.run_id, sum(s.micros) from spent s where s.run_id is not null group by s.run_id
+  on conflict (run_id) do update set micros = c.micros + excluded.micros;
+
+  -- A run that has expired is deleted, or gets a new id when it is opened again.
+  delete from pb.run_checkpoints c where not exists (select from pb.run_budgets r where r.id = c.run_id);
+end
+$$;
+
+-- A closed hour never changes, except that its root and signature are filled in once.
+create or replace function pb.guard_ledger_hour() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'UPDATE' and to_jsonb(new) - '{root,signed}'::text[] = to_jsonb(old) - '{root,signed}'::text[]
+    and new.root is not distinct from coalesce(old.root, new.root)
+    and new.signed is not distinct from coalesce(old.signed, new.signed)
+  then
+    return new;
+  end if;
+  raise exception 'a closed hour does not change' using errcode = 'restrict_violation';
+end
+$$;

@@ -1,0 +1,139 @@
+-- Upkeep by the worker, which cannot write to any table itself. Each function deletes only rows that are no longer
+-- needed and returns how many it deleted. Rows locked by a search are skipped: they are in use, and never waiting for a
+-- lock rules out deadlocks.
+
+-- Deletes stored answers and Idempotency-Key claims older than a day.
+create or replace function pb.delete_expired_answers(p_limit integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  deleted integer;
+begin
+  with old as materialized (
+    select o.wallet_id, o.mode, o.key_hmac from pb.idempotency o
+    where o.claimed_at <= clock_timestamp() - interval '24 hours'
+    limit p_limit for update skip locked
+  )
+  delete from pb.idempotency c using old
+  where c.wallet_id = old.wallet_id and c.mode = old.mode and c.key_hmac = old.key_hmac;
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
+-- Deletes runs that expired over an hour ago. By then none of their searches is in flight, because a hold lasts a
+-- minute.
+create or replace function pb.delete_expired_runs(p_limit integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  deleted integer;
+begin
+  with over as materialized (
+    select b.id from pb.run_budgets b
+    where b.expires_at <= clock_timestamp() - interval '1 hour'
+    limit p_limit for update skip locked
+  )
+  delete from pb.run_budgets r using over where r.id = over.id;
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
+-- Deletes events older than 30 days and their deliveries.
+create or replace function pb.delete_old_events(p_limit integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  deleted integer;
+begin
+  delete from pb.events e where e.id in (
+    select o.id from pb.events o where o.id < pb.uuid_floor(clock_timestamp() - interval '30 days')
+    order by o.id limit p_limit
+  );
+  get diagnostics deleted = row_count;
+  return deleted;
+end
+$$;
+
+-- Deletes expired sign-in tokens and sessions, and people who never joined an account.
+create or replace function pb.delete_expired_sign_ins(p_limit integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  tokens integer;
+  sessions integer;
+  people integer;
+begin
+  delete from pb.sign_in_tokens d where d.digest in (
+    select t.digest from pb.sign_in_tokens t where t.expires_at < clock_timestamp() - interval '1 day' limit p_limit
+  );
+  get diagnostics tokens = row_count;
+  delete from pb.sessions d where d.id in (
+    select s.id from pb.sessions s where not pb.is_live(s) limit p_limit
+  );
+  get diagnostics sessions = row_count;
+  delete from pb.people d where d.id in (
+    select p.id from pb.people p
+    where p.created_at < clock_timestamp() - interval '30 days'
+      and not exists (select from pb.members m where m.person_id = p.id)
+      and not exists (select from pb.sessions s where s.person_id = p.id)
+    limit p_limit for update skip locked
+  );
+  get diagnostics people = row_count;
+  return tokens + sessions + people;
+end
+$$;
+
+-- Partitions of searches whose test searches may be deleted: whole days that ended at least p_days ago. An id can be a
+-- day off the time of its hold, and the last two days of usage are recounted.
+create or replace function pb.prunable_partitions(p_days integer) returns setof text
+stable language sql security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'pb.searches'::regclass and not i.inhdetachpending
+    and c.relname < 'searches_' || to_char(
+      least(
+        clock_timestamp() - greatest(p_days, 3) * interval '1 day', pb.usage_as_of() - interval '3 days'
+      ) at time zone 'utc', 'YYYYMMDD')
+  order by c.relname;
+end;
+
+-- The next wallet with test searches in a partition, or NULL.
+create or replace function pb.find_test_wallet(p_partition text, p_after uuid) returns uuid
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  found_id uuid;
+begin
+  execute format(
+    'select wallet_id from pb.%I where mode = ''test'' and wallet_id > $1 order by wallet_id limit 1',
+    (select p from pb.prunable_partitions(3) p where p = p_partition)
+  ) into found_id using p_after;
+  return found_id;
+end
+$$;
+
+-- Deletes up to 1,000 test searches of a wallet with an id below p_before. They moved no money. last_id is the lowest id
+-- read, or NULL at the end: starting over would read the index entries of the rows deleted so far, which stay until a
+-- vacuum. A partition that is not prunable is NULL, which format() rejects.
+create or replace function pb.delete_test_searches(
+  p_partition text, p_wallet uuid, p_before uuid, out deleted integer, out last_id uuid
+)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  execute format(
+    'with old as materialized (
+       select id from pb.%1$I where mode = ''test'' and wallet_id = $1 and id < $2 order by id desc limit 1000
+     ), gone as (
+       delete from pb.%1$I s using old where s.id = old.id and s.state <> ''pending'' returning s.id
+     )
+     select (select count(*) from gone), (select id from old order by id limit 1)',
+    (select p from pb.prunable_partitions(3) p where p = p_partition)
+  ) into deleted, last_id using p_wallet, p_before;
+end
+$$;
+
+-- Saves a report of the reconciliation for operators and deletes reports older than a month.
+create or replace function pb.save_reconciliation(p_at timestamptz, p_differences bigint, p_checks jsonb) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into pb.reconciliations (at, differences, checks) values (p_at, p_differences, p_checks)
+  on conflict (at) do nothing;
+  delete from pb.reconciliations r where r.at < clock_timestamp() - interval '31 days';
+end;

@@ -1,0 +1,41 @@
+// Reconciliation checks of adjustments and closed months. As in reconcile.ts, each row is (subject, expected, actual).
+
+export const adjustmentsCheck = {
+  name: "adjustments",
+  sentence: "Booked adjustments and their transfers match one to one, with the same kind, wallet and amount.",
+  sql: `
+      select coalesce(a.subject, t.id::text), a.expected, t.kind || ' ' || t.wallet_id || ' ' || t.amount_micros
+      from (
+        select kind || ' ' || reference as subject, transfer_id,
+          kind || ' ' || wallet_id || ' ' || amount_micros - owed_micros as expected
+        from pb.adjustments where transfer_id >= (select pb.retained_since())
+        union all
+        select kind || ' ' || reference || ' owed', owed_transfer_id, 'correction ' || wallet_id || ' ' || owed_micros
+        from pb.adjustments where owed_transfer_id >= (select pb.retained_since())
+      ) a
+      full join (
+        select * from pb.transfers
+        where kind in ('correction', 'payout', 'write_off', 'fee', 'breakage') and id >= (select pb.retained_since())
+      ) t on t.id = a.transfer_id`,
+};
+
+/** Reads a month of transfers, so it is part of the full pass only. */
+export const closedMonthsCheck = {
+  name: "closed months",
+  sentence: "The trial balance of the last closed month equals the transfers, and its debits equal its credits.",
+  // Not compared when days of the month are archived: their sums have no date.
+  sql: `
+      select to_char(c.month, 'YYYY-MM') || ' ' || t.account, s.line ->> 'debit_micros' || ' ' || (s.line ->> 'credit_micros'),
+        t.debit_micros || ' ' || t.credit_micros
+      from (
+        select * from pb.closed_months m, pb.retention r
+        where r.retained_since + 2 <= m.month order by m.month desc limit 1
+      ) c
+      cross join lateral pb.trial_balance(c.month) t
+      left join lateral jsonb_array_elements(c.trial_balance) as s (line) on s.line ->> 'account' = t.account
+      union all
+      select to_char(c.month, 'YYYY-MM') || ' total', sum((s.line ->> 'debit_micros')::bigint)::text,
+        sum((s.line ->> 'credit_micros')::bigint)::text
+      from pb.closed_months c cross join lateral jsonb_array_elements(c.trial_balance) as s (line)
+      group by c.month`,
+};

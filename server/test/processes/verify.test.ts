@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import pg from "pg";
+import { createSigner } from "../../src/lib/sign-jws.ts";
+import { seedClosedLedger } from "../evidence/seed-ledger.ts";
+import { createDatabase } from "../fixture.ts";
+import { until } from "../support/assertions/until.ts";
+import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
+import { testSigningSeed } from "../support/services/server.ts";
+import { addJob, startWorker } from "./worker-fixture.ts";
+
+// The worker signs and exports the roots of closed hours, and the admin command verifies the ledger against them.
+
+const db = await createDatabase();
+const [wallet] = await seedClosedLedger(db);
+const folder = mkdtempSync(join(tmpdir(), "pb-verify-"));
+after(() => rmSync(folder, { recursive: true }));
+const roots = join(folder, "roots");
+const signing = { PENNYBLACK_SIGNING_KEYS: testSigningSeed.toString("base64"), PENNYBLACK_ROOTS: roots };
+
+function verify(environment: Record<string, string>, ...options: string[]): Promise<AdminRun> {
+  const settings = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl, ...environment };
+  return runAdmin(settings, "verify", "--roots", roots, ...options);
+}
+
+test("the worker signs closed hours, exports them and logs each root", async () => {
+  const worker = await startWorker(db, signing);
+  await addJob(db, "sign_roots");
+  const countUnsigned = async (): Promise<number> => {
+    const { rows } = await db.owner.query("select from pb.ledger_hours where signed is null");
+    return rows.length;
+  };
+  await until("every hour is signed", async () => (await countUnsigned()) === 0);
+  await until("the days are exported", async () => existsSync(roots) && (await readdir(roots)).length >= 2);
+  assert.match(
+    worker.logged(),
+    /"level":30,.*"of":"[\d-]+T\d\d:00:00Z","root":"[0-9a-f]{64}","signed":"\S+","msg":"signed root"/,
+  );
+  await worker.stop();
+});
+
+test("admin verify accepts the ledger, and reports an entry that was deleted", async () => {
+  const jwks = join(folder, "jwks.json");
+  writeFileSync(jwks, JSON.stringify(createSigner([testSigningSeed])?.jwks));
+  for (const [options, environment] of [
+    [["--jwks", jwks], {}],
+    [[], { PENNYBLACK_SIGNING_KEYS: signing.PENNYBLACK_SIGNING_KEYS }],
+  ] as const) {
+    const clean = await verify(environment, ...options);
+    assert.match(clean.stdout, /^\d+ closed hours, \d+ signed roots, \d+ entries recomputed\.\nNo differences\.\n$/);
+    assert.equal(clean.exitCode, 0, clean.stderr);
+  }
+  assert.equal((await verify({})).exitCode, 2);
+  const client = new pg.Client({ connectionString: db.superuserUrl });
+  await client.connect();
+  await client.query("set session_replication_role = replica");
+  await client.query("delete from pb.transfers where wallet_id = $1 and kind = 'top_up'", [wallet?.walletId]);
+  await client.end();
+  const found = await verify({}, "--jwks", jwks);
+  assert.match(found.stdout, new RegExp(`^digest \\S+ wallet ${wallet?.walletId}: the digest of 2 entries`, "m"));
+  assert.match(found.stderr, /^\d differences\./);
+  assert.equal(found.exitCode, 1);
+});
