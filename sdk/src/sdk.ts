@@ -14,10 +14,10 @@ import type {
   TopUp,
   UsageLine,
   Wallet,
-  WalletProof,
 } from "./responses.ts";
 import { type Call, type Connection, send } from "./send.ts";
-import type { Jwks } from "./verify-jws.ts";
+import type { WalletProof } from "./verify/evidence.ts";
+import type { Jwks } from "./verify/verify-jws.ts";
 
 export {
   AuthenticationError,
@@ -37,15 +37,6 @@ export type { Page, Pages } from "./pages.ts";
 export type { SearchMeta } from "./read-meta.ts";
 // oxlint-disable-next-line oxc/no-barrel-file -- This is the package entry point, and types cost nothing at runtime.
 export type * from "./responses.ts";
-export type { Jwks, SignatureFault } from "./verify-jws.ts";
-export { ReceiptError, verifyReceipt } from "./verify-receipt.ts";
-export {
-  type StatementFault,
-  type VerifiedStatement,
-  type VerifyStatementOptions,
-  verifyStatement,
-} from "./verify-statement.ts";
-export { verifyWebhook, WebhookError, type WebhookEvent, type WebhookHeaders } from "./verify-webhook.ts";
 
 export interface PennyblackOptions {
   apiKey: string;
@@ -149,10 +140,9 @@ export class Pennyblack {
   }
 
   /** Returns all ledger entries as CSV, for `verifyStatement` and for your own records. Default: the last 30 days. */
-  async exportEntries({ from, to, ...options }: CallOptions & TimeRange = {}): Promise<string> {
+  exportEntries({ from, to, ...options }: CallOptions & TimeRange = {}): Promise<string> {
     const path = `/v1/wallet/entries.csv${toQueryString({ from: toIsoString(from), to: toIsoString(to) })}`;
-    const call = { method: "GET", path, isIdempotent: true, isText: true, ...options } as const;
-    return (await send(this.#connection, call)).body as string;
+    return this.#change({ method: "GET", path, isIdempotent: true, isText: true, ...options });
   }
 
   /** Returns the proof for `verifyStatement`. `until`: only hours that ended by this time. Default: now. */

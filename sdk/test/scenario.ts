@@ -1,7 +1,8 @@
 // Exercises the SDK and prints the results. sdk.test.ts strips the types, runs this with the packed SDK in each runtime
 // and expects the same output from all of them.
 
-import { Pennyblack, PennyblackError, verifyWebhook } from "@pennyblack/sdk";
+import { Pennyblack, PennyblackError } from "@pennyblack/sdk";
+import { verifyWebhook } from "@pennyblack/sdk/verify";
 
 export interface ScenarioInput {
   baseUrl: string;

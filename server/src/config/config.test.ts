@@ -9,6 +9,11 @@ const minimal = {
   PENNYBLACK_SECRET: secret,
   PENNYBLACK_KEY_PEPPERS: `1:${secret}`,
 };
+const worker = {
+  ...minimal,
+  PENNYBLACK_WORKER_DATABASE_URL: "postgres://worker@db/pb",
+  PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb",
+};
 
 function faultsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -111,9 +116,8 @@ test("rejects unknown PENNYBLACK_ settings and ignores other variables", () => {
 });
 
 test("accepts settings of the worker and the admin command in the server's environment, and vice versa", () => {
-  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" }), []);
-  const owner = { PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" };
-  assert.doesNotThrow(() => readConfig(workerSettings, { ...minimal, ...owner }));
+  assert.deepEqual(faultsOf(worker), []);
+  assert.doesNotThrow(() => readConfig(workerSettings, worker));
 });
 
 test("a fault never contains the value", () => {
@@ -224,7 +228,6 @@ test("the security contact is a mailto: or https: URL", () => {
 });
 
 test("email needs a server and a sender, and faults do not contain the password", () => {
-  const worker = { ...minimal, PENNYBLACK_DIRECT_DATABASE_URL: "postgres://owner@db/pb" };
   const [url, from] = ["smtps://alerts:hunter2@mail.example", "Pennyblack <alerts@example.com>"];
   const read = (environment: Record<string, string>) => readConfig(workerSettings, { ...worker, ...environment });
   assert.equal(read({ PENNYBLACK_SMTP_URL: url, PENNYBLACK_MAIL_FROM: from }).smtpUrl, url);

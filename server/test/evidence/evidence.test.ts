@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import pg from "pg";
-import { type Jwks, type ReceiptClaims, type VerifyStatementOptions, verifyStatement } from "../../../sdk/src/sdk.ts";
+import {
+  type Jwks,
+  type ReceiptClaims,
+  type VerifyStatementOptions,
+  verifyStatement,
+} from "../../../sdk/src/verify/verify.ts";
 import { inTransaction } from "../../src/db/in-transaction.ts";
 import { createSigner } from "../../src/lib/sign-jws.ts";
 import { readRoots } from "../../src/wallet/evidence/roots-folder.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { verifyStatement } from "../../../sdk/src/sdk.ts";
+import { verifyStatement } from "../../../sdk/src/verify/verify.ts";
 import { createSigner } from "../../src/lib/sign-jws.ts";
 import type { LedgerEntry } from "../../src/wallet/evidence/ledger-lines.ts";
 import { formatEntry } from "../../src/wallet/evidence/ledger-lines.ts";

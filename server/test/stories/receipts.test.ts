@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { test } from "node:test";
-import { type Jwks, ReceiptError, verifyReceipt } from "../../../sdk/src/sdk.ts";
+import { type Jwks, ReceiptError, verifyReceipt } from "../../../sdk/src/verify/verify.ts";
 import { createSigner } from "../../src/lib/sign-jws.ts";
 import { refundBatch } from "../../src/wallet/statements.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";

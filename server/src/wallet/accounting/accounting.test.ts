@@ -66,7 +66,7 @@ async function seedDebtor(): Promise<string> {
   await holdBatch(database.ledger, [search]);
   await captureBatch(database.ledger, [search]);
   const reversal = { id: `re ${seed.walletId}`, kind: "refund", amount: priceMicros, state: "taken" } as const;
-  await reversePayment(database.tenant, seed.walletId, { id: `seed ${seed.walletId}` }, reversal);
+  await reversePayment(database.payments, seed.walletId, { id: `seed ${seed.walletId}` }, reversal);
   return seed.walletId;
 }
 
@@ -102,7 +102,7 @@ test("a payment through the processor, a search and an unknown transfer cannot b
   const request = { amount: usd, keyHmac: Buffer.alloc(32, 1), fingerprint: Buffer.alloc(32, 2) };
   const { id: topUpId } = await beginTopUp(database.tenant, walletId, request);
   const paymentId = `pi_${walletId}`;
-  await bookPayment(database.tenant, walletId, { paymentId, topUpId, amount: usd, receiptUrl: null });
+  await bookPayment(database.payments, walletId, { paymentId, topUpId, amount: usd, receiptUrl: null });
   const { rows } = await database.owner.query<{ id: string }>(
     "select transfer_id as id from pb.payments where payment_id = $1",
     [paymentId],

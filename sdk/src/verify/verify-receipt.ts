@@ -1,4 +1,4 @@
-import type { ReceiptClaims } from "./responses.ts";
+import type { ReceiptClaims } from "./evidence.ts";
 import { type Jwks, type SignatureFault, verifyJws } from "./verify-jws.ts";
 
 /** A receipt that was not signed by the server, or was changed. `reason` gives the exact fault. */

@@ -1,8 +1,8 @@
 // Recomputes the digests of a wallet's closed hours from its exported entries, and compares them with a signed root. Uses
 // no network and trusts nothing but the keys. docs/receipts.md describes the format.
 
+import type { ReceiptClaims, TreePlace, WalletProof } from "./evidence.ts";
 import { type LedgerRow, parseStatement } from "./parse-statement.ts";
-import type { ReceiptClaims, TreePlace, WalletProof } from "./responses.ts";
 import { type Jwks, verifyJws } from "./verify-jws.ts";
 
 export interface VerifyStatementOptions {
