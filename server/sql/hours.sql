@@ -133,8 +133,9 @@ begin
     select w.closed_before into hour from pb.ledger_watermark w;
   end if;
   if closing > hour and xid is null then
-    -- The announcement is committed, so every later transaction reads it.
-    update pb.ledger_watermark set closing_xid = pg_snapshot_xmax(pg_current_snapshot());
+    -- The announcement is committed, so every transaction with a later id reads it. The xmax of a snapshot is not enough: it
+    -- follows the last transaction that has ended, and a running one can have a later id.
+    update pb.ledger_watermark set closing_xid = pg_current_xact_id();
     state := 'marked';
   elsif closing > hour then
     state := pb.hour_waits_for();

@@ -203,6 +203,37 @@ test("an hour is not announced until 15 minutes after its end", async () => {
   assert.deepEqual(await readTime("closed_before"), new Date(end));
 });
 
+test("an hour waits for a transaction that began while its announcement was being committed", async () => {
+  const start = await readTime("closed_before");
+  const now = new Date(start.getTime() + hourMs + 16 * 60_000);
+  await passWatermarks(db.owner, now);
+  const seed = await seedWallet(db.owner);
+  const [announcing, hanging] = [1, 2].map(() => new pg.Client({ connectionString: db.ownerUrl }));
+  assert.ok(announcing && hanging);
+  await Promise.all([announcing.connect(), hanging.connect()]);
+  await announcing.query("begin");
+  const { rows } = await announcing.query("select state from pb.prepare_hour($1)", [now]);
+  assert.deepEqual(rows, [{ state: "announced" }]);
+  // Its id is later than that of the announcement, which it does not see.
+  await hanging.query("begin");
+  await topUpBatch(hanging, "top_up", [{ paymentId: "overlaps", walletId: seed.walletId, amount: 1_000n }]);
+  await announcing.query("commit");
+  await announcing.end();
+  try {
+    const { closed, state } = await closeHours(db.owner, { now, waitMs: 0 });
+    assert.deepEqual({ closed, state }, { closed: [], state: "transactions" });
+  } finally {
+    await hanging.query("commit");
+    await hanging.end();
+  }
+  await closeDueHours(db.owner, now);
+  const included = await readHours(seed.walletId);
+  assert.deepEqual(
+    included.map(({ hour }) => hour),
+    [start],
+  );
+});
+
 test("a second run returns at once", async () => {
   const client = new pg.Client({ connectionString: db.ownerUrl });
   await client.connect();
