@@ -1,3 +1,4 @@
+import { evidenceFaults } from "./evidence-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
 import { fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
@@ -17,4 +18,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...paymentFaults,
   ...hourFaults,
   ...secretFaults,
+  ...evidenceFaults,
 ];

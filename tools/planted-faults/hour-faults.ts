@@ -16,6 +16,14 @@ export const hourFaults: PlantedFault[] = [
       "an hour is closed after transactions that began before its announcement, however long their commit hangs",
   },
   {
+    description: "an hour is closed while a transaction that overlaps its announcement is running",
+    file: hours,
+    find: "set closing_xid = pg_current_xact_id();",
+    replace: "set closing_xid = pg_snapshot_xmax(pg_current_snapshot());",
+    tests: [closing],
+    caughtBy: "an hour waits for a transaction that began while its announcement was being committed",
+  },
+  {
     description: "an entry gets a time in an hour that was announced",
     file: hours,
     find: "greatest(clock_timestamp(), w.closed_before, w.closing_before)",
