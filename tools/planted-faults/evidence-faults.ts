@@ -45,6 +45,14 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "each fault in the exported roots is reported as what it is",
   },
   {
+    description: "verifying the ledger expects the entries of archived days",
+    file: "server/src/wallet/evidence/verify-ledger.ts",
+    find: "(retained_since + interval '25 hours') at time zone 'utc'",
+    replace: "(date '1970-01-01' + interval '25 hours') at time zone 'utc'",
+    tests: ["test/processes/verify.test"],
+    caughtBy: "admin verify checks archived hours by their digests, also if hours began after days were archived",
+  },
+  {
     description: "verifying a statement accepts any entries",
     file: "sdk/src/verify-statement.ts",
     find: "if (digest !== proof.digest) {",

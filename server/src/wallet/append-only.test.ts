@@ -9,21 +9,28 @@ before(async () => {
   const ledger = await createBusyLedger();
   await ledger.spend(64);
   db = ledger.database;
+  await db.owner.query(
+    `select pb.sign_hour(max(hour), sha256('a'), 'a', array[sha256('a')]), pb.sign_day(pb.utc_day(max(hour)), sha256('a'), 'a')
+     from pb.ledger_hours`,
+  );
 });
 
 after(() => db.drop());
 
 const restricted = { code: "23001" };
 
-/** A column that is not part of a key. */
+/** A change of a column that is not part of a key. */
 const tables: Record<string, string> = {
-  transfers: "amount_micros",
-  payments: "amount_micros",
-  refunds: "reason",
-  reversals: "amount_micros",
-  wallet_hours: "credited_micros",
-  ledger_hours: "entries",
-  closed_days: "transfers",
+  transfers: "amount_micros = amount_micros + 1",
+  payments: "amount_micros = amount_micros + 1",
+  refunds: "reason = reason || '!'",
+  reversals: "amount_micros = amount_micros + 1",
+  wallet_hours: "credited_micros = credited_micros + 1",
+  ledger_hours: "entries = entries + 1",
+  closed_days: "transfers = transfers + 1",
+  hour_trees: "hashes = sha256('b')",
+  ledger_days: "signed = 'b'",
+  audit_log: "reason = 'b'",
 };
 
 test("ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner", async () => {
@@ -36,16 +43,20 @@ test("ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, als
   );
   assert.ok(rows.length > 14 && filled.rows.length > 0);
   for (const { name } of rows) await assert.rejects(db.owner.query(`truncate ${name}`), restricted, name);
-  for (const [name, column] of [
+  for (const [name, change] of [
     ...Object.entries(tables).map(([table, each]) => [`pb.${table}`, each]),
-    ...filled.rows.map((row) => [row.name, "amount_micros"]),
+    ...filled.rows.map((row) => [row.name, tables["transfers"]]),
   ])
-    for (const sql of [
-      `update ${name} set ${column} = ${column}${column === "reason" ? " || '!'" : " + 1"}`,
-      `delete from ${name}`,
-      `truncate ${name} cascade`,
-    ])
+    for (const sql of [`update ${name} set ${change}`, `delete from ${name}`, `truncate ${name} cascade`])
       await assert.rejects(db.owner.query(sql), restricted, sql);
+});
+
+test("every table that rejects TRUNCATE is tested", async () => {
+  const { rows } = await db.owner.query<{ name: string }>(
+    `select relname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid
+     where tgname like '%\\_no\\_truncate' and not relispartition`,
+  );
+  assert.deepEqual(rows.map(({ name }) => name).toSorted(), Object.keys(tables).toSorted());
 });
 
 test("a reversal only moves forward", async () => {

@@ -6,9 +6,18 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import pg from "pg";
 import { createSigner } from "../../src/lib/sign-jws.ts";
+import { signRoots } from "../../src/wallet/evidence/sign-roots.ts";
+import { formatReport } from "../../src/wallet/upkeep/reconcile.ts";
+import { reconcileHours } from "../../src/wallet/upkeep/reconcile-hours.ts";
+import { dropOldDays } from "../../src/wallet/upkeep/retention.ts";
+import { saveReport } from "../../src/wallet/upkeep/save-report.ts";
 import { seedClosedLedger } from "../evidence/seed-ledger.ts";
 import { createDatabase } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
+import { passWatermarks, waitMs } from "../support/data/close-due-hours.ts";
+import { restartHours } from "../support/data/restart-hours.ts";
+import { seedOldDay } from "../support/data/seed-old-day.ts";
+import { withoutTriggers } from "../support/data/without-triggers.ts";
 import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
 import { testSigningSeed } from "../support/services/server.ts";
 import { addJob, startWorker } from "./worker-fixture.ts";
@@ -64,4 +73,37 @@ test("admin verify accepts the ledger, and reports an entry that was deleted", a
   assert.match(found.stdout, new RegExp(`^digest \\S+ wallet ${wallet?.walletId}: the digest of 2 entries`, "m"));
   assert.match(found.stderr, /^\d differences\./);
   assert.equal(found.exitCode, 1);
+});
+
+test("admin verify checks archived hours by their digests, also if hours began after days were archived", async () => {
+  const old = await createDatabase();
+  const { day, walletId } = await seedOldDay(old.owner, 60);
+  await seedOldDay(old.owner, 38);
+  await passWatermarks(old.owner);
+  const signer = createSigner([testSigningSeed]) ?? assert.fail();
+  const exported = async (name: string): Promise<() => Promise<AdminRun>> => {
+    const report = await reconcileHours(old.owner, { waitMs });
+    assert.ok(report?.isClean, report && formatReport(report));
+    await saveReport(old.owner, report);
+    const path = join(folder, name);
+    await signRoots(old.owner, { signer, publicUrl: "http://search.test", folder: path });
+    const settings = { ...signing, PENNYBLACK_DIRECT_DATABASE_URL: old.ownerUrl };
+    return () => runAdmin(settings, "verify", "--roots", path);
+  };
+  const archives = { days: 40, folder: join(folder, "archives") };
+  const clean = /, 6 entries recomputed\.\nEntries before \S+ may be archived.*\nNo differences\.\n$/;
+
+  const verifyOld = await exported("before");
+  assert.match((await verifyOld()).stdout, /, 12 entries recomputed\.\nNo differences\.\n$/);
+  assert.equal((await dropOldDays(old.owner, archives, new AbortController().signal)).length, 1);
+  assert.match((await verifyOld()).stdout, clean);
+  const ofDay = `wallet_id = '${walletId}' and hour < date '${day}' + 1`;
+  await old.owner.query(withoutTriggers(`update pb.wallet_hours set digest = sha256(digest) where ${ofDay}`));
+  const found = await verifyOld();
+  assert.match(found.stdout, new RegExp(`^root ${day}T12:00:00Z the signed root is`, "m"));
+  assert.equal(found.exitCode, 1);
+
+  await restartHours(old.owner);
+  const verifyNew = await exported("after");
+  assert.match((await verifyNew()).stdout, clean);
 });

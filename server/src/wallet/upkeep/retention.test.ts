@@ -8,6 +8,7 @@ import { gunzipSync } from "node:zlib";
 import pg from "pg";
 import { until } from "../../../test/support/assertions/until.ts";
 import { passWatermarks, waitMs } from "../../../test/support/data/close-due-hours.ts";
+import { restartHours } from "../../../test/support/data/restart-hours.ts";
 import { type OldDay, seedOldDay } from "../../../test/support/data/seed-old-day.ts";
 import { seedWallet } from "../../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/services/database.ts";
@@ -104,6 +105,9 @@ test("archives and drops old days while searches run, and the ledger still recon
   await sell();
   await assertClean();
   await first;
+  // The rows of the closed days still exist.
+  await restartHours(db.owner);
+  await assertClean();
   await reader.query("commit");
   await reader.end();
 
@@ -158,4 +162,22 @@ test("balances are the same after old days are dropped", async () => {
   const hours = await db.owner.query("select from pb.usage_hours where wallet_id = $1", [walletId]);
   const usage = await db.owner.query("select from pb.usage_days where wallet_id = $1", [walletId]);
   assert.deepEqual([hours.rowCount, usage.rowCount], [0, 1]);
+});
+
+test("hours that begin after days were archived start with their sums", async () => {
+  const { walletId } = old();
+  await restartHours(db.owner);
+  await assertClean();
+  const checkpoint = "select hour, entries, credited_micros, debited_micros, owed_micros from pb.wallet_checkpoints";
+  const { rows } = await db.owner.query(`${checkpoint} where wallet_id = $1`, [walletId]);
+  assert.deepEqual(rows, [
+    { hour: null, entries: 6n, credited_micros: 1_000_000n, debited_micros: 50_000n, owed_micros: 0n },
+  ]);
+  const { rows: start } = await db.owner.query(
+    `select opening_micros, (select min(hour) from pb.ledger_hours) > now() - interval '27 hours' as is_recent
+     from pb.ledger_watermark`,
+  );
+  assert.deepEqual(start, [{ opening_micros: 3n * 950_000n, is_recent: true }], "archived hours are not closed again");
+  await sell();
+  await assertClean();
 });

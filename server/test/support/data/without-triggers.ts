@@ -5,6 +5,8 @@ const triggers = {
   reversals: "reversals_forward_only",
   wallet_hours: "wallet_hours_append_only",
   ledger_hours: "ledger_hours_filled_once",
+  hour_trees: "hour_trees_append_only",
+  ledger_days: "ledger_days_append_only",
 } as const;
 
 /** Switches the triggers of the append-only tables off for these statements, as someone who owns the tables could. */
