@@ -41,6 +41,15 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "a new entry is never stamped with a time in a closed hour, although the clock was set back",
   },
   {
+    description: "searches after the clock was set back are not counted before their hour is closed",
+    file: "server/src/jobs/tasks.ts",
+    find: "if ((await dependencies.usageLagSeconds()) < minUsageLagSeconds)",
+    replace: "if ((await dependencies.usageLagSeconds()) === minUsageLagSeconds)",
+    tests: ["stories/clock-set-back.test"],
+    caughtBy:
+      "after the clock was set back by five minutes at a failover, every search is counted and closed with its hour",
+  },
+  {
     description: "an hour is closed while a hold of it is pending",
     file: hours,
     find: "when s.settled_before < w.closed_before + interval '1 hour' then 'sweep'",

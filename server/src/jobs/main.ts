@@ -101,6 +101,7 @@ const tasks = createTasks({
   partitionDaysAhead: () => partitionDaysAhead(pool),
   rollUpUsage: (signal) => rollUpUsage(slowPool, signal),
   recountUsage: (signal) => recountUsage(slowPool, signal),
+  usageLagSeconds: () => readUsageLag(pool),
   findDifferences,
   signRoots: createSigningTask(),
   dropOldDays: createRetentionTask(),

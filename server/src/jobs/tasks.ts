@@ -20,6 +20,8 @@ export interface TaskDependencies {
   deleteOldTestSearches: (signal: AbortSignal) => Promise<number>;
   rollUpUsage: (signal: AbortSignal) => Promise<number>;
   recountUsage: (signal: AbortSignal) => Promise<number>;
+  /** Age of the usage watermark by the database's clock. */
+  usageLagSeconds: () => Promise<number>;
   /** Sends deliveries until none is due. */
   sendWebhooks: (signal: AbortSignal) => Promise<void>;
   /** Sends at most `limit` due emails. Returns how many it attempted. */
@@ -62,6 +64,10 @@ const chargeIntervalMs = 5_000;
 const sweepIntervalMs = 5_000;
 const webhookIntervalMs = 1_000;
 const emailIntervalMs = 2_000;
+/** The usage watermark is at least two minutes behind the database's clock, unless that was set back. */
+const minUsageLagSeconds = 110;
+/** By then a hold has been captured, released or expired. */
+const recountDelayMs = 180_000;
 const partitionDays = 14;
 const minPartitionDays = 7;
 
@@ -104,16 +110,7 @@ export function createTasks(dependencies: TaskDependencies): Tasks {
       if (ended > 0) await schedule("recount_usage", 0);
     },
 
-    async roll_up_usage({ signal }) {
-      const searches = await dependencies.rollUpUsage(signal);
-      if (searches > 0) log.debug({ searches }, "rolled up usage");
-    },
-
-    async recount_usage({ signal }) {
-      const rows = await dependencies.recountUsage(signal);
-      metrics.countUsageCorrections(rows);
-      if (rows > 0) log.warn({ rows }, "corrected usage of searches committed after their roll-up");
-    },
+    ...createUsageTasks(dependencies),
 
     async reconcile({ signal }) {
       const found = await dependencies.findDifferences(signal);
@@ -169,6 +166,24 @@ export function createTasks(dependencies: TaskDependencies): Tasks {
       await drain(() => dependencies.sendAlertEmails(10), signal);
       await schedule("emails", emailIntervalMs);
     }),
+  };
+}
+
+function createUsageTasks(dependencies: TaskDependencies): Tasks {
+  const { log, metrics } = dependencies;
+  return {
+    async roll_up_usage({ schedule, signal }) {
+      const searches = await dependencies.rollUpUsage(signal);
+      if (searches > 0) log.debug({ searches }, "rolled up usage");
+      // The clock was set back: until it passes the watermark, new searches are behind it and are not rolled up.
+      if ((await dependencies.usageLagSeconds()) < minUsageLagSeconds) await schedule("recount_usage", recountDelayMs);
+    },
+
+    async recount_usage({ signal }) {
+      const rows = await dependencies.recountUsage(signal);
+      metrics.countUsageCorrections(rows);
+      if (rows > 0) log.warn({ rows }, "corrected usage of searches committed after their roll-up");
+    },
   };
 }
 
