@@ -37,6 +37,14 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "an hour is signed and exported once, and a signature that was removed is not replaced",
   },
   {
+    description: "a root is appended to a line that was not written completely",
+    file: "server/src/wallet/evidence/roots-folder.ts",
+    find: 'return buffer.toString() !== "\\n";',
+    replace: 'return buffer.toString() === "";',
+    tests: [evidence],
+    caughtBy: "an export that was interrupted within a line is completed by the next run",
+  },
+  {
     description: "verifying the ledger accepts any root",
     file: "server/src/wallet/evidence/verify-ledger.ts",
     find: "if (signed.root !== root) report(",

@@ -241,3 +241,18 @@ test("an hour is signed and exported once, and a signature that was removed is n
   assert.equal(await exported(folder), before);
   assert.deepEqual(await verify(), []);
 });
+
+test("an export that was interrupted within a line is completed by the next run", async () => {
+  const copy = await mkdtemp(join(tmpdir(), "pb-roots-"));
+  const files = (await readdir(folder)).toSorted();
+  for (const file of files) await writeFile(join(copy, file), await readFile(join(folder, file)));
+  const last = join(copy, files.at(-1) ?? "");
+  const text = await readFile(last, "utf8");
+  await writeFile(last, text.slice(0, text.lastIndexOf("{") + 100));
+  for (let run = 0; run < 2; run += 1) {
+    await signRoots(db.owner, { ...signOptions, folder: copy });
+    assert.deepEqual(await verify(copy), []);
+  }
+  const lines = async (path: string) => (await readFile(path, "utf8")).split("\n").length;
+  assert.equal(await lines(last), text.split("\n").length + 1, "the line is appended again, once");
+});

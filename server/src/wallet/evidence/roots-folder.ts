@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 // Exported roots: one JSON object per line in <folder>/YYYY-MM-DD.jsonl, appended and never changed.
@@ -17,18 +17,26 @@ export interface ExportedLine {
   root: ExportedRoot | undefined;
 }
 
-/** Appends the lines and waits until they are on disk. */
+/** Appends the lines and waits until they are on disk. After a write that was interrupted, starts with a new line. */
 export async function appendRoots(folder: string, roots: readonly ExportedRoot[]): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [day, lines] of Map.groupBy(roots, ({ of }) => of.slice(0, 10))) {
-    const file = await open(join(folder, `${day}.jsonl`), "a");
+    const file = await open(join(folder, `${day}.jsonl`), "a+");
     try {
-      await file.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+      await file.write((await endsWithinLine(file)) ? `\n${text}` : text);
       await file.sync();
     } finally {
       await file.close();
     }
   }
+}
+
+async function endsWithinLine(file: FileHandle): Promise<boolean> {
+  const { size } = await file.stat();
+  if (size === 0) return false;
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+  return buffer.toString() !== "\n";
 }
 
 /** Every line, one file at a time, oldest first. */
@@ -58,9 +66,12 @@ async function listFiles(folder: string): Promise<string[]> {
   return names.filter((name) => /^\d{4}-\d\d-\d\d\.jsonl$/.test(name)).toSorted();
 }
 
+/** An interrupted write leaves the start of a line, which the next run appends in full. */
 async function readLines(folder: string, name: string): Promise<ExportedLine[]> {
   const lines = (await readFile(join(folder, name), "utf8")).split("\n").slice(0, -1);
-  return lines.map((line, index) => ({ place: `${name}:${index + 1}`, root: parseLine(line) }));
+  return lines.flatMap((line, index) =>
+    lines[index + 1]?.startsWith(line) ? [] : [{ place: `${name}:${index + 1}`, root: parseLine(line) }],
+  );
 }
 
 function parseLine(line: string): ExportedRoot | undefined {
