@@ -53,6 +53,14 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "each fault in the exported roots is reported as what it is",
   },
   {
+    description: "recent entries can be excluded from verification by marking them as archived",
+    file: "server/src/wallet/evidence/verify-ledger.ts",
+    find: "if (bounds.entriesSince.getTime() > Date.now() - minArchivedMs)",
+    replace: "if (bounds.entriesSince.getTime() === minArchivedMs)",
+    tests: [evidence],
+    caughtBy: "each fault in the stored evidence is reported as what it is",
+  },
+  {
     description: "verifying the ledger expects the entries of archived days",
     file: "server/src/wallet/evidence/verify-ledger.ts",
     find: "(retained_since + interval '25 hours') at time zone 'utc'",

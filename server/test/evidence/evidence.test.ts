@@ -165,6 +165,11 @@ test("each fault in the stored evidence is reported as what it is", async () => 
       "update pb.wallet_checkpoints c set digest = (select digest from pb.wallet_hours h where h.wallet_id = c.wallet_id order by hour desc limit 1)",
     ],
     [
+      "update pb.retention set retained_since = current_date",
+      "missing_entries",
+      "update pb.retention set retained_since = '1970-01-01'",
+    ],
+    [
       "update pb.ledger_watermark set closed_before = closed_before - interval '1 hour'",
       "missing_hour",
       "update pb.ledger_watermark set closed_before = closed_before + interval '1 hour'",

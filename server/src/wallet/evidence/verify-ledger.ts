@@ -65,6 +65,12 @@ export async function verifyLedger({ inTransaction, roots, onDifference }: Verif
   };
   for (const fault of roots.faults) report(fault.what, fault.of, fault.detail);
   const bounds = await inTransaction(readBounds);
+  if (bounds.entriesSince.getTime() > Date.now() - minArchivedMs)
+    report(
+      "missing_entries",
+      formatHour(bounds.entriesSince),
+      "earlier entries are marked as archived, but are too young",
+    );
   const unseen = new Set(roots.hours.keys());
   let previous: string | null = null;
   for (let day = bounds.firstDay; day < bounds.end; day = new Date(day.getTime() + dayMs)) {
@@ -93,6 +99,11 @@ export async function verifyLedger({ inTransaction, roots, onDifference }: Verif
 }
 
 const dayMs = 86_400_000;
+/**
+ * pb.close_day refuses days of the last 35 days, and `entriesSince` is two days after the last archived day. Without this
+ * limit, recent entries could be excluded by moving the boundary in the database.
+ */
+const minArchivedMs = 32 * dayMs;
 
 interface Bounds {
   firstDay: Date;
