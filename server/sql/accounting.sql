@@ -203,7 +203,7 @@ $$;
 -- period are read.
 create or replace function pb.trial_balance(p_month date)
 returns table (account text, code smallint, type text, name text, debit_micros bigint, credit_micros bigint)
-language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   until_at timestamptz := (p_month + interval '1 month') at time zone 'utc';
@@ -244,7 +244,7 @@ $$;
 -- Closes the books of a month and saves its trial balance. Entries are stamped when they are booked, so that none is added
 -- to a month that ended an hour ago; reconciliation compares the saved trial balance. Months are closed in order.
 create or replace function pb.close_month(p_operator text, p_reason text, p_month date) returns text
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   ended_at timestamptz := (p_month + interval '1 month') at time zone 'utc';
   result text;

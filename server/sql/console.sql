@@ -35,6 +35,17 @@ begin atomic
   insert into pb.pending_emails (id, sign_in_digest, sealed) values (p_email_id, p_token, p_sealed);
 end;
 
+-- A token for a link that an operator hands to an existing person, valid for up to a day. False if the address is unknown.
+create or replace function pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
+  select p_token, p.email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
+  from pb.people p where p.email = p_email;
+  return found;
+end
+$$;
+
 -- Starts a session and ends the browser's previous one. Returns NULL if the address is unknown and sign-up is closed.
 create or replace function pb.begin_session(
   p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamptz

@@ -132,6 +132,20 @@ begin
 end
 $$;
 
+-- Closes a payment notice that a person has handled. Returns false if it does not exist or is already closed.
+create or replace function pb.operator_close_notice(p_operator text, p_reason text, p_notice uuid) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update pb.payment_notices n set closed_at = clock_timestamp(), closed_by = p_operator
+  where n.id = p_notice and n.closed_at is null;
+  if not found then
+    return false;
+  end if;
+  perform pb.record_audit(p_operator, 'close_notice', null, p_notice::text, p_reason, 'done');
+  return true;
+end
+$$;
+
 -- Figures about the database. The search for the oldest pending hold is bounded, so that it stays cheap when the
 -- sweeper has not run for hours.
 create or replace function pb.operator_health(

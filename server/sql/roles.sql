@@ -1,4 +1,4 @@
--- Privileges of the roles that servers connect as. All privileges on functions are revoked and granted again, in one
+-- Privileges of the roles that servers connect as, and that the admin command switches to. All privileges on functions are revoked and granted again, in one
 -- transaction, so that this file is the complete list.
 --
 --   pennyblack_ledger     paid searches: calls functions, reads no table
@@ -44,11 +44,12 @@ grant execute on function
 
 grant execute on function
   pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
-  pb.operator_adjust, pb.operator_decide_adjustment, pb.read_schema_version
+  pb.operator_adjust, pb.operator_decide_adjustment, pb.operator_close_notice, pb.close_month, pb.trial_balance,
+  pb.find_keys, pb.read_schema_version
   to pennyblack_operator;
 
 grant execute on function
-  pb.request_sign_in, pb.redeem_sign_in, pb.begin_session, pb.join_account, pb.end_session, pb.end_all_sessions,
+  pb.request_sign_in, pb.create_sign_in_token, pb.redeem_sign_in, pb.begin_session, pb.join_account, pb.end_session, pb.end_all_sessions,
   pb.read_session, pb.authorize_session, pb.open_own_account, pb.read_team, pb.invite_to_team, pb.revoke_invitation,
   pb.change_team
   to pennyblack_people;
@@ -62,7 +63,7 @@ grant execute on function
   pb.delete_expired_answers, pb.delete_expired_runs, pb.delete_old_events, pb.delete_expired_sign_ins,
   pb.prunable_partitions, pb.find_test_wallet, pb.delete_test_searches, pb.save_reconciliation,
   pb.prepare_hour, pb.close_hour, pb.sign_hour, pb.sign_day, pb.report_secrets,
-  pb.retained_since, pb.price_micros, pb.utc_day, pb.utc_month, pb.uuid_floor
+  pb.trial_balance, pb.retained_since, pb.price_micros, pb.utc_day, pb.utc_month, pb.uuid_floor
   to pennyblack_worker;
 
 -- Columns that a tenant can read. The digest of a key and the secret of a webhook are not among them.
@@ -73,7 +74,7 @@ revoke all on
   pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
   pb.refunds, pb.manual_credits, pb.idempotency, pb.openings, pb.budget_openings, pb.retention, pb.usage_watermark,
   pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
-  pb.budget_checkpoints, pb.run_checkpoints
+  pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports
   from pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
@@ -133,6 +134,18 @@ grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_m
 grant select (id, wallet_id, mode, name, start, scopes, expires_at, revoked_at, created_at)
   on pb.keys to pennyblack_operator;
 grant select (wallet_id, day, charged_micros) on pb.usage_days to pennyblack_operator;
+grant select (payment_id, transfer_id) on pb.payments to pennyblack_operator;
+grant select (reference, wallet_id, kind, amount_micros, reason, operator) on pb.manual_credits to pennyblack_operator;
+grant select (
+  id, kind, reference, wallet_id, amount_micros, reason, operator, requested_at, state, transfer_id, owed_transfer_id
+) on pb.adjustments to pennyblack_operator;
+grant select (id, reason, subject, wallet_id, amount_micros, found_at, closed_at)
+  on pb.payment_notices to pennyblack_operator;
+grant select (month, closed_at, trial_balance) on pb.closed_months to pennyblack_operator;
+-- Not the check values of the secret.
+grant select (writing_version, changed_at, changed_by) on pb.secret_state to pennyblack_operator;
+grant select (process_id, versions, seen_at, has_stopped) on pb.secret_reports to pennyblack_operator;
+grant select (secret_version, claimed_at) on pb.idempotency to pennyblack_operator;
 grant select on
   pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls,
   pb.accounts, pb.people, pb.members
@@ -143,7 +156,7 @@ grant select on
   pb.wallets, pb.transfers, pb.searches, pb.key_budgets, pb.run_budgets, pb.payments, pb.refunds, pb.receivables,
   pb.reversals, pb.manual_credits, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
   pb.usage_watermark, pb.reconciliations, pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days,
-  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints
+  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months
   to pennyblack_worker;
 grant select (id, wallet_id) on pb.keys to pennyblack_worker;
 grant select (id, wallet_id, status, amount_micros, refunded_micros, payment_id) on pb.top_ups to pennyblack_worker;

@@ -988,7 +988,7 @@ end
 $$;
 
 CREATE FUNCTION pb.close_month(p_operator text, p_reason text, p_month date) RETURNS text
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
@@ -1098,6 +1098,18 @@ begin
   values (new_id, pb.own_wallet(), new_mode, w.name, new_start, new_pepper, new_digest, w.scopes,
     w.allowed_ips::cidr[], w.expires_at, w.searches_per_second, w.searches_in_flight, new_budget);
   return 'done';
+end
+$$;
+
+CREATE FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
+  select p_token, p.email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
+  from pb.people p where p.email = p_email;
+  return found;
 end
 $$;
 
@@ -2653,6 +2665,21 @@ begin
     jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id)
   );
   return next;
+end
+$$;
+
+CREATE FUNCTION pb.operator_close_notice(p_operator text, p_reason text, p_notice uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  update pb.payment_notices n set closed_at = clock_timestamp(), closed_by = p_operator
+  where n.id = p_notice and n.closed_at is null;
+  if not found then
+    return false;
+  end if;
+  perform pb.record_audit(p_operator, 'close_notice', null, p_notice::text, p_reason, 'done');
+  return true;
 end
 $$;
 
@@ -4246,7 +4273,7 @@ end
 $$;
 
 CREATE FUNCTION pb.trial_balance(p_month date) RETURNS TABLE(account text, code smallint, type text, name text, debit_micros bigint, credit_micros bigint)
-    LANGUAGE plpgsql STABLE
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
@@ -5706,6 +5733,7 @@ REVOKE ALL ON FUNCTION pb.close_hour(p_hour timestamp with time zone, OUT entrie
 GRANT ALL ON FUNCTION pb.close_hour(p_hour timestamp with time zone, OUT entries bigint, OUT wallets bigint) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.close_month(p_operator text, p_reason text, p_month date) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.close_month(p_operator text, p_reason text, p_month date) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.correction_fault(p_transfer uuid) FROM PUBLIC;
 
@@ -5713,6 +5741,9 @@ REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until t
 
 REVOKE ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.create_webhook(p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_webhook(p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) TO pennyblack_tenant;
@@ -5850,6 +5881,7 @@ GRANT ALL ON FUNCTION pb.expire_top_ups(p_limit integer) TO pennyblack_payments;
 
 REVOKE ALL ON FUNCTION pb.find_keys(digests bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.find_keys(digests bytea[]) TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.find_keys(digests bytea[]) TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.people TO pennyblack_operator;
 
@@ -5914,24 +5946,34 @@ REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, 
 GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) TO pennyblack_people;
 
 GRANT SELECT(id) ON TABLE pb.payment_notices TO pennyblack_payments;
+GRANT SELECT(id) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 GRANT SELECT(reason) ON TABLE pb.payment_notices TO pennyblack_payments;
+GRANT SELECT(reason) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 GRANT SELECT(subject) ON TABLE pb.payment_notices TO pennyblack_payments;
+GRANT SELECT(subject) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 GRANT SELECT(wallet_id) ON TABLE pb.payment_notices TO pennyblack_payments;
+GRANT SELECT(wallet_id) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 GRANT SELECT(amount_micros) ON TABLE pb.payment_notices TO pennyblack_payments;
+GRANT SELECT(amount_micros) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 GRANT SELECT(found_at) ON TABLE pb.payment_notices TO pennyblack_payments;
+GRANT SELECT(found_at) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 GRANT SELECT(closed_at) ON TABLE pb.payment_notices TO pennyblack_payments;
+GRANT SELECT(closed_at) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) TO pennyblack_payments;
 
 REVOKE ALL ON FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid, p_amount bigint) TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.operator_close_notice(p_operator text, p_reason text, p_notice uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_close_notice(p_operator text, p_reason text, p_notice uuid) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) TO pennyblack_operator;
@@ -5962,6 +6004,10 @@ REVOKE ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since 
 GRANT ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.payments TO pennyblack_worker;
+
+GRANT SELECT(payment_id) ON TABLE pb.payments TO pennyblack_operator;
+
+GRANT SELECT(transfer_id) ON TABLE pb.payments TO pennyblack_operator;
 
 GRANT SELECT(id) ON TABLE pb.top_ups TO pennyblack_tenant;
 GRANT SELECT(id) ON TABLE pb.top_ups TO pennyblack_payments;
@@ -6208,6 +6254,8 @@ REVOKE ALL ON FUNCTION pb.touch_wallet_keys() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.transfer_fits_kind(kind pb.transfer_kind, from_account pb.ledger_account, to_account pb.ledger_account, search_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.trial_balance(p_month date) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.trial_balance(p_month date) TO pennyblack_operator;
+GRANT ALL ON FUNCTION pb.trial_balance(p_month date) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.usd(micros bigint) FROM PUBLIC;
 
@@ -6257,6 +6305,28 @@ GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.adjustments TO pennyblack_worker;
 
+GRANT SELECT(id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(kind) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(reference) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(wallet_id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(amount_micros) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(state) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(reason) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(operator) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(transfer_id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(owed_transfer_id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(requested_at) ON TABLE pb.adjustments TO pennyblack_operator;
+
 GRANT SELECT(wallet_id) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
 GRANT SELECT(threshold_micros) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
@@ -6277,6 +6347,14 @@ GRANT SELECT ON TABLE pb.budget_checkpoints TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.budget_openings TO pennyblack_worker;
 
+GRANT SELECT ON TABLE pb.closed_months TO pennyblack_worker;
+
+GRANT SELECT(month) ON TABLE pb.closed_months TO pennyblack_operator;
+
+GRANT SELECT(closed_at) ON TABLE pb.closed_months TO pennyblack_operator;
+
+GRANT SELECT(trial_balance) ON TABLE pb.closed_months TO pennyblack_operator;
+
 GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
 
 GRANT SELECT(mode) ON TABLE pb.idempotency TO pennyblack_worker;
@@ -6285,15 +6363,30 @@ GRANT SELECT(key_hmac) ON TABLE pb.idempotency TO pennyblack_worker;
 
 GRANT SELECT(search_id) ON TABLE pb.idempotency TO pennyblack_worker;
 
+GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_operator;
 GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_worker;
 
 GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(secret_version) ON TABLE pb.idempotency TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.ledger_days TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.ledger_hours TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.manual_credits TO pennyblack_worker;
+
+GRANT SELECT(reference) ON TABLE pb.manual_credits TO pennyblack_operator;
+
+GRANT SELECT(wallet_id) ON TABLE pb.manual_credits TO pennyblack_operator;
+
+GRANT SELECT(kind) ON TABLE pb.manual_credits TO pennyblack_operator;
+
+GRANT SELECT(amount_micros) ON TABLE pb.manual_credits TO pennyblack_operator;
+
+GRANT SELECT(reason) ON TABLE pb.manual_credits TO pennyblack_operator;
+
+GRANT SELECT(operator) ON TABLE pb.manual_credits TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.members TO pennyblack_operator;
 
@@ -6340,6 +6433,20 @@ GRANT SELECT(opened_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
 GRANT SELECT(expires_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.run_checkpoints TO pennyblack_worker;
+
+GRANT SELECT(process_id) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+GRANT SELECT(versions) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+GRANT SELECT(seen_at) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+GRANT SELECT(has_stopped) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+GRANT SELECT(writing_version) ON TABLE pb.secret_state TO pennyblack_operator;
+
+GRANT SELECT(changed_at) ON TABLE pb.secret_state TO pennyblack_operator;
+
+GRANT SELECT(changed_by) ON TABLE pb.secret_state TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.transfers TO pennyblack_worker;
 

@@ -1,6 +1,6 @@
 import { evidenceFaults } from "./evidence-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
-import { fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
+import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
@@ -19,4 +19,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...hourFaults,
   ...secretFaults,
   ...evidenceFaults,
+  ...adminFaults,
 ];

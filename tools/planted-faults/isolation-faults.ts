@@ -5,6 +5,17 @@ const searchCalls = "server/src/search/search-calls.ts";
 const unpaidLimit = "server/src/search/unpaid-limit.ts";
 const unpaidCalls = "fairness/unpaid-calls.test";
 
+export const adminFaults: PlantedFault[] = [
+  {
+    description: "an admin command runs with all privileges of the owner",
+    file: "server/src/admin/audit-command.ts",
+    find: 'role: "operator",',
+    replace: 'role: "owner",',
+    tests: ["processes/admin-roles.test"],
+    caughtBy: "every admin command declares the narrowest role that can do it",
+  },
+];
+
 export const fairnessFaults: PlantedFault[] = [
   {
     description: "one wallet can occupy all slots of a server",

@@ -20,30 +20,35 @@ const flag = { type: "boolean" } as const;
 
 export const accountCommands: Record<string, Command> = {
   create: {
+    role: "owner",
     usage: "--name NAME --owner EMAIL [--owner-name NAME] [--balance 5.00] [--trial] [--json]",
     summary: "Create an account with an owner, a wallet and keys. --trial adds the trial credit, if one is available.",
     options: { name: text, owner: text, "owner-name": text, balance: text, trial: flag, json: flag },
     run: create,
   },
   list: {
+    role: "operator",
     usage: "[--email EMAIL]",
     summary: "List the newest accounts, or the accounts of one person.",
     options: { email: text },
     run: list,
   },
   members: {
+    role: "operator",
     usage: "--account ID",
     summary: "List the members of an account.",
     options: { account: text },
     run: listAccountMembers,
   },
   invite: {
+    role: "owner",
     usage: "--account ID --email EMAIL --role owner|developer|viewer [--json]",
     summary: "Create an invitation. Send its token to the invited address.",
     options: { account: text, email: text, role: text, json: flag },
     run: makeInvitation,
   },
   delete: {
+    role: "owner",
     usage: "--account ID [--forfeit]",
     summary: "Delete an account permanently: revokes its keys, erases personal data and keeps the ledger entries.",
     options: { account: text, forfeit: flag },

@@ -19,24 +19,28 @@ const text = { type: "string" } as const;
 
 export const adjustCommands: Record<string, Command> = {
   request: {
+    role: "operator",
     usage: `--kind ${adjustmentKinds.join("|")} --reference ID --reason "why" [--wallet ID] [--amount 5.00] [--by NAME]`,
     summary: "Correct a transfer, pay out or forfeit a balance, write off a debt, or book a processor fee.",
     options: { kind: text, reference: text, reason: text, wallet: text, amount: text, by: text },
     run: request,
   },
   approve: {
+    role: "operator",
     usage: '--adjustment ID [--reason "why"] [--by NAME]',
     summary: "Approve an adjustment that another operator requested.",
     options: { adjustment: text, reason: text, by: text },
     run: (context) => decide(context, true),
   },
   reject: {
+    role: "operator",
     usage: '--adjustment ID [--reason "why"] [--by NAME]',
     summary: "Reject a requested adjustment, or withdraw your own.",
     options: { adjustment: text, reason: text, by: text },
     run: (context) => decide(context, false),
   },
   list: {
+    role: "operator",
     usage: "",
     summary: "List adjustments that wait for approval.",
     options: {},
@@ -46,18 +50,21 @@ export const adjustCommands: Record<string, Command> = {
 
 export const monthCommands: Record<string, Command> = {
   close: {
+    role: "operator",
     usage: '--month 2026-10 [--reason "why"] [--by NAME]',
     summary: "Close the books of a month and save its trial balance.",
     options: { month: text, reason: text, by: text },
     run: close,
   },
   "trial-balance": {
+    role: "operator",
     usage: "--month 2026-10 [--json]",
     summary: "Show debits, credits and balance of every account at the end of a month.",
     options: { month: text, json: { type: "boolean" } },
     run: showTrialBalance,
   },
   journal: {
+    role: "operator",
     usage: "--month 2026-10 --format csv|hledger",
     summary: "Print the journal of a month for accounting software.",
     options: { month: text, format: text },

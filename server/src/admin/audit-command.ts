@@ -5,6 +5,7 @@ import { formatTable } from "./format-table.ts";
 import { readId, readOptionalCount } from "./read-values.ts";
 
 export const auditCommand: Command = {
+  role: "operator",
   usage: "[--wallet ID] [--limit 50] [--json]",
   summary: "List operator actions, newest first.",
   options: { wallet: { type: "string" }, limit: { type: "string" }, json: { type: "boolean" } },

@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { Pool } from "../db/pool.ts";
+import type { CommandRole } from "../db/roles.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import type { Jwks } from "../lib/sign-jws.ts";
@@ -10,7 +11,7 @@ export type Values = Readonly<Record<string, string | boolean | (string | boolea
 
 export interface CommandContext {
   values: Values;
-  /** Connects as the owner. */
+  /** Its sessions run as the command's role. */
   pool: Pool;
   /** The pepper for new keys. */
   pepper: () => Pepper;
@@ -28,6 +29,8 @@ export interface CommandContext {
 }
 
 export interface Command {
+  /** The narrowest database role that can do it, so that a mistake in the command cannot do more than the role. */
+  role: CommandRole;
   /** Options as shown in the help: "--wallet ID [--json]". */
   usage: string;
   summary: string;

@@ -2,7 +2,7 @@ import pg from "pg";
 import { readConfig } from "../config/config.ts";
 import { findPrimary } from "../db/find-primary.ts";
 import { MigrationRefused, migrate } from "../db/migrate.ts";
-import { createRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
+import { createRoles, grantAdminRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
 import { formatUsd } from "../lib/money.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 import { setTrialTerms } from "../wallet/wallet.ts";
@@ -10,12 +10,14 @@ import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 
 export const databaseCommands: Record<string, Command> = {
   roles: {
+    role: "owner",
     usage: "",
     summary: "Create the roles and an empty database, to restore a dump into.",
     options: {},
     run: makeRoles,
   },
   setup: {
+    role: "owner",
     usage: "",
     summary: "Migrate the database. Creates the roles first if PENNYBLACK_ADMIN_DATABASE_URL is set.",
     options: {},
@@ -118,6 +120,7 @@ function howToMakeRoles(directUrl: string): string {
     "Or create them yourself, with the passwords from your settings, and try again:",
     "",
     ...Object.values(roles).map((role) => `  create role ${role} login noinherit password '...';`),
+    `  ${grantAdminRoles};`,
     `  create database ${database};`,
     `  grant connect, create, temporary on database ${database} to ${roles.owner};`,
     `  grant connect on database ${database} to ${servingRoles.join(", ")};`,

@@ -1,3 +1,5 @@
+import { grantAdminRoles, roles } from "../db/roles.ts";
+
 /** Describes an unexpected error, with a next step. Shown only to the operator who runs the command. */
 export function explainFailure(error: unknown): string {
   const { code, message } = readError(error);
@@ -10,6 +12,9 @@ export function explainFailure(error: unknown): string {
     case "28P01":
     case "28000":
       return `PostgreSQL rejected the login: ${message}. Check PENNYBLACK_DIRECT_DATABASE_URL.`;
+    case "42501":
+      return `The database login lacks a privilege: ${message}. See "Database roles of the admin command" in docs/self-hosting.md. If the login is ${roles.owner}, run "npm run migrate" with PENNYBLACK_ADMIN_DATABASE_URL, or as a superuser: ${grantAdminRoles}`;
+    case "22023":
     case "3D000":
     case "3F000":
     case "42P01":

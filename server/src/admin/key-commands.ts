@@ -1,7 +1,8 @@
 import { DatabaseError } from "pg";
+import { asTenant } from "../db/as-tenant.ts";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Queryable } from "../db/pool.ts";
-import { createKey, type KeyMode, listKeys } from "../keys/keys.ts";
+import { createKey, findKeyWallet, type KeyMode, listKeys } from "../keys/keys.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import { revokeAnyKey } from "../operator/operator.ts";
 import { createKeyBudget, type KeyBudget, readKeyBudgets, readWallet } from "../wallet/wallet.ts";
@@ -21,6 +22,7 @@ const text = { type: "string" } as const;
 
 export const keyCommands: Record<string, Command> = {
   create: {
+    role: "owner",
     usage: `--wallet ID --mode live|test|mgmt --name NAME [--budget-total 1.00] [--budget-day 1.00]
       [--budget-month 1.00] [--expires 2030-01-31T12:00:00Z] [--allow-ip 192.0.2.0/24 ...] [--rate N]
       [--in-flight N] [--json]`,
@@ -40,8 +42,15 @@ export const keyCommands: Record<string, Command> = {
     },
     run: create,
   },
-  list: { usage: "--wallet ID", summary: "List the keys of a wallet.", options: { wallet: text }, run: list },
+  list: {
+    role: "tenant",
+    usage: "--wallet ID",
+    summary: "List the keys of a wallet.",
+    options: { wallet: text },
+    run: list,
+  },
   revoke: {
+    role: "operator",
     usage: '--wallet ID --key ID [--reason "why"]',
     summary: "Revoke a key. It stops working immediately.",
     options: { wallet: text, key: text, reason: text },
@@ -109,8 +118,11 @@ async function checkNetwork(db: Queryable, network: string): Promise<void> {
 async function list({ values, pool, print }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   if (!(await readWallet(pool, walletId))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
-  const budgets = new Map((await readKeyBudgets(pool, walletId)).map((budget) => [budget.id, budget]));
-  const rows = (await listKeys(pool, walletId)).map((key) => [
+  const { keys, budgets } = await asTenant(pool, walletId, async (db) => ({
+    keys: await listKeys(db, walletId),
+    budgets: new Map((await readKeyBudgets(db, walletId)).map((budget) => [budget.id, budget])),
+  }));
+  const rows = keys.map((key) => [
     key.id,
     key.mode,
     key.name,
@@ -137,8 +149,7 @@ function describeBudget(budget: KeyBudget | undefined): string {
 async function revoke({ values, pool, print, operator }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const keyId = readId(values, "key");
-  const known = (await listKeys(pool, walletId)).find((key) => key.id === keyId);
-  if (!known)
+  if ((await findKeyWallet(pool, keyId)) !== walletId)
     throw new CommandFailed(`Wallet ${walletId} has no key with the id ${keyId}. See: npm run admin -- key list`);
   const outcome = await revokeAnyKey(pool, { operator, reason: readReason(values) }, keyId);
   print(outcome === "revoked" ? "Revoked. The key no longer works." : "The key was already revoked; nothing changed.");

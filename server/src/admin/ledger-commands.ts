@@ -1,9 +1,10 @@
 import { refund as refundSearch } from "../operator/operator.ts";
-import { findSearchWallet, formatReport, reconcile } from "../wallet/wallet.ts";
+import { formatReport, reconcile } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
 import { readId, readReason, readText } from "./read-values.ts";
 
 export const refundCommand: Command = {
+  role: "operator",
   usage: '--request-id ID --reason "why"',
   summary: "Refund a charged search, at most once.",
   options: { "request-id": { type: "string" }, reason: { type: "string" } },
@@ -11,6 +12,7 @@ export const refundCommand: Command = {
 };
 
 export const reconcileCommand: Command = {
+  role: "worker",
   usage: "[--json]",
   summary: "Check the ledger against every search. Exits with 1 if they differ.",
   options: { json: { type: "boolean" } },
@@ -20,11 +22,9 @@ export const reconcileCommand: Command = {
 async function refund({ values, pool, print, operator }: CommandContext): Promise<void> {
   const searchId = readId(values, "request-id");
   readText(values, "reason");
-  const walletId = await findSearchWallet(pool, searchId);
-  if (!walletId)
-    throw new CommandFailed(`No search has the Request-Id ${searchId}. A refused request is never charged.`);
   const outcome = await refundSearch(pool, { operator, reason: readReason(values) }, searchId);
-  if (outcome === "not_captured") throw new CommandFailed("The search was not charged, so there is nothing to refund.");
+  if (outcome === "not_captured")
+    throw new CommandFailed(`No charged search has the Request-Id ${searchId}. A refused request is never charged.`);
   print(outcome === "refunded" ? "Refunded 0.01 USD." : "The search was already refunded; nothing changed.");
 }
 

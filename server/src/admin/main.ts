@@ -1,48 +1,18 @@
 import { userInfo } from "node:os";
 import { ConfigFaults, readConfig } from "../config/config.ts";
 import { createPool, type Pool } from "../db/pool.ts";
+import { roles } from "../db/roles.ts";
 import type { Pepper } from "../keys/keys.ts";
 import { createSecrets, type Secrets } from "../lib/secrets.ts";
 import { createSigner } from "../lib/sign-jws.ts";
 import { createManualSource } from "../payments/manual-payments.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
-import { accountCommands } from "./account-commands.ts";
-import { adjustCommands, monthCommands } from "./accounting-commands.ts";
-import { auditCommand } from "./audit-command.ts";
 import { type Command, CommandFailed, parseOptions, print, printError, UsageError } from "./command.ts";
-import { consoleCommands } from "./console-commands.ts";
-import { databaseCommands } from "./database-commands.ts";
+import { commands, isCommand } from "./commands.ts";
 import { explainFailure } from "./explain-failure.ts";
-import { keyCommands } from "./key-commands.ts";
-import { leakedKeysCommands } from "./leaked-keys-command.ts";
-import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
-import { marginCommand } from "./margin-command.ts";
-import { creditCommand, paymentCommands } from "./payment-commands.ts";
-import { secretCommands } from "./secret-commands.ts";
-import { verifyCommand } from "./verify-command.ts";
-import { walletCommands } from "./wallet-commands.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit codes: 0 success, 1 failure, 2 usage error.
-
-const nouns: Record<string, Command | Record<string, Command>> = {
-  database: databaseCommands,
-  account: accountCommands,
-  console: consoleCommands,
-  wallet: walletCommands,
-  key: keyCommands,
-  keys: leakedKeysCommands,
-  credit: creditCommand,
-  payments: paymentCommands,
-  refund: refundCommand,
-  reconcile: reconcileCommand,
-  verify: verifyCommand,
-  adjust: adjustCommands,
-  month: monthCommands,
-  audit: auditCommand,
-  margin: marginCommand,
-  secret: secretCommands,
-};
 
 process.exitCode = await runAdmin(process.argv.slice(2));
 
@@ -68,8 +38,8 @@ function findCommand(args: string[], isHelp: boolean): { names: string[]; comman
   const firstOption = args.findIndex((arg) => arg.startsWith("-"));
   const [noun, verb] = firstOption === -1 ? args : args.slice(0, firstOption);
   if (noun === undefined && (isHelp || args.length === 0)) return { names: [], rest: [] };
-  const group = nouns[noun ?? ""];
-  if (!noun || !group) throw new UsageError(`Unknown command. Commands: ${Object.keys(nouns).join(", ")}.`);
+  const group = commands[noun ?? ""];
+  if (!noun || !group) throw new UsageError(`Unknown command. Commands: ${Object.keys(commands).join(", ")}.`);
   if (isCommand(group)) return { names: [noun], command: group, rest: args.slice(1) };
   if (verb === undefined && isHelp) return { names: [noun], rest: [] };
   const command = group[verb ?? ""];
@@ -83,11 +53,14 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
   const pool = createPool({
     url: directDatabaseUrl,
     name: "pennyblack admin",
+    // The owner's commands run as the login itself. They fail if it is a narrower one.
+    ...(command.role !== "owner" && { role: roles[command.role] }),
     connections: 4,
     statementTimeoutMs: 600_000,
     onIdleError: () => {},
   });
   try {
+    if (command.role !== "owner") await checkRole(pool, roles[command.role]);
     await command.run({
       values,
       pool,
@@ -102,6 +75,14 @@ async function runCommand(command: Command, rest: string[]): Promise<void> {
   } finally {
     await pool.end();
   }
+}
+
+async function checkRole(pool: Pool, role: string): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>("select current_user as name");
+  if (rows[0]?.name !== role)
+    throw new CommandFailed(
+      `The session does not run as ${role}. Remove "options" from PENNYBLACK_DIRECT_DATABASE_URL, which replace the role.`,
+    );
 }
 
 function readPeppers(): Pepper[] {
@@ -129,7 +110,7 @@ function openPaymentSources(pool: Pool): PaymentSource[] {
 }
 
 function describe(names: string[]): string {
-  const lines = Object.entries(nouns).flatMap(([noun, group]) => {
+  const lines = Object.entries(commands).flatMap(([noun, group]) => {
     const commands: [string, Command][] = isCommand(group)
       ? [[noun, group]]
       : Object.entries(group).map(([verb, command]) => [`${noun} ${verb}`, command]);
@@ -138,8 +119,4 @@ function describe(names: string[]): string {
       .flatMap(([name, command]) => [`  ${name} ${command.usage}`.trimEnd(), `      ${command.summary}`]);
   });
   return ["Usage: npm run admin -- <command> [options]", "", ...lines].join("\n");
-}
-
-function isCommand(group: Command | Record<string, Command>): group is Command {
-  return typeof group["run"] === "function";
 }

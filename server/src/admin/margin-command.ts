@@ -5,6 +5,7 @@ import { formatTable } from "./format-table.ts";
 import { readOptionalCount } from "./read-values.ts";
 
 export const marginCommand: Command = {
+  role: "operator",
   usage: "[--days 30] [--json]",
   summary:
     "Show cost and revenue per upstream and UTC day, newest first, and of the wallets with the most unpaid cost.",

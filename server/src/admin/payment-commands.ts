@@ -1,6 +1,4 @@
-import { inTransaction } from "../db/in-transaction.ts";
 import { formatUsd } from "../lib/money.ts";
-import { recordAct } from "../operator/operator.ts";
 import { closeNotice, creditManually, listNotices, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
@@ -9,6 +7,7 @@ import { readId, readOperator, readOptionalAmount, readText } from "./read-value
 const text = { type: "string" } as const;
 
 export const creditCommand: Command = {
+  role: "operator",
   usage: '--wallet ID --amount 5.00 --kind invoice|promotion --reason "why" --reference INV-17 [--by NAME]',
   summary: "Credit a paid invoice or a promotion, once per reference.",
   options: { wallet: text, amount: text, kind: text, reason: text, reference: text, by: text },
@@ -17,18 +16,21 @@ export const creditCommand: Command = {
 
 export const paymentCommands: Record<string, Command> = {
   list: {
+    role: "operator",
     usage: "",
     summary: "List open notices, such as payments that match no top-up.",
     options: {},
     run: list,
   },
   close: {
+    role: "operator",
     usage: "--notice ID [--by NAME]",
     summary: "Close a notice that has been handled.",
     options: { notice: text, by: text },
     run: close,
   },
   show: {
+    role: "operator",
     usage: "--payment ID",
     summary: "Show a payment as recorded by its source: manual credits or Stripe.",
     options: { payment: text },
@@ -77,14 +79,7 @@ async function list({ pool, print }: CommandContext): Promise<void> {
 
 async function close({ values, pool, print }: CommandContext): Promise<void> {
   const id = readId(values, "notice");
-  const operator = readOperator(values);
-  const closed = await inTransaction(pool, async (db) => {
-    const done = await closeNotice(db, id, operator);
-    const entry = { act: "close_notice", target: id, outcome: "done" };
-    if (done) await recordAct(db, { operator, reason: "handled" }, entry);
-    return done;
-  });
-  if (!closed) throw new CommandFailed(`No open notice has the id ${id}.`);
+  if (!(await closeNotice(pool, id, readOperator(values)))) throw new CommandFailed(`No open notice has the id ${id}.`);
   print("Closed. If the cause persists, the next payment comparison opens a new notice.");
 }
 

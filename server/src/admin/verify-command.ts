@@ -6,6 +6,7 @@ import { type Command, type CommandContext, CommandFailed, UsageError } from "./
 import { readText } from "./read-values.ts";
 
 export const verifyCommand: Command = {
+  role: "worker",
   usage: "--roots FOLDER [--jwks FILE]",
   summary: "Check all closed hours against exported, signed roots. Exits with 1 if they differ.",
   options: { roots: { type: "string" }, jwks: { type: "string" } },

@@ -12,30 +12,35 @@ const reason = { type: "string" } as const;
 
 export const walletCommands: Record<string, Command> = {
   create: {
+    role: "owner",
     usage: "--name NAME [--balance 5.00] [--json]",
     summary: "Create a wallet with keys and an opening credit.",
     options: { name: { type: "string" }, balance: { type: "string" }, json },
     run: create,
   },
   "top-up": {
+    role: "owner",
     usage: '--wallet ID --amount 5.00 --payment ID [--reason "why"] [--json]',
     summary: "Book a payment you received, once per payment id.",
     options: { wallet, amount: { type: "string" }, payment: { type: "string" }, reason, json },
     run: topUp,
   },
   show: {
+    role: "tenant",
     usage: "--wallet ID",
     summary: "Show the balance and the latest entries.",
     options: { wallet },
     run: show,
   },
   suspend: {
+    role: "operator",
     usage: '--wallet ID [--reason "why"]',
     summary: "Suspend a wallet: its searches are refused until it is resumed.",
     options: { wallet, reason },
     run: (context) => suspend(context, true),
   },
   resume: {
+    role: "operator",
     usage: '--wallet ID [--reason "why"]',
     summary: "Resume a suspended wallet.",
     options: { wallet, reason },

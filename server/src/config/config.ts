@@ -154,7 +154,10 @@ const settings = {
   peopleDatabaseUrl: { variable: "PENNYBLACK_PEOPLE_DATABASE_URL", read: optional(postgresUrl) },
   /** Role pennyblack_worker, not through a transaction pooler: for background jobs. */
   workerDatabaseUrl: { variable: "PENNYBLACK_WORKER_DATABASE_URL", read: required(postgresUrl) },
-  /** Role pennyblack_owner, not through a transaction pooler: for migrations and the admin command. */
+  /**
+   * Role pennyblack_owner, not through a transaction pooler: for migrations and the admin command, which switches to the
+   * role of each command.
+   */
   directDatabaseUrl: { variable: "PENNYBLACK_DIRECT_DATABASE_URL", read: required(postgresUrl) },
   /** The same for a worker that archives and drops old days. */
   retentionDatabaseUrl: {

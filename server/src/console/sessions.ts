@@ -86,18 +86,18 @@ export async function endSession(people: Pool, token: string, isEverywhere: bool
   await people.query(`select ${call}($1)`, [digestToken(token)]);
 }
 
-/** Creates a link for an existing person, for operators. Undefined if the address is unknown. */
+/** Creates a link for an existing person, valid for up to a day. Undefined if the address is unknown. */
 export async function makeSignInLink(
-  owner: Queryable,
+  people: Queryable,
   options: { email: string; publicUrl: string; ttlMinutes: number },
 ): Promise<string | undefined> {
   const token = mintSignInToken(options.email);
-  const { rowCount } = await owner.query(
-    `insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
-     select $1, email, false, clock_timestamp() + make_interval(mins => $3) from pb.people where email = $2`,
-    [digestToken(token), options.email, options.ttlMinutes],
-  );
-  return rowCount === 1 ? signInLink(options.publicUrl, token) : undefined;
+  const { rows } = await people.query<{ created: boolean }>("select pb.create_sign_in_token($1, $2, $3) as created", [
+    options.email,
+    digestToken(token),
+    options.ttlMinutes,
+  ]);
+  return rows[0]?.created ? signInLink(options.publicUrl, token) : undefined;
 }
 
 /** Deletes tokens a day after they expire, expired sessions, and people older than 30 days without account or session. */

@@ -12,6 +12,8 @@ export interface PoolOptions {
   url: string;
   /** Shown in pg_stat_activity. */
   name: string;
+  /** Switches each session to this role, which the login must be a member of. */
+  role?: string;
   connections: number;
   statementTimeoutMs?: number;
   /** For a library that expects the driver's own type parsers. */
@@ -32,6 +34,8 @@ export function createPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
     ...addressOf(options.url),
     application_name: options.name,
+    // Set when the session starts, so RESET ROLE does not end it.
+    ...(options.role !== undefined && { options: `-c role=${options.role}` }),
     max: options.connections,
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 60_000,

@@ -101,11 +101,11 @@ const paymentsMayRead: Record<string, string[]> = {
 
 const operatorMayCall = words(
   "operator_adjust operator_credit operator_decide_adjustment operator_health operator_refund operator_revoke_key",
-  "operator_suspend read_schema_version",
+  "operator_suspend operator_close_notice close_month trial_balance find_keys read_schema_version",
 );
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
 const peopleMayCall = words(
-  "request_sign_in redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
+  "request_sign_in create_sign_in_token redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
   "open_own_account read_team invite_to_team revoke_invitation change_team",
 );
 /** Reads what reconciliation compares, and writes only through these. */
@@ -116,7 +116,7 @@ const workerMayCall = words(
   "delete_expired_answers delete_expired_runs delete_old_events delete_expired_sign_ins",
   "prunable_partitions find_test_wallet delete_test_searches save_reconciliation",
   "prepare_hour close_hour sign_hour sign_day report_secrets",
-  "retained_since price_micros utc_day utc_month uuid_floor",
+  "trial_balance retained_since price_micros utc_day utc_month uuid_floor",
 );
 const workerMayRead: Record<string, string[]> = {
   keys: ["id", "wallet_id"],
@@ -127,6 +127,7 @@ const workerMayReadWhole = words(
   "wallets transfers searches key_budgets run_budgets payments refunds receivables reversals manual_credits openings",
   "budget_openings retention usage_hours usage_days usage_watermark reconciliations adjustments",
   "ledger_watermark ledger_hours ledger_days wallet_hours wallet_checkpoints budget_checkpoints run_checkpoints",
+  "closed_months",
 );
 /** Never a digest, never what was asked or answered. Of the tables with a list, only these columns. */
 const operatorMayRead: Record<string, string[]> = {
@@ -134,6 +135,16 @@ const operatorMayRead: Record<string, string[]> = {
   transfers: words("id wallet_id search_id kind from_account to_account amount_micros created_at"),
   keys: ["id", "wallet_id", "mode", "name", "start", "scopes", "expires_at", "revoked_at", "created_at"],
   usage_days: ["wallet_id", "day", "charged_micros"],
+  payments: ["payment_id", "transfer_id"],
+  manual_credits: words("reference wallet_id kind amount_micros reason operator"),
+  adjustments: words(
+    "id kind reference wallet_id amount_micros reason operator requested_at state transfer_id owed_transfer_id",
+  ),
+  payment_notices: words("id reason subject wallet_id amount_micros found_at closed_at"),
+  closed_months: ["month", "closed_at", "trial_balance"],
+  secret_state: ["writing_version", "changed_at", "changed_by"],
+  secret_reports: ["process_id", "versions", "seen_at", "has_stopped"],
+  idempotency: ["secret_version", "claimed_at"],
 };
 const operatorMayReadWhole = [
   "abandoned_calls",
@@ -352,6 +363,20 @@ test("functions that run as the owner trust no search path but the system's", as
     where p.pronamespace = 'pb'::regnamespace and p.prosecdef
       and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)`);
   assert.deepEqual(trusting, []);
+});
+
+test("only the owner is a member of other roles: those that the admin command switches to", async () => {
+  const memberships = await lines(`
+    select concat_ws(' ', m.rolname, 'of', r.rolname) as line
+    from pg_auth_members a join pg_roles r on r.oid = a.roleid join pg_roles m on m.oid = a.member
+    where 'pennyblack' in (split_part(r.rolname, '_', 1), split_part(m.rolname, '_', 1))
+      and r.rolname <> 'pg_read_all_stats'`);
+  const expected = [roles.tenant, roles.operator, roles.people, roles.worker];
+  assert.deepEqual(sorted(memberships), sorted(expected.map((role) => `${roles.owner} of ${role}`)));
+  const { rows } = await database.owner.query("select rolinherit as inherits from pg_roles where rolname = $1", [
+    roles.owner,
+  ]);
+  assert.deepEqual(rows, [{ inherits: false }]);
 });
 
 test("a server refuses to serve as a superuser, as the owner or one of its members, or past row-level security", async () => {

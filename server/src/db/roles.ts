@@ -18,6 +18,11 @@ export const roles = {
 /** The roles that servers and workers connect as. */
 export const servingRoles = [roles.ledger, roles.tenant, roles.payments, roles.operator, roles.people, roles.worker];
 
+/** The roles that the admin command switches to. The owner is a member of them, without inheriting their privileges. */
+const adminRoles = ["tenant", "operator", "people", "worker"] as const;
+export type CommandRole = "owner" | (typeof adminRoles)[number];
+export const grantAdminRoles = `grant ${adminRoles.map((name) => roles[name]).join(", ")} to ${roles.owner}`;
+
 /**
  * Limits for sessions that do not set their own, such as psql or an older release. The pools of servers and workers set
  * shorter ones. An open transaction that waits for its client keeps its locks, so each role has a limit for that. Migrations
@@ -48,8 +53,14 @@ export async function createRoles(client: pg.ClientBase, passwords: RolePassword
       await client.query(`alter role ${role} set ${setting} = ${pg.escapeLiteral(value)}`);
     }
   }
-  // Lets the worker report replication lag. Optional: not every admin role can grant it.
-  await client.query(`grant pg_read_all_stats to ${roles.owner}, ${roles.worker}`).catch((error: unknown) => {
+  // Lets the worker report replication lag.
+  await grantIfAllowed(client, `grant pg_read_all_stats to ${roles.owner}, ${roles.worker}`);
+  await grantIfAllowed(client, grantAdminRoles);
+}
+
+/** Not every admin role can grant every role. Without the grant, only what depends on it fails. */
+async function grantIfAllowed(client: pg.ClientBase, grant: string): Promise<void> {
+  await client.query(grant).catch((error: unknown) => {
     if (!(error instanceof pg.DatabaseError) || error.code !== "42501") throw error;
   });
 }

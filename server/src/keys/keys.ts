@@ -11,7 +11,7 @@ import { defaultScopes, type Scope } from "./scopes.ts";
 
 export type { KeyMode, Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
-export { listKeys } from "./list-keys.ts";
+export { findKeyWallet, listKeys } from "./list-keys.ts";
 export type { Scope } from "./scopes.ts";
 
 /** The caller: its key, its wallet, and the key's permissions. */

@@ -46,3 +46,9 @@ export async function listKeys(
   );
   return rows;
 }
+
+/** The wallet of a key, for operators. */
+export async function findKeyWallet(operator: Queryable, keyId: string): Promise<string | undefined> {
+  const { rows } = await operator.query<{ wallet_id: string }>("select wallet_id from pb.keys where id = $1", [keyId]);
+  return rows[0]?.wallet_id;
+}

@@ -2,7 +2,7 @@ import type { Pool } from "../db/pool.ts";
 import { manualPaymentId, readManualCredit } from "../wallet/wallet.ts";
 import type { PaymentSource } from "./payments.ts";
 
-/** Manual credits as a payment source. Runs as the owner. */
+/** Manual credits as a payment source. Runs as the operator. */
 export function createManualSource(pool: Pool): PaymentSource {
   return {
     name: "manual",

@@ -92,9 +92,3 @@ export async function readKeyBudgets(db: Queryable, walletId: string, ids?: read
   );
   return rows;
 }
-
-/** Finds the wallet of a search, given only the Request-Id that a caller quotes. */
-export async function findSearchWallet(db: Queryable, searchId: string): Promise<string | undefined> {
-  const { rows } = await db.query<{ wallet_id: string }>("select wallet_id from pb.searches where id = $1", [searchId]);
-  return rows[0]?.wallet_id;
-}

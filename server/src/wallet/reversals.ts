@@ -112,11 +112,11 @@ export async function recordUnpaid(
   ]);
 }
 
-/** Returns false if the notice does not exist or is already closed. */
+/** Writes the audit log too. Returns false if the notice does not exist or is already closed. */
 export async function closeNotice(db: Queryable, id: string, operator: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    "update pb.payment_notices set closed_at = clock_timestamp(), closed_by = $2 where id = $1 and closed_at is null",
-    [id, operator],
-  );
-  return rowCount === 1;
+  const { rows } = await db.query<{ closed: boolean }>("select pb.operator_close_notice($1, 'handled', $2) as closed", [
+    operator,
+    id,
+  ]);
+  return rows[0]?.closed ?? false;
 }

@@ -40,7 +40,6 @@ export { type Difference, verifyLedger } from "./evidence/verify-ledger.ts";
 export {
   createKeyBudget,
   createWallet,
-  findSearchWallet,
   findWalletAccount,
   type KeyBudget,
   type KeyBudgetLimits,

@@ -158,7 +158,7 @@ test("a search is refunded once, and only if it was charged", async () => {
   assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +0\.01 USD/);
   const unknown = await admin("refund", "--request-id", randomUUIDv7(), "--reason", "never happened");
   assert.equal(unknown.exitCode, 1);
-  assert.match(unknown.stderr, /No search has the Request-Id/);
+  assert.match(unknown.stderr, /No charged search has the Request-Id/);
 });
 
 test("an invalid command exits with 2 and an explanation; help exits with 0", async () => {

@@ -82,9 +82,9 @@ export interface Adjustment {
   requestedAt: Date;
 }
 
-/** Adjustments that wait for a second operator, oldest first. Runs as the owner. */
-export async function listRequestedAdjustments(owner: Queryable): Promise<Adjustment[]> {
-  const { rows } = await owner.query<Adjustment>(
+/** Adjustments that wait for a second operator, oldest first. */
+export async function listRequestedAdjustments(db: Queryable): Promise<Adjustment[]> {
+  const { rows } = await db.query<Adjustment>(
     `select id, kind, reference, wallet_id as "walletId", amount_micros as amount, reason, operator,
        requested_at as "requestedAt"
      from pb.adjustments where state = 'requested' order by requested_at`,

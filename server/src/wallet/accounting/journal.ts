@@ -22,21 +22,17 @@ interface JournalEntry {
   reference: string | null;
 }
 
-/** Yields the text in parts, one day at a time. Runs as the owner. */
-export async function* writeJournal(
-  owner: Queryable,
-  month: string,
-  format: "csv" | "hledger",
-): AsyncGenerator<string> {
+/** Yields the text in parts, one day at a time. Runs as the operator. */
+export async function* writeJournal(db: Queryable, month: string, format: "csv" | "hledger"): AsyncGenerator<string> {
   const first = new Date(`${month}-01T00:00:00Z`);
-  const opening = await readTrialBalance(owner, monthBefore(first));
+  const opening = await readTrialBalance(db, monthBefore(first));
   const writer = format === "csv" ? csv : createHledgerWriter(opening.accounts);
   yield writer.head(month, opening.accounts);
   const next = new Date(first);
   next.setUTCMonth(first.getUTCMonth() + 1);
   for (let day = first; day < next; day = new Date(day.getTime() + dayMs)) {
     let text = "";
-    for (const entry of await readDay(owner, day)) text += writer.entry(entry);
+    for (const entry of await readDay(db, day)) text += writer.entry(entry);
     yield text;
   }
 }
@@ -48,10 +44,10 @@ function monthBefore(first: Date): string {
 }
 
 /** A transfer counts at created_at. Its id is at most a day off. */
-async function readDay(owner: Queryable, day: Date): Promise<JournalEntry[]> {
+async function readDay(db: Queryable, day: Date): Promise<JournalEntry[]> {
   const end = new Date(day.getTime() + dayMs);
   const ids = [firstIdOf(new Date(day.getTime() - dayMs)), firstIdOf(new Date(end.getTime() + dayMs))];
-  const { rows } = await owner.query<Omit<JournalEntry, "day">>(
+  const { rows } = await db.query<Omit<JournalEntry, "day">>(
     `with entries as materialized (
        select t.id, t.wallet_id, t.kind, t.from_account, t.to_account, t.amount_micros from pb.transfers t
        where t.kind <> 'capture' and t.id >= $1 and t.id < $2 and t.created_at >= $3 and t.created_at < $4

@@ -17,15 +17,15 @@ export interface TrialBalance {
   accounts: AccountTotals[];
 }
 
-/** All accounts at the end of a month, as saved when it was closed, or computed now. Runs as the owner. */
-export async function readTrialBalance(owner: Queryable, month: string): Promise<TrialBalance> {
-  const closed = await owner.query<{ at: Date; accounts: SavedTotals[] }>(
+/** All accounts at the end of a month, as saved when it was closed, or computed now. Runs as the operator. */
+export async function readTrialBalance(db: Queryable, month: string): Promise<TrialBalance> {
+  const closed = await db.query<{ at: Date; accounts: SavedTotals[] }>(
     "select closed_at as at, trial_balance as accounts from pb.closed_months where month = $1",
     [`${month}-01`],
   );
   const [saved] = closed.rows;
   if (saved) return { month, closedAt: saved.at, accounts: saved.accounts.map(fromSaved) };
-  const { rows } = await owner.query<AccountTotals>(
+  const { rows } = await db.query<AccountTotals>(
     "select account, code, type, name, debit_micros as debit, credit_micros as credit from pb.trial_balance($1)",
     [`${month}-01`],
   );
@@ -43,12 +43,12 @@ function fromSaved({ debit_micros: debit, credit_micros: credit, ...account }: S
 
 export type CloseOutcome = "closed" | "repeated" | "not_over" | "out_of_order" | "not_reconciled";
 
-/** Closes the books of a month and saves its trial balance. Runs as the owner. */
+/** Closes the books of a month and saves its trial balance. Runs as the operator. */
 export async function closeMonth(
-  owner: Queryable,
+  db: Queryable,
   { operator, reason, month }: { operator: string; reason: string; month: string },
 ): Promise<CloseOutcome> {
-  const { rows } = await owner.query<{ outcome: CloseOutcome }>("select pb.close_month($1, $2, $3) as outcome", [
+  const { rows } = await db.query<{ outcome: CloseOutcome }>("select pb.close_month($1, $2, $3) as outcome", [
     operator,
     reason,
     `${month}-01`,

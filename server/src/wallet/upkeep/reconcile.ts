@@ -29,9 +29,9 @@ export interface ReconcileReport {
   checks: CheckResult[];
 }
 
-/** Reads whole tables: needs an owner pool with a long statement timeout. */
-export async function reconcile(ownerPool: Pool): Promise<ReconcileReport> {
-  const client = await ownerPool.connect();
+/** Reads whole tables: needs a pool with a long statement timeout. Runs as the worker. */
+export async function reconcile(pool: Pool): Promise<ReconcileReport> {
+  const client = await pool.connect();
   try {
     await client.query("begin isolation level repeatable read read only");
     const { rows } = await client.query<{ at: Date }>("select now() as at");
