@@ -70,7 +70,7 @@ export const evidenceFaults: PlantedFault[] = [
   },
   {
     description: "verifying a statement accepts any entries",
-    file: "sdk/src/verify-statement.ts",
+    file: "sdk/src/verify/verify-statement.ts",
     find: "if (digest !== proof.digest) {",
     replace: "if (digest === undefined) {",
     tests: [evidence],
