@@ -118,7 +118,9 @@ create or replace function pb.prepare_hour(
 )
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  due timestamptz := date_trunc('hour', p_now - interval '15 minutes', 'utc');
+  -- Only the owner may pass a later time: entries would be stamped after it.
+  at timestamptz := case when session_user = current_user then p_now else least(p_now, clock_timestamp()) end;
+  due timestamptz := date_trunc('hour', at - interval '15 minutes', 'utc');
   closing timestamptz;
   xid xid8;
 begin

@@ -3007,7 +3007,9 @@ CREATE FUNCTION pb.prepare_hour(p_now timestamp with time zone DEFAULT clock_tim
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  due timestamptz := date_trunc('hour', p_now - interval '15 minutes', 'utc');
+  -- Only the owner may pass a later time: entries would be stamped after it.
+  at timestamptz := case when session_user = current_user then p_now else least(p_now, clock_timestamp()) end;
+  due timestamptz := date_trunc('hour', at - interval '15 minutes', 'utc');
   closing timestamptz;
   xid xid8;
 begin

@@ -181,6 +181,14 @@ async function codeOf(pool: Pool, sql: string): Promise<string | undefined> {
   }
 }
 
+test("the worker's role cannot close hours of the future, which would move the time of new entries", async () => {
+  await database.worker.query("select * from pb.prepare_hour(clock_timestamp() + interval '3 hours')");
+  const { rows } = await database.owner.query<{ is_past: boolean }>(
+    "select coalesce(closing_before, closed_before) <= clock_timestamp() as is_past from pb.ledger_watermark",
+  );
+  assert.deepEqual(rows, [{ is_past: true }]);
+});
+
 test("no role can create, move or delete money other than for its purpose", async () => {
   const { walletId } = await seedWallet(database.owner);
   const functions = await listMoneyFunctions();
