@@ -16,6 +16,8 @@ export interface PoolOptions {
   role?: string;
   connections: number;
   statementTimeoutMs?: number;
+  /** At most a second by default. */
+  lockTimeoutMs?: number;
   /** For a library that expects the driver's own type parsers. */
   usesDriverTypes?: boolean;
   /** Connections are never checked out for several statements, which allows a cheaper timeout: see decision 0009. */
@@ -41,7 +43,7 @@ export function createPool(options: PoolOptions): Pool {
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
     // Shorter than the client-side timeouts, so that a lock wait ends with an error that proves the rollback.
-    lock_timeout: Math.min(1_000, statementTimeoutMs),
+    lock_timeout: options.lockTimeoutMs ?? Math.min(1_000, statementTimeoutMs),
     idle_in_transaction_session_timeout: 5_000,
     ...(options.isForSingleStatements ? {} : { query_timeout: clientTimeoutMs }),
     keepAlive: true,

@@ -38,6 +38,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     name: "pennyblack jobs",
     connections: concurrency + 2,
     statementTimeoutMs: 60_000,
+    // Two workers that schedule the same job wait for each other's commit. graphile-worker does not retry lock timeouts.
+    lockTimeoutMs: 30_000,
     usesDriverTypes: true,
     onIdleError: (err) => options.log.warn({ err }, "idle database connection failed"),
   });

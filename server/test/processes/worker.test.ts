@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import { migrate } from "../../src/db/migrate.ts";
 import { holdBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
@@ -83,6 +84,33 @@ test("two workers that start at the same time on a new database do no work twice
   );
   assert.ok((rows[0]?.waiting ?? 0n) <= 1n);
   assert.deepEqual(await Promise.all(pair.map((worker) => worker.stop())), [0, 0]);
+});
+
+test("a worker that starts while another transaction has locked a job waits for it", async () => {
+  await addJob(db, "sweep");
+  const client = await db.owner.connect();
+  await client.query("begin; set local idle_in_transaction_session_timeout = 0");
+  const { rows } = await client.query<{ pid: number }>(
+    "select pg_backend_pid() as pid from graphile_worker._private_jobs where key = 'sweep' for update",
+  );
+  try {
+    const starting = startWorker(db);
+    await until("the worker has waited for two seconds", async () => {
+      // Fails if the worker does.
+      await Promise.race([starting, wait(0)]);
+      const { rowCount } = await db.owner.query(
+        `select from pg_locks
+         where waitstart < clock_timestamp() - interval '2 seconds' and $1::integer = any (pg_blocking_pids(pid))`,
+        [rows[0]?.pid],
+      );
+      return rowCount === 1;
+    });
+    await client.query("rollback");
+    assert.equal(await (await starting).stop(), 0);
+  } finally {
+    // Also ends the transaction.
+    client.release(true);
+  }
 });
 
 test("sweeping continues after a worker was killed during a sweep", async () => {
