@@ -79,6 +79,9 @@ async function openAt(port: number): Promise<TestDatabase> {
     ownerUrl: moved(db.ownerUrl),
     ledgerUrl: moved(db.ledgerUrl),
     tenantUrl: moved(db.tenantUrl),
+    paymentsUrl: moved(db.paymentsUrl),
+    peopleUrl: moved(db.peopleUrl),
+    workerUrl: moved(db.workerUrl),
   };
   const owner = createPool({ url: urls.ownerUrl, name: "test", connections: 2, onIdleError: () => {} });
   return { ...db, ...urls, owner, drop: () => owner.end() };
@@ -183,6 +186,7 @@ test("a dump is restored in an empty cluster, and searches continue", async () =
   try {
     const environment = {
       ...testEnvironment(moved),
+      PENNYBLACK_WORKER_DATABASE_URL: moved.workerUrl,
       PENNYBLACK_DIRECT_DATABASE_URL: moved.ownerUrl,
       PENNYBLACK_ADMIN_DATABASE_URL: empty.superuserUrl,
     };

@@ -77,7 +77,7 @@ export async function openChaosCluster({ diskMib }: { diskMib: number }): Promis
   });
   await pair.heal();
   for (const each of [worker, ...servers.map((server) => server.process)]) each.start();
-  for (const server of servers) await until(`server ${server.index} is ready`, () => isReady(server), 60_000);
+  for (const server of servers) await until(`server ${server.index} is ready`, () => isReady(server));
 
   const owner = createPool({
     url: ownerUrl,
@@ -151,7 +151,11 @@ async function startDependencies(folder: string): Promise<Dependencies> {
 
 function commonSettings(pair: DatabasePair, { stripe }: Dependencies): Record<string, string> {
   return {
-    ...testEnvironment({ ledgerUrl: "", tenantUrl: pair.urlOf("pennyblack_tenant", "pennyblack") }),
+    ...testEnvironment({
+      ledgerUrl: "",
+      tenantUrl: pair.urlOf("pennyblack_tenant", "pennyblack"),
+      paymentsUrl: pair.urlOf("pennyblack_payments", "pennyblack"),
+    }),
     ...webhookSettings(stripe.url),
     PENNYBLACK_LOG_LEVEL: "warn",
   };
