@@ -36,7 +36,7 @@ async function prepare(to: CrashServer, verb: Verb): Promise<{ request: SearchRe
 for (const verb of ["hold", "capture", "release"] as const)
   for (const when of ["before", "after"] as const)
     test(`a ${verb} whose connection is cut ${when} COMMIT is sent again and takes effect once`, {
-      timeout: 20_000,
+      timeout: 120_000,
     }, async () => {
       const { request, run } = await prepare(server, verb);
       const statement = walletStatements[verb];
@@ -50,7 +50,7 @@ for (const verb of ["hold", "capture", "release"] as const)
 
 // A server waits some seconds for a silent database. Each of the three statements has its own lane, so they are tested
 // at the same time.
-test("when the database is silent, no outcome is guessed", { concurrency: true, timeout: 30_000 }, async (t) => {
+test("when the database is silent, no outcome is guessed", { concurrency: true, timeout: 120_000 }, async (t) => {
   const silences: [When, CrashServer][] = [
     ["before", server],
     ["after", other],

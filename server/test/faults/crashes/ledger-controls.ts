@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { expireHolds } from "../../../src/wallet/statements.ts";
 import { lockWallet, type WalletLock } from "../../support/data/lock-wallet.ts";
 import type { TestDatabase } from "../../support/services/database.ts";
@@ -7,6 +8,8 @@ import type { TestWallet } from "../../support/services/server.ts";
 export interface LedgerControls {
   /** Takes the wallet's lock, as another server would. */
   lock(wallet: TestWallet): Promise<WalletLock>;
+  /** Changes how long the first attempt of a hold, capture or release waits for locks. */
+  setLockWait(ms: number): Promise<void>;
   /** The number of charges of a wallet. */
   chargesOf(wallet: TestWallet): Promise<number>;
   /** The states of a wallet's searches, oldest first. */
@@ -22,6 +25,14 @@ export interface LedgerControls {
 export function createLedgerControls(db: TestDatabase): LedgerControls {
   return {
     lock: (wallet) => lockWallet(db, wallet),
+    async setLockWait(ms) {
+      const { rows } = await db.owner.query<{ definition: string }>(
+        `select pg_get_functiondef(oid) as definition from pg_proc
+         where pronamespace = 'pb'::regnamespace and prosrc like '%lock_wait_ms::text%'`,
+      );
+      assert.ok(rows.length > 0);
+      for (const { definition } of rows) await db.owner.query(definition.replace("lock_wait_ms::text", `'${ms}'`));
+    },
     async chargesOf({ walletId }) {
       const text = "select from pb.transfers where kind = 'capture' and wallet_id = $1";
       return (await db.owner.query(text, [walletId])).rowCount ?? 0;

@@ -12,6 +12,8 @@ import { openCrashFixture } from "./crash-fixture.ts";
 
 const fixture = await openCrashFixture();
 const { upstream, journal, db } = fixture;
+// Without this, a capture waits 100 ms for a lock. On a busy machine the lock is released later.
+await fixture.setLockWait(4_000);
 const [pausing, running] = await Promise.all([fixture.startServer(), fixture.startServer(), fixture.startWorker()]);
 
 after(() => fixture.close());
