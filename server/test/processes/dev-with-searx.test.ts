@@ -44,7 +44,7 @@ test("the live key searches real documentation, and searx ends with dev, also af
     assert.match(answer, /https:\/\/www\.postgresql\.org\/docs\/15\/explicit-locking\.html/);
     dev.process.kill(signal);
     assert.equal(await dev.ended, signal === "SIGTERM" ? 0 : null, dev.stderr());
-    await until("no process is left", () => !pids.some(isAlive), 15_000);
+    await until("no process is left", () => !pids.some(isAlive));
     assert.deepEqual(dev.leftBehind(), []);
   }
 });

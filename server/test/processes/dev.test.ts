@@ -58,8 +58,8 @@ async function walletsOf(dev: DevProcess, link: string): Promise<string[]> {
 }
 
 async function assertNothingIsLeft(dev: DevProcess, pids: number[]): Promise<void> {
-  await until("no process is left", async () => !pids.some(isAlive), 15_000);
-  await until("no data is left", async () => dev.leftBehind().length === 0, 15_000);
+  await until("no process is left", async () => !pids.some(isAlive));
+  await until("no data is left", async () => dev.leftBehind().length === 0);
 }
 
 test("without any setup, searches are answered and paid, admin works, and nothing is left behind", async () => {

@@ -116,10 +116,10 @@ async function heal(nodes: readonly Node[], rebuildReplicaOf: (primary: Node) =>
     if (timelines.every((timeline) => timeline > 0) || nodes.some((node) => !node.process.shouldRun())) break;
     await wait(100);
   }
-  await until("there is a primary", async () => (await findPrimary(nodes)) !== undefined, 60_000);
+  await until("there is a primary", async () => (await findPrimary(nodes)) !== undefined);
   const primary = await findPrimary(nodes);
   if (primary) await rebuildReplicaOf(primary);
-  await until("the replica is synchronous", () => isWhole(nodes), 60_000);
+  await until("the replica is synchronous", () => isWhole(nodes));
   return "rebuilt the replica";
 }
 

@@ -63,7 +63,7 @@ test("with servers hours off and a worker 50 s ahead, holds expire exactly by th
   for (const { request } of active) await fixture.moveExpiry(request.wallet, "30 seconds");
   for (const { request } of expiring) await fixture.moveExpiry(request.wallet, "0 seconds");
   for (const { request } of expiring)
-    await until("the worker expires it", async () => (await fixture.statesOf(request.wallet))[0] === "expired", 30_000);
+    await until("the worker expires it", async () => (await fixture.statesOf(request.wallet))[0] === "expired");
   for (const { request } of active) assert.deepEqual(await fixture.statesOf(request.wallet), ["pending"]);
   for (const { request } of [...expiring, ...active]) upstream.answer(request.query);
   for (const { outcome } of expiring) assert.match(JSON.stringify(await outcome), /"code":"ledger_unavailable"/);
