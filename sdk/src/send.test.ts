@@ -131,7 +131,7 @@ test("Retry-After is honoured unless it exceeds the timeout", async () => {
   const long = scriptedClient([problem(503, "upstream_not_configured", { retryAfter: "120" })]);
   const error = await rejection(long.client.search("q"));
   assert.deepEqual([error.retryAfter, long.sent.length], [120, 1]);
-  assert.ok(performance.now() - startedMs < 500);
+  assert.ok(performance.now() - startedMs < 5_000, "waited for Retry-After");
 });
 
 test("retries back off exponentially with full jitter", async (context) => {
@@ -237,7 +237,7 @@ test("the caller's signal aborts an attempt or a backoff immediately and its rea
 test("timeoutMs limits the whole call, including a connection that hangs", async () => {
   const { client } = scriptedClient([problem(503, "overloaded"), hangs]);
   const startedMs = performance.now();
-  const error = await rejection(client.search("q", { timeoutMs: 50 }));
+  const error = await rejection(client.search("q", { timeoutMs: 1_000 }));
   assert.deepEqual([error.code, error.charged], ["timeout", "unknown"]);
   assert.ok(performance.now() - startedMs < 5_000, "it went on");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { setImmediate, setTimeout as wait } from "node:timers/promises";
+import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { createLane, type Lane, LaneFull } from "./lane.ts";
 import { createLimiter } from "./limiter.ts";
 import { busy, NeverSent, OutcomeUnknown, type Send, type SendOptions } from "./settle-batch.ts";
@@ -303,7 +303,7 @@ test("items of an owner keep their order when it moves to a lane of its own and 
 
 test("a lock timeout is not an unknown outcome: at the deadline the item is not committed", async () => {
   const { send, sent } = createLockingDatabase(new Set(["locked"]));
-  await assert.rejects(createLedgerLane(send, 150).submit({ id: 1, owner: "locked" }), NeverSent);
+  await assert.rejects(createLedgerLane(send, 1_500).submit({ id: 1, owner: "locked" }), NeverSent);
   assert.ok(sent.length > 2, "it was sent again until the deadline");
   assert.ok(sent.every(({ isResend }) => !isResend));
 });
@@ -317,7 +317,7 @@ test("an item whose outcome is unknown stays so, even if it is busy or rolled ba
     isCut = true;
     await result.catch(() => undefined);
     throw new Error("connection lost at COMMIT");
-  }, 150);
+  }, 1_500);
   await assert.rejects(lane.submit({ id: 1, owner: "locked" }), OutcomeUnknown);
   assert.deepEqual(
     sent.slice(1).map(({ isResend }) => isResend),
@@ -355,25 +355,34 @@ test("more locked owners than side lanes stay in the shared lane, and none is lo
   assert.equal(lane.waiting(), 0);
 });
 
-test("an owner with a large share of the items gets a lane of its own until it cools down", async () => {
+/** Stops the clock. Returns a function that advances it. */
+function fakeClock(t: TestContext): (ms: number) => void {
+  let now = performance.now();
+  t.mock.method(performance, "now", () => now);
+  return (ms) => void (now += ms);
+}
+
+test("an owner with a large share of the items gets a lane of its own until it cools down", async (t) => {
+  const pass = fakeClock(t);
   const { send, sent } = createLockingDatabase(new Set());
   const lane = createLedgerLane(send);
   const submit = (id: number, owner: string): Promise<string> => lane.submit({ id, owner });
   const lastOf = (id: number): Sent | undefined => sent.findLast(({ ids }) => ids.includes(id));
   for (let id = 0; id < 30; id += 1) await submit(id, id % 2 === 0 ? "hot" : `quiet ${id}`);
   assert.equal(lastOf(28)?.lockWait, "short", "the first window is not over");
-  await wait(260);
+  pass(260);
   // The first item ends the window, and the next batch of the shared lane moves the owner.
   await submit(100, "quiet");
   await Promise.all([submit(101, "hot"), submit(102, "quiet")]);
   assert.deepEqual([lastOf(101)?.lockWait, lastOf(102)?.lockWait], ["long", "short"]);
-  await wait(600);
+  pass(600);
   await submit(103, "quiet");
   await Promise.all([submit(104, "hot"), submit(105, "quiet")]);
   assert.deepEqual(lastOf(104), lastOf(105), "it is back in the shared lane");
 });
 
-test("an owner that becomes hot again does not overtake its items in the shared lane", async () => {
+test("an owner that becomes hot again does not overtake its items in the shared lane", async (t) => {
+  const pass = fakeClock(t);
   const { send, sent } = createLockingDatabase(new Set());
   const gate = { opened: Promise.resolve() };
   const lane = createLedgerLane(async (batch, options) => {
@@ -386,16 +395,16 @@ test("an owner that becomes hot again does not overtake its items in the shared 
     for (let id = from; id < from + 30; id += 1) await submit(id, id % 2 === 0 ? "hot" : `quiet ${id}`);
   };
   await heatUp(0);
-  await wait(260);
+  pass(260);
   await submit(100, "quiet");
   assert.equal(await submit(101, "hot"), "done 101");
-  await wait(600);
+  pass(600);
   await submit(102, "quiet");
   await heatUp(200);
   const { promise, resolve: open } = Promise.withResolvers<void>();
   gate.opened = promise;
   const first = submit(300, "hot");
-  await wait(260);
+  pass(260);
   const others = [submit(301, "quiet"), submit(302, "hot")];
   await turn();
   assert.ok(!sent.some(({ ids }) => ids.includes(302)), "302 waits for 300");

@@ -128,9 +128,9 @@ test("truncates by code points", () => {
 
 test("cleans a megabyte of broken markup in linear time", () => {
   for (const piece of ["<b", "<!--", "<!-- -->", "<scr<b>ipt>", "&lt;", "<", " ", "</", "<a <a>"]) {
-    const startedAt = performance.now();
+    const before = process.threadCpuUsage();
     cleanTitle(piece.repeat((1024 * 1024) / piece.length));
-    assert.ok(performance.now() - startedAt < 1500, piece);
+    assert.ok(process.threadCpuUsage(before).user < 1_500_000, piece);
   }
 });
 

@@ -30,6 +30,9 @@ beforeEach(() => {
     name: "test",
     connections: ledgerConnections,
     isForSingleStatements: true,
+    // Longer than the deadline of a hold or capture, so that one that waits for the locked wallet fails.
+    lockTimeoutMs: 60_000,
+    statementTimeoutMs: 60_000,
     onIdleError: () => {},
   });
   ledger = createLedger(pool);
@@ -68,15 +71,6 @@ async function whileLocked(walletId: string, work: (unlock: () => Promise<void>)
   }
 }
 
-/** How long a search of a free wallet may take while another wallet is locked. Waiting for the lock takes a second. */
-const maxMs = 900;
-
-async function elapsedMs(work: Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work;
-  return performance.now() - startedAt;
-}
-
 test("holds of other wallets succeed at once while one wallet is locked", async () => {
   const locked = await seed();
   const others = await seedMany(5);
@@ -86,7 +80,6 @@ test("holds of other wallets succeed at once while one wallet is locked", async 
       const held = Promise.all(others.map((other) => ledger.hold(request(other))));
       // One more for the locked wallet in the same batch.
       blocked.push(ledger.hold(request(locked)));
-      assert.ok((await elapsedMs(held)) < maxMs, "waited for the locked wallet");
       for (const { outcome } of await held) assert.equal(outcome, "held");
     }
     await unlock();
@@ -106,7 +99,6 @@ test("captures and releases of other wallets succeed at once while one wallet is
       ...free.slice(0, 3).map((item) => ledger.capture(item)),
       ...free.slice(3).map((item) => ledger.release(item)),
     ]);
-    assert.ok((await elapsedMs(settled)) < maxMs, "waited for the locked wallet");
     assert.deepEqual(
       (await settled).map(({ state }) => state),
       ["captured", "captured", "captured", "released", "released", "released"],

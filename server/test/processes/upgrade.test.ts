@@ -165,6 +165,8 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
       } catch (error) {
         counts.failures.push(String(error instanceof Error ? (error.cause ?? error) : error));
       }
+      // Continuous load, but not so much that searches time out on a busy machine.
+      await wait(50);
     }
   }
   const running = Array.from({ length: callers }, call);
@@ -172,7 +174,7 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
     /** Waits for `count` more answers without a failure. */
     async more(count: number): Promise<void> {
       const target = counts.ok + count;
-      await until("searches are answered", () => counts.ok >= target || counts.failures.length > 0, 60_000);
+      await until("searches are answered", () => counts.ok >= target || counts.failures.length > 0);
       assert.deepEqual(counts.failures, []);
     },
     async stop() {
@@ -185,7 +187,7 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
 
 const skip = previous === undefined ? "a shallow clone does not contain the previous release" : false;
 
-test("no search fails and no charge is lost during an upgrade under load", { skip, timeout: 170_000 }, async () => {
+test("no search fails and no charge is lost during an upgrade under load", { skip, timeout: 400_000 }, async () => {
   adminOfPrevious("database", "setup");
   const made = adminOfPrevious("wallet", "create", "--name", "busy", "--balance", "100.00", "--json");
   const { liveKey } = JSON.parse(made) as { liveKey: string };

@@ -50,7 +50,7 @@ async function startSearch(key: string, ...lines: string[]) {
 
 /** A search whose upstream has answered and whose capture waits for the wallet's lock. */
 async function startCaptureBehindLock(wallet: TestWallet, ...lines: string[]) {
-  await upstream.behave("slow_headers", { everyMs: 150 });
+  await upstream.behave("slow_headers", { everyMs: 2_000 });
   const connection = await startSearch(wallet.live, ...lines);
   await until("the upstream is called", () => upstream.requests.length === 1);
   const lock = await lockWallet(db, wallet);
@@ -70,7 +70,7 @@ test("a 200 is charged exactly once and has one entry for its Request-Id", async
 
 test("the price is held, not charged, while the upstream is called", async () => {
   const wallet = await createWallet("0.05");
-  await upstream.behave("slow_headers", { everyMs: 300 });
+  await upstream.behave("slow_headers", { everyMs: 2_000 });
   const running = server.search(wallet.live, question);
   await until("the upstream is called", () => upstream.requests.length === 1);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.05", held: "0.01" });
@@ -94,8 +94,9 @@ test("a caller that disconnects before the upstream's 2xx is not charged, and th
     await until("the upstream is called", () => upstream.requests.length === 1);
     assert.equal((await server.readMoney(wallet.management)).held, "0.01");
     connection.socket.destroy();
-    await until("the upstream call is aborted", () => upstream.requests[0]?.hungUp.aborted ?? false, 3_000);
-    await until("the hold is released", async () => (await server.readMoney(wallet.management)).held === "0.00", 3_000);
+    // Before the deadline of the search, which ends both as well.
+    await until("the upstream call is aborted", () => upstream.requests[0]?.hungUp.aborted ?? false, 7_000);
+    await until("the hold is released", async () => (await server.readMoney(wallet.management)).held === "0.00", 7_000);
   }
   assert.equal((await server.readMoney(wallet.management)).balance, "0.05");
   assert.deepEqual(pluck(await searchesOf(wallet.walletId), "state"), ["released", "released", "released"]);
@@ -170,7 +171,7 @@ test("a capture whose outcome is unknown after 30 s closes the connection withou
 
 test("a hold that expired before its capture returns 503 without a charge, and the loss is counted", async () => {
   const wallet = await createWallet("0.05");
-  await upstream.behave("slow_headers", { everyMs: 200 });
+  await upstream.behave("slow_headers", { everyMs: 2_000 });
   const running = server.search(wallet.live, question);
   await until("the upstream is called", () => upstream.requests.length === 1);
   await db.owner.query("update pb.searches set expires_at = clock_timestamp() where wallet_id = $1", [wallet.walletId]);

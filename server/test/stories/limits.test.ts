@@ -89,12 +89,12 @@ test("each server counts half of a large limit locally, and together they do not
 test("the key can search again in the next window", async () => {
   const { key } = await createLimited({ searchesPerSecond: 1 });
   await until("one is rejected", async () => codes(await inTurns(key, 2))["rate_limited"] !== undefined);
-  await until("one succeeds", async () => (await pair[0].search(key, question)).status === 200, 3_000);
+  await until("one succeeds", async () => (await pair[0].search(key, question)).status === 200);
 });
 
 test("two servers share the concurrency limit of a key and free the slots again", async () => {
   const { id, key } = await createLimited({ searchesInFlight: 3 }, "live");
-  await upstream.behave("slow_headers", { everyMs: 400 });
+  await upstream.behave("slow_headers", { everyMs: 3_000 });
   upstream.requests.length = 0;
   const running: Promise<Reply>[] = [];
   for (const server of [pair[0], pair[1], pair[0]]) {
@@ -125,7 +125,7 @@ test("a rate-limited search frees its slot", async () => {
   const { id, key } = await createLimited({ searchesPerSecond: 1, searchesInFlight: 1 }, "live");
   await until("one is rejected", async () => codes(await inTurns(key, 2))["rate_limited"] !== undefined);
   await until("the slot is free", async () => (await redis.zcard(`pb:flight:${id}`)) === 0);
-  await until("one succeeds", async () => (await pair[1].search(key, question)).status === 200, 3_000);
+  await until("one succeeds", async () => (await pair[1].search(key, question)).status === 200);
 });
 
 test("the slot of a dead server is free after two minutes", async () => {
@@ -144,7 +144,7 @@ test("without Redis from the start each server applies its share of the limit", 
   assert.deepEqual(codes(replies), { ok: 2, rate_limited: 2 });
   for (const reply of replies) assertRateLimitHeaders(reply.headers, 4);
   const narrow = await createLimited({ searchesInFlight: 2 }, "live");
-  await upstream.behave("slow_headers", { everyMs: 200 });
+  await upstream.behave("slow_headers", { everyMs: 2_000 });
   const inFlight = await Promise.all([alone.search(narrow.key, question), alone.search(narrow.key, question)]);
   assert.deepEqual(codes(inFlight), { ok: 1, concurrency_limited: 1 });
   await upstream.behave("ok");
@@ -204,7 +204,7 @@ test("a suspended Redis delays searches by milliseconds, fails none and counts n
   }
   own.process.kill("SIGCONT");
   // The median, because a busy machine may pause once. A search without a timeout would hang until SIGCONT.
-  assert.ok((took.toSorted((a, b) => a - b)[10] ?? 0) < 300, took.map(Math.round).join(" "));
+  assert.ok((took.toSorted((a, b) => a - b)[10] ?? 0) < 1_000, took.map(Math.round).join(" "));
   // Redis now processes the queued commands, which free every slot that they take.
   await until("all slots are free", async () => (await client.zcard(`pb:flight:${id}`)) === 0, 3_000);
   assert.equal((await server.search(key, question)).status, 200);

@@ -15,17 +15,13 @@ import {
   signInTo,
   someone,
 } from "../support/console-fixture.ts";
-import { lockWallet } from "../support/data/lock-wallet.ts";
 import { seedBudget } from "../support/data/seed-wallet.ts";
-import { openRaw, rawSearch } from "../support/raw-http.ts";
 import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
 
 // Every problem code: each is caused by a real request and must have the status, members and headers of the table.
 
 const { db, upstream, server, startServer, createWallet } = await createFixture({
   PENNYBLACK_TOP_UP_URL: "https://pay.search.test/top-up",
-  // So that the ledger's queue is full before the slots for test searches are.
-  PENNYBLACK_MAX_IN_FLIGHT: "60000",
 });
 const wallet = await createWallet("1.00");
 const poor = await createWallet("0.00");
@@ -274,7 +270,7 @@ async function searchOf(behaviour: Parameters<typeof upstream.behave>[0]): Promi
 
 /** Calls `act` while a search of the key waits for its upstream. */
 async function whileSearching(key: string, act: () => Promise<Reply>, headers = {}): Promise<Reply> {
-  await upstream.behave("slow_headers", { everyMs: 400 });
+  await upstream.behave("slow_headers", { everyMs: 2_000 });
   upstream.requests.length = 0;
   const first = server.search(key, question, headers);
   await until("the upstream is called", () => upstream.requests.length === 1);
@@ -284,36 +280,18 @@ async function whileSearching(key: string, act: () => Promise<Reply>, headers = 
   return reply;
 }
 
-/** Repeated, because a busy machine may be too slow to fill the lane before its first hold times out. */
+/** Fills all slots of a server. A wallet can have a quarter of them. */
 async function overload(): Promise<Reply> {
-  const many = { searchesPerSecond: 100_000, searchesInFlight: 100_000 };
-  const { key } = await createTestKey(db, { walletId, mode: "test", ...many });
-  for (let attempt = 0; attempt < 5; attempt += 1) {
-    const refused = (await searchBehindLock(key, 1_300)).find((reply) => reply.body.exceeded?.limit === "ledger_queue");
-    if (refused) return refused;
-  }
-  assert.fail("the lane was never full");
-}
-
-/** While the wallet is locked its holds wait: 250 in a statement, 1,000 in the queue. Further ones are rejected. */
-async function searchBehindLock(key: string, times: number): Promise<Reply[]> {
-  const lock = await lockWallet(db, { walletId });
-  // A connection can have sixteen unanswered requests.
-  const connections = await Promise.all(Array.from({ length: Math.ceil(times / 15) }, () => openRaw(server.url)));
-  const requests = rawSearch(key).repeat(15);
-  for (const connection of connections) connection.write(requests);
-  const isFull = async () => /ledger_waiting\{lane="holds"\} 1000/.test(await server.readMetrics());
-  await until("the lane is full", isFull, 2_500).catch(() => undefined);
-  await lock.release();
-  const replies: Reply[] = [];
-  for (const connection of connections) {
-    for (let n = 0; n < 15; n += 1) {
-      const answer = await connection.answer();
-      replies.push({ ...answer, body: JSON.parse(answer.text) });
-    }
-    connection.socket.destroy();
-  }
-  return replies;
+  const small = await startServer({ PENNYBLACK_MAX_IN_FLIGHT: "16" });
+  const wallets = await Promise.all(Array.from({ length: 4 }, () => createWallet("1.00")));
+  await upstream.behave("slow_headers", { everyMs: 4_000 });
+  upstream.requests.length = 0;
+  const searches = Array.from({ length: 16 }, (_, index) => small.search(wallets[index % 4]?.live ?? "", question));
+  await until("all are in flight", () => upstream.requests.length === 16);
+  const reply = await small.search(wallet.live, question);
+  for (const { status } of await Promise.all(searches)) assert.equal(status, 200);
+  await upstream.behave("ok");
+  return reply;
 }
 
 const produced = new Map<ProblemCode, Reply>();

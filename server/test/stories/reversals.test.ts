@@ -177,7 +177,7 @@ test("a wallet that an operator suspended during a dispute stays suspended when 
 
 test("a refund does not take money held for searches in flight", async () => {
   const wallet = await fixture.createPaidWallet("5.00");
-  await upstream.behave("slow_headers", { everyMs: 400 });
+  await upstream.behave("slow_headers", { everyMs: 2_000 });
   const calls = upstream.requests.length;
   const search = server.search(wallet.live, { query: "cats" });
   await until("the upstream is called", () => upstream.requests.length > calls);
@@ -192,7 +192,7 @@ test("the hold of a failed search pays what the wallet owes, and the next search
   const wallet = await fixture.createPaidWallet("5.00");
   await upstream.behave("slow_headers");
   const calls = upstream.requests.length;
-  const search = server.search(wallet.live, { query: "cats" }, { prefer: "wait=1" });
+  const search = server.search(wallet.live, { query: "cats" }, { prefer: "wait=4" });
   await until("the upstream is called", () => upstream.requests.length > calls);
   stripe.refund(wallet.paymentId, 500);
   await fixture.deliverNewEvents();

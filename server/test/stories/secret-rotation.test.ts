@@ -105,7 +105,7 @@ test("a search in flight under one version returns 409 under the other, and is t
   ] as const) {
     const wallet = await createWallet("0.05");
     const headers = { "idempotency-key": randomUUID() };
-    await upstream.behave("slow_headers", { everyMs: 700 });
+    await upstream.behave("slow_headers", { everyMs: 3_000 });
     upstream.requests.length = 0;
     const stalled = server.search(wallet.live, question, headers);
     await until("the upstream is called", () => upstream.requests.length === 1);

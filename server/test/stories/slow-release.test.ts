@@ -39,7 +39,7 @@ test("a failed search is answered although its release hangs, and a stopping ser
   const reply = await server.search(wallet.live, { query: "cats" });
   assert.deepEqual([reply.status, reply.body.charged], [503, false]);
   const tookMs = performance.now() - startedAt;
-  assert.ok(tookMs > 900 && tookMs < 4_000, `${Math.round(tookMs)} ms`);
+  assert.ok(tookMs > 900 && tookMs < 15_000, `${Math.round(tookMs)} ms`);
   assert.deepEqual(await reader.readMoney(wallet.management), { balance: "0.05", held: "0.01" });
 
   let isClosed = false;

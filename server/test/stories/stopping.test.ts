@@ -17,7 +17,7 @@ test("after SIGTERM under load every request returns 200 until traffic stops, an
   const fast = { searchesPerSecond: 100_000, searchesInFlight: 100_000 };
   const { key } = await createTestKey(db, { walletId: wallet.walletId, ...fast });
   await upstream.behave("slow_headers", { everyMs: 30 });
-  const server = await startServerProcess(db, { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_DRAIN_MS: "700" });
+  const server = await startServerProcess(db, { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_DRAIN_MS: "3000" });
   const statuses: number[] = [];
   const balancer = { isSending: true };
   let answeredWhileDraining = 0;
@@ -43,7 +43,7 @@ test("after SIGTERM under load every request returns 200 until traffic stops, an
   balancer.isSending = false;
   await Promise.all(load);
   assert.equal(await server.ended, 0);
-  assert.ok(performance.now() - stoppedAt < 700 + 5_000);
+  assert.ok(performance.now() - stoppedAt < 3_000 + 15_000);
   assert.deepEqual([...new Set(statuses)], [200]);
   const { balance, held } = await reader.readMoney(wallet.management);
   assert.deepEqual([balance, held], [(50 - statuses.length / 100).toFixed(2), "0.00"]);
@@ -68,7 +68,7 @@ test("a search in flight when the server stops is answered and charged", async (
 test("a stopping server commits the charges of callers that have disconnected", async (t) => {
   const wallet = await createWallet("0.05");
   const server = await startServer({}, t);
-  await upstream.behave("slow_headers", { everyMs: 200 });
+  await upstream.behave("slow_headers", { everyMs: 3_000 });
   upstream.requests.length = 0;
   const callers = await Promise.all([openRaw(server.url), openRaw(server.url), openRaw(server.url)]);
   for (const caller of callers) caller.write(rawSearch(wallet.live));

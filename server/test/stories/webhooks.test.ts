@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { createSender } from "../../src/webhooks/deliver.ts";
 import type { Attempt } from "../../src/webhooks/webhooks.ts";
 import { pluck } from "../support/assertions/pluck.ts";
+import { until } from "../support/assertions/until.ts";
 import { closeAfter } from "../support/close-after.ts";
 import { type Received, type Receiver, startReceiver } from "../support/services/webhook-receiver.ts";
 import { createWebhookFixture } from "../support/webhook-fixture.ts";
@@ -277,11 +277,14 @@ test("a suspended worker cannot overwrite the result of a delivery that another 
       return { ok: false, error: "timeout" };
     },
   });
-  await wait(100);
-  await fixture.db.owner.query(
-    "update pb.webhook_deliveries set claimed_until = clock_timestamp() where endpoint_id = $1",
-    [id],
-  );
+  await until("the delivery is claimed, and its claim has expired", async () => {
+    const { rowCount } = await fixture.db.owner.query(
+      `update pb.webhook_deliveries set claimed_until = clock_timestamp()
+       where endpoint_id = $1 and claimed_until is not null`,
+      [id],
+    );
+    return rowCount === 1;
+  });
   await fixture.send();
   release();
   await stuck;
