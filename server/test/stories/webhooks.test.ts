@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { createSender } from "../../src/webhooks/deliver.ts";
+import { createSender, type SendResult } from "../../src/webhooks/deliver.ts";
 import type { Attempt } from "../../src/webhooks/webhooks.ts";
 import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
@@ -270,13 +270,14 @@ test("a suspended worker cannot overwrite the result of a delivery that another 
   const { wallet, id } = await subscribe();
   await fixture.emitEvent(wallet, "key.created");
   const { promise: blocked, resolve: release } = Promise.withResolvers<void>();
-  // Suspended between the receiver's response and recording it.
-  const stuck = fixture.send({
-    send: async () => {
-      await blocked;
-      return { ok: false, error: "timeout" };
-    },
-  });
+  // Suspended between the receiver's response and recording it. Stopped, so that it does not claim the delivery again.
+  const stopped = new AbortController();
+  const send = async (): Promise<SendResult> => {
+    stopped.abort();
+    await blocked;
+    return { ok: false, error: "timeout" };
+  };
+  const stuck = fixture.send({ send }, stopped.signal);
   await until("the delivery is claimed, and its claim has expired", async () => {
     const { rowCount } = await fixture.db.owner.query(
       `update pb.webhook_deliveries set claimed_until = clock_timestamp()
