@@ -8,7 +8,9 @@ export const paymentChecks = [
     sql: `
       select coalesce(p.payment_id, t.id::text), p.wallet_id || ' ' || p.amount_micros, t.wallet_id || ' ' || t.amount_micros
       from (select * from pb.payments where transfer_id >= (select pb.retained_since())) p
-      full join (select * from (select * from pb.transfers where id >= (select pb.retained_since())) t where kind in ('top_up', 'credit')) t on t.id = p.transfer_id`,
+      full join (
+        select * from pb.transfers where kind in ('top_up', 'credit') and id >= (select pb.retained_since())
+      ) t on t.id = p.transfer_id`,
   },
   {
     name: "payments, closed days",
@@ -72,7 +74,8 @@ export const paymentChecks = [
         select wallet_id,
           sum(case from_account when 'receivable' then amount_micros else -amount_micros end) as micros
         from (
-          select wallet_id, from_account, to_account, amount_micros from pb.transfers where id >= (select pb.retained_since())
+          select wallet_id, from_account, to_account, amount_micros from pb.transfers
+          where kind <> 'capture' and id >= (select pb.retained_since())
           union all select wallet_id, from_account, to_account, amount_micros from pb.openings
         ) m where 'receivable' in (from_account, to_account) group by wallet_id
       ) t on t.wallet_id = w.id`,
