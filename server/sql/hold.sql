@@ -31,10 +31,8 @@
 -- running it. Joins on keys use "is not distinct from" for the wallet, because with "=" the planner may use the index
 -- by wallet and scan all keys of a wallet.
 
--- Decides each item on its own. The caller has locked the wallets.
-drop function if exists pb.hold_each(
-  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, timestamptz
-);
+-- Decides each item on its own. The caller has locked the wallets. The next release drops the function with eleven
+-- arguments, which a call of the previous pb.hold can still use that waits for a lock during the upgrade.
 create or replace function pb.hold_each(
   search_ids uuid[],
   wallet_ids uuid[],

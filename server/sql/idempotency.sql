@@ -38,8 +38,8 @@ $$;
 -- A claim whose search has not finished after 15 s belongs to a server that crashed or is paused: the upstream phase
 -- ends after 10 s. A retry expires that hold in its own transaction, so only one of the two can be charged. Only an
 -- item that passes the checks of key, account and id may take over a claim, and a hold that is sent again must not
--- expire itself. Fingerprints of different schemes cannot be compared and count as equal.
-drop function if exists pb.take_over_claims(uuid[], uuid[], uuid[], bytea[], bytea[], timestamptz);
+-- expire itself. Fingerprints of different schemes cannot be compared and count as equal. The next release drops the function
+-- with six arguments: see pb.hold_each.
 create or replace function pb.take_over_claims(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[],
   p_scheme smallint, now_at timestamptz

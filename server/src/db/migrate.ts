@@ -27,7 +27,7 @@ export interface Applied {
  * tables of the job queue. Runs as the owner, also while searches run; a second runner waits for the first.
  *
  * A statement that needs an exclusive table lock waits for every reader, and every search waits behind that statement.
- * Lock waits are therefore limited to a second, which is shorter than the timeout of a search, and retried.
+ * Lock waits are therefore short, and retried.
  */
 export async function migrate(
   databaseUrl: string,
@@ -56,8 +56,9 @@ export async function migrate(
   }
 }
 
-const lockTimeoutMs = 1_000;
-/** About five minutes. */
+/** Searches queue behind a lock request, and wait for the change itself as well. They give up after three seconds. */
+const lockTimeoutMs = 400;
+/** About four minutes. */
 const maxAttempts = 120;
 const partitionDays = 14;
 
@@ -99,7 +100,7 @@ async function withLockRetries<Result>(
       await client.query("rollback");
       if (!isLockTimeout(error) || attempt === maxAttempts) throw error;
       if (attempt % 10 === 1) log("Waiting for a table lock. Searches continue; retrying every second or two.");
-      await wait(lockTimeoutMs * (1 + Math.random()));
+      await wait(1_000 * (1 + Math.random()));
     }
   }
 }
@@ -128,9 +129,13 @@ async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles
   const changed = objects.filter(({ name, checksum }) => recorded.get(name) !== checksum);
   const removed = [...recorded.keys()].filter((name) => !objects.some((object) => object.name === name));
   if (changed.length + removed.length === 0 && (await readVersion(client)) === version) return false;
+  const [onTables, others] = [changed.filter(isOnTable), changed.filter((object) => !isOnTable(object))];
   const grants = objects.filter(({ name }) => name === "roles.sql" && !changed.some((object) => object.name === name));
   await client.query("begin");
-  for (const object of [...changed, ...grants]) await client.query(statementsOf(object));
+  for (const object of [...others, ...grants]) await client.query(statementsOf(object));
+  // Last, because searches wait until the commit.
+  await lockTables(client, [...onTables.map(({ name }) => name), ...removed]);
+  await client.query(onTables.map(statementsOf).join(";\n"));
   for (const name of removed) {
     await client.query(dropOf(name));
     await client.query("delete from pb.schema_objects where name = $1", [name]);
@@ -149,18 +154,37 @@ async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles
   return true;
 }
 
+/**
+ * Locks the tables of policies and triggers in one statement with a timeout. The lock timeout applies to each table, and
+ * searches would wait for the sum.
+ */
+async function lockTables(client: pg.Client, names: readonly string[]): Promise<void> {
+  const tables = new Set(names.flatMap((name) => objectOnTable.exec(name)?.[3] ?? []));
+  if (tables.size === 0) return;
+  await client.query(`set local statement_timeout = ${lockTimeoutMs}`);
+  await client.query(`lock table ${[...tables].join(", ")} in access exclusive mode`);
+  await client.query("set local statement_timeout = 0");
+}
+
+const objectOnTable = /^(policy|trigger) (\w+) on (pb\.\w+)$/;
+
+function isOnTable({ name }: SchemaObject): boolean {
+  return objectOnTable.test(name);
+}
+
 /** PostgreSQL has no CREATE OR REPLACE for policies and constraint triggers. */
 function statementsOf({ name, text }: SchemaObject): string {
   return /^create (?:policy|constraint trigger) /m.test(text) ? `${dropOf(name)};\n${text}` : text;
 }
 
 function dropOf(name: string): string {
-  const [, kind, object, table] = /^(policy|trigger) (\w+) on (pb\.\w+)$/.exec(name) ?? [];
+  const [, kind, object, table] = objectOnTable.exec(name) ?? [];
   return kind ? `drop ${kind} if exists ${object} on ${table}` : "select";
 }
 
+/** The timeout of a lock, or of the statement that locks several tables. */
 function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "55P03";
+  return error instanceof Error && "code" in error && (error.code === "55P03" || error.code === "57014");
 }
 
 /**
