@@ -60,8 +60,8 @@ export const hourFaults: PlantedFault[] = [
   {
     description: "an hour is announced as soon as it ends",
     file: hours,
-    find: "date_trunc('hour', p_now - interval '15 minutes', 'utc')",
-    replace: "date_trunc('hour', p_now, 'utc')",
+    find: "date_trunc('hour', at - interval '15 minutes', 'utc')",
+    replace: "date_trunc('hour', at, 'utc')",
     tests: [closing],
     caughtBy: "an hour is not announced until 15 minutes after its end",
   },

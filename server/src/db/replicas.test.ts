@@ -39,7 +39,7 @@ test("reports replicas and their lag, or undefined without the privilege", async
     await until("the replica is behind", async () => ((await lag()) ?? 0) > 1_000_000);
     await there.query("select pg_wal_replay_resume()");
     await until("the replica has caught up again", async () => (await lag()) === 0);
-    await here.query(`revoke pg_read_all_stats from ${roles.owner}`);
+    await here.query(`revoke pg_read_all_stats from ${roles.owner}, ${roles.worker}`);
     assert.equal(await readReplicas(db.owner), undefined);
   } finally {
     await Promise.all([there.end(), here.end()]);

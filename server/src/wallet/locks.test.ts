@@ -3,6 +3,7 @@ import { randomInt, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { seedBudget, seedKey, seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
+import { createPool, type Pool } from "../db/pool.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import {
   captureBatch,
@@ -18,12 +19,21 @@ import {
 // Runs everything that takes locks concurrently, over the same few wallets, with batches in random order.
 
 let database: TestDatabase;
+let ledger: Pool;
+let owner: Pool;
 
 before(async () => {
   database = await createTestDatabase();
+  // On a busy machine, a batch can wait longer than the lock timeout of a server. A deadlock is still an error.
+  const patience = { lockTimeoutMs: 30_000, statementTimeoutMs: 60_000, onIdleError: () => undefined };
+  ledger = createPool({ url: database.ledgerUrl, name: "test", connections: 8, ...patience });
+  owner = createPool({ url: database.ownerUrl, name: "test", connections: 8, ...patience });
 });
 
-after(() => database.drop());
+after(async () => {
+  await Promise.all([ledger.end(), owner.end()]);
+  await database.drop();
+});
 
 interface Seed {
   walletId: string;
@@ -55,8 +65,7 @@ function requests(count: number, seeds: Seed[]): HoldRequest[] {
 test("concurrent batches, sweeps, refunds and top-ups over the same wallets never deadlock", async () => {
   const seeds = await seedWallets(6, 100_000n * priceMicros);
   const overdue = requests(600, seeds);
-  for (let sent = 0; sent < overdue.length; sent += 100)
-    await holdBatch(database.ledger, overdue.slice(sent, sent + 100));
+  for (let sent = 0; sent < overdue.length; sent += 100) await holdBatch(ledger, overdue.slice(sent, sent + 100));
   await database.owner.query("update pb.searches set expires_at = clock_timestamp() - interval '1 second'");
 
   const open: Hold[] = [...overdue];
@@ -65,24 +74,24 @@ test("concurrent batches, sweeps, refunds and top-ups over the same wallets neve
   const steps: (() => Promise<unknown>)[] = [
     async () => {
       const items = requests(20, seeds);
-      await holdBatch(database.ledger, items);
+      await holdBatch(ledger, items);
       open.push(...items);
     },
     async () => {
       const items = some(open);
-      await captureBatch(database.ledger, items);
+      await captureBatch(ledger, items);
       captured.push(...items);
     },
-    () => releaseBatch(database.ledger, some(open)),
-    () => expireHolds(database.owner, 25),
+    () => releaseBatch(ledger, some(open)),
+    () => expireHolds(owner, 25),
     () =>
       refundBatch(
-        database.owner,
+        owner,
         some([...open, ...captured]).map((item) => ({ ...item, reason: "a test" })),
       ),
     () =>
       topUpBatch(
-        database.owner,
+        owner,
         "top_up",
         some(open).map(({ walletId }) => ({ paymentId: randomUUIDv7(), walletId, amount: 1n })),
       ),
