@@ -146,6 +146,13 @@ begin
 end
 $$;
 
+-- Records that servers may use this database from now on. See server/src/db/share-timeline.ts.
+create or replace function pb.operator_accept_database(p_operator text, p_reason text, p_identity text) returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select pb.record_audit(p_operator, 'accept_database', null, p_identity, p_reason, 'done');
+end;
+
 -- Figures about the database. The search for the oldest pending hold is bounded, so that it stays cheap when the
 -- sweeper has not run for hours.
 create or replace function pb.operator_health(

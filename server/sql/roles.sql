@@ -44,7 +44,7 @@ grant execute on function
 
 grant execute on function
   pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
-  pb.operator_adjust, pb.operator_decide_adjustment, pb.operator_close_notice, pb.close_month, pb.trial_balance,
+  pb.operator_adjust, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database, pb.close_month, pb.trial_balance,
   pb.find_keys, pb.read_schema_version
   to pennyblack_operator;
 

@@ -10,6 +10,7 @@ import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
 import type { Pool } from "./db/pool.ts";
 import { startSecretReports } from "./db/report-secrets.ts";
+import { startTimelineSharing } from "./db/share-timeline.ts";
 import { type Admission, defaultAdmission, startAdmission } from "./http/admission.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
@@ -128,14 +129,18 @@ function openReports(config: ServerConfig, connections: Connections, log: Log) {
   const tally = createTally({ db, log, writer: processId });
   const secrets = createSecrets(config.secrets);
   const secretReports = startSecretReports({ db, secrets, processId });
+  const { fence, redis } = connections;
+  const timelines = startTimelineSharing({ fence, db, redis, secrets, databaseUrl: config.ledgerDatabaseUrl });
   return {
     tally,
     secrets,
     async check(when: "starting" | "running"): Promise<string | undefined> {
       const fault = await connections.check(when);
-      return fault ?? (when === "starting" ? secretReports.report() : secretReports.lastFault());
+      if (fault || when === "running") return fault ?? secretReports.lastFault();
+      return (await timelines.start()) ?? (await secretReports.report());
     },
     async close(): Promise<void> {
+      await timelines.close();
       await tally.close();
       await secretReports.close();
     },

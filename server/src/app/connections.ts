@@ -1,5 +1,6 @@
 import { Redis } from "ioredis";
 import type { Config } from "../config/config.ts";
+import { createFence, type Fence } from "../db/fence.ts";
 import { findSchemaFault } from "../db/migrate.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { findRoleFault } from "../db/roles.ts";
@@ -17,6 +18,8 @@ export interface Connections {
   /** Undefined if the console is disabled. */
   peoplePool: Pool | undefined;
   redis: Redis | undefined;
+  /** Shared by all pools. */
+  fence: Fence;
   /** Why this server must not use the database, or undefined if it may. */
   check(when: "starting" | "running"): Promise<string | undefined>;
   close(): Promise<void>;
@@ -34,7 +37,9 @@ type Addresses = Pick<
 
 export function openConnections(config: Addresses, log: Log): Connections {
   const onIdleError = (err: Error): void => log.warn({ err }, "idle database connection failed");
+  const fence = createFence();
   const ledgerPool = createPool({
+    fence,
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
     // Those of the ledger lanes, and three for key look-ups, health checks and tallies.
@@ -43,13 +48,14 @@ export function openConnections(config: Addresses, log: Log): Connections {
     onIdleError,
   });
   const tenantPool = createPool({
+    fence,
     url: config.tenantDatabaseUrl,
     name: "pennyblack tenant",
     connections: 4,
     onIdleError,
   });
   const openOptional = (url: string | undefined, name: string, connections: number): Pool | undefined =>
-    url === undefined ? undefined : createPool({ url, name, connections, onIdleError });
+    url === undefined ? undefined : createPool({ fence, url, name, connections, onIdleError });
   const paymentsPool = openOptional(config.paymentsDatabaseUrl, "pennyblack payments", 2);
   const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", 2);
   const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", 4);
@@ -63,6 +69,7 @@ export function openConnections(config: Addresses, log: Log): Connections {
     operatorPool,
     peoplePool,
     redis,
+    fence,
     async check(when) {
       const fault = await findSchemaFault(ledgerPool, when);
       if (fault) return fault;

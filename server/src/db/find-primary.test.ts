@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterEach, test } from "node:test";
+import { createFence } from "./fence.ts";
 import { findPrimary } from "./find-primary.ts";
 
 // Uses fake hosts that implement just enough of the PostgreSQL protocol to report a timeline.
@@ -12,6 +13,7 @@ type Timeline = string | null;
 interface FakeHost {
   at: string;
   timeline: Timeline;
+  systemIdentifier: string;
   /** Open connections that got no response. */
   waiting: Set<Socket>;
 }
@@ -33,7 +35,8 @@ async function startHost(timeline: Timeline): Promise<FakeHost> {
       } else if (!isGreeted) {
         isGreeted = true;
         socket.write(Buffer.concat([message("R", Buffer.alloc(4)), ready]));
-      } else if (chunk.toString("latin1", 0, 1) === "Q") socket.write(encodeRow(host.timeline));
+      } else if (chunk.toString("latin1", 0, 1) === "Q")
+        socket.write(encodeRow(host.timeline && `${host.systemIdentifier} ${host.timeline}`));
       else socket.end();
     });
   });
@@ -43,7 +46,12 @@ async function startHost(timeline: Timeline): Promise<FakeHost> {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  const host: FakeHost = { at: `127.0.0.1:${(server.address() as AddressInfo).port}`, timeline, waiting: new Set() };
+  const host: FakeHost = {
+    at: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    timeline,
+    systemIdentifier: "7",
+    waiting: new Set(),
+  };
   return host;
 }
 
@@ -57,7 +65,7 @@ const ready = message("Z", Buffer.from("I"));
 
 /** A result of one row with one text column. */
 function encodeRow(value: string | null): Buffer {
-  const column = Buffer.from("\0\u0001timeline\0\0\0\0\0\0\0\0\0\0\u0019\0\0\0\0\0\0\0\0", "latin1");
+  const column = Buffer.from("\0\u0001identity\0\0\0\0\0\0\0\0\0\0\u0019\0\0\0\0\0\0\0\0", "latin1");
   const size = Buffer.alloc(6);
   size.writeInt16BE(1);
   size.writeInt32BE(value === null ? -1 : value.length, 2);
@@ -66,10 +74,10 @@ function encodeRow(value: string | null): Buffer {
 }
 
 /** Retries, because a host may exceed its one-second timeout while other tests use the CPU. */
-async function find(address: string, tries = 5): Promise<string> {
-  return findPrimary(address).catch((error: unknown) => {
+async function find(address: string, fence = createFence(), tries = 5): Promise<string> {
+  return findPrimary(address, fence).catch((error: unknown) => {
     if (tries === 0) throw error;
-    return find(address, tries - 1);
+    return find(address, fence, tries - 1);
   });
 }
 
@@ -98,9 +106,10 @@ test("of two primaries, chooses the one on the later timeline, compared as hexad
 test("chooses a newly promoted host without waiting for one that does not respond", async () => {
   const [first, second] = [await startHost("00000001"), await startHost(null)];
   const address = addressOf(first, second);
-  assert.equal(await find(address), `postgres://role@${first.at}/x`);
+  const fence = createFence();
+  assert.equal(await find(address, fence), `postgres://role@${first.at}/x`);
   [first.timeline, second.timeline] = ["silent", "00000002"];
-  assert.equal(await find(address), `postgres://role@${second.at}/x`);
+  assert.equal(await find(address, fence), `postgres://role@${second.at}/x`);
   assert.equal(first.waiting.size, 1, "its query was still pending");
 });
 
@@ -109,4 +118,16 @@ test("rejects if no host is a primary", async () => {
   const address = addressOf(replica, gone);
   for (const close of closers.splice(1)) close();
   await assert.rejects(findPrimary(address), /none of 2 database hosts is a reachable primary/);
+});
+
+test("refuses an earlier timeline than one already seen, and another system identifier", async () => {
+  const [first, second] = [await startHost("00000002"), await startHost(null)];
+  const address = addressOf(first, second);
+  const fence = createFence();
+  assert.equal(await find(address, fence), `postgres://role@${first.at}/x`);
+  first.timeline = "00000001";
+  await assert.rejects(find(address, fence), /is on timeline 1, and timeline 2 exists/);
+  [first.timeline, first.systemIdentifier] = ["00000003", "8"];
+  await assert.rejects(find(address, fence), /has the system identifier 8, and 7 is in use/);
+  assert.deepEqual(fence.latest, { systemIdentifier: "7", timeline: 2 });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
+import { RefusedDatabase } from "./fence.ts";
 import { findPrimary } from "./find-primary.ts";
 import { installJobQueue } from "./job-queue.ts";
 import { makePartitions } from "./partitions.ts";
@@ -181,6 +182,7 @@ export async function findSchemaFault(db: Queryable, when: "starting" | "running
       return `The database has schema version ${version}, which no longer serves releases before version ${servesSince}. This release has version ${expected}. Start a newer release.`;
     return undefined;
   } catch (error) {
+    if (error instanceof RefusedDatabase) return error.message;
     const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
     return `The database cannot be used (${code}). Check its address, then run: npm run migrate`;
   }

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { spreadHosts } from "../lib/spread-hosts.ts";
+import { createFence, type Fence } from "./fence.ts";
 import { clientOfPrimary } from "./find-primary.ts";
 
 export type Pool = pg.Pool;
@@ -18,6 +18,8 @@ export interface PoolOptions {
   statementTimeoutMs?: number;
   /** At most a second by default. */
   lockTimeoutMs?: number;
+  /** Shared by the pools of a process. Without one, the pool has its own. */
+  fence?: Fence;
   /** For a library that expects the driver's own type parsers. */
   usesDriverTypes?: boolean;
   /** Connections are never checked out for several statements, which allows a cheaper timeout: see decision 0009. */
@@ -33,8 +35,9 @@ export interface PoolOptions {
 export function createPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
   const clientTimeoutMs = statementTimeoutMs + 1_000;
+  const fence = options.fence ?? createFence();
   const pool = new pg.Pool({
-    ...addressOf(options.url),
+    Client: clientOfPrimary(options.url, fence),
     application_name: options.name,
     // Set when the session starts, so RESET ROLE does not end it.
     ...(options.role !== undefined && { options: `-c role=${options.role}` }),
@@ -49,6 +52,7 @@ export function createPool(options: PoolOptions): Pool {
     keepAlive: true,
     ...(options.usesDriverTypes ? {} : { types: { getTypeParser } }),
   });
+  fences.set(pool, fence);
   pool.on("error", options.onIdleError);
   // The pool does not listen to a connection that is checked out, and an "error" event without a listener would end the
   // process. The statement on the connection fails as well, so the event can be ignored.
@@ -57,8 +61,11 @@ export function createPool(options: PoolOptions): Pool {
   return pool;
 }
 
-function addressOf(url: string): pg.PoolConfig {
-  return spreadHosts(url).length === 1 ? { connectionString: url } : { Client: clientOfPrimary(url) };
+const fences = new WeakMap<Queryable, Fence>();
+
+/** The latest timeline that the pool's fence has seen, for statements that a database on an earlier one must refuse. */
+export function leastTimelineOf(pool: Queryable): number | null {
+  return fences.get(pool)?.latest?.timeline ?? null;
 }
 
 type TimedStatement = pg.QueryConfig & { query_timeout?: number };

@@ -123,12 +123,12 @@ export function isFinal(error: unknown): error is Error {
 }
 
 /**
- * Lock timeout, statement timeout or cancellation, deadlock, serialization failure: PostgreSQL rolled the statement back
- * and kept the connection. A FATAL error ends the connection, and may have come after the commit.
+ * Lock timeout, statement timeout or cancellation, deadlock, serialization failure, or an old primary
+ * (pb.require_timeline): PostgreSQL rolled the statement back and kept the connection. A FATAL error ends the connection, and may have come after the commit.
  */
 function isRolledBack(error: unknown): boolean {
   if (!(error instanceof Error) || !("severity" in error) || error.severity !== "ERROR") return false;
-  return /^(55P03|57014|40P01|40001)$/.test(codeOf(error));
+  return /^(55P03|57014|40P01|40001|PB001)$/.test(codeOf(error));
 }
 
 export function isLockTimeout(error: unknown): boolean {

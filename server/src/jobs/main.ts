@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import { ConfigFaults, readConfig, workerSettings } from "../config/config.ts";
 import { deleteExpiredSignIns } from "../console/console.ts";
+import { createFence } from "../db/fence.ts";
 import { findSchemaFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
@@ -35,6 +36,7 @@ const log = createLog(config.logLevel);
 const metrics = createWorkerMetrics();
 let isStopping = false;
 
+const fence = createFence();
 const pool = openPool(config.workerDatabaseUrl, "pennyblack worker", 60_000);
 // For statements that read whole tables.
 const slowPool = openPool(config.workerDatabaseUrl, "pennyblack reconcile", 3_600_000);
@@ -220,6 +222,7 @@ function createPaymentTasks(): PaymentTasks | undefined {
 
 function openPool(url: string, name: string, statementTimeoutMs: number): Pool {
   return createPool({
+    fence,
     url,
     name,
     connections: 4,

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
-import { type Queryable, withTimeout } from "../db/pool.ts";
+import { leastTimelineOf, type Queryable, withTimeout } from "../db/pool.ts";
 import { busy, isLockTimeout, type LockWait, type SendOptions } from "../db/settle-batch.ts";
 import type { Micros } from "../lib/money.ts";
 
@@ -73,7 +73,7 @@ export async function sendHolds(
 ): Promise<(HoldOutcome | typeof busy)[]> {
   const statement = {
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
@@ -88,6 +88,7 @@ export async function sendHolds(
       ...lockArguments(lockWait),
       nullIfUnused(items.map((item) => item.idempotency?.secretVersion)),
       nullIfUnused(items.map((item) => item.idempotency?.otherClaims)),
+      leastTimelineOf(db),
     ],
   };
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
@@ -102,12 +103,13 @@ export async function sendCaptures(
 ): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await db.query<SettlementRow>({
     name: "capture",
-    text: "select * from pb.capture($1, $2, $3, $4, $5)",
+    text: "select * from pb.capture($1, $2, $3, $4, $5, $6)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
       nullIfUnused(items.map((item) => item.answer)),
       ...lockArguments(lockWait),
+      leastTimelineOf(db),
     ],
   });
   return inItemOrder(rows, toSettlement);
@@ -120,12 +122,13 @@ export async function sendReleases(
 ): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await db.query<SettlementRow>({
     name: "release",
-    text: "select * from pb.release($1, $2, $3, $4, $5)",
+    text: "select * from pb.release($1, $2, $3, $4, $5, $6)",
     values: [
       items.map((item) => item.searchId),
       items.map((item) => item.walletId),
       items.map((item) => item.outcome ?? null),
       ...lockArguments(lockWait),
+      leastTimelineOf(db),
     ],
   });
   return inItemOrder(rows, toSettlement);

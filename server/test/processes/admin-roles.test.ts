@@ -46,6 +46,7 @@ const lastMonth = ["--month", seed.lastMonth];
 const runs: Record<"tenant" | "operator" | "people" | "worker", Record<string, Run>> = {
   tenant: { "wallet show": { args: wallet }, "key list": { args: wallet } },
   operator: {
+    "database accept": { args: [] },
     "account list": { args: [] },
     "account members": { args: ["--account", seed.accountId] },
     "wallet suspend": { args: wallet },
