@@ -132,6 +132,16 @@ test("changed functions are replaced without a table lock, changed triggers and 
   await own.drop();
 });
 
+test("a trigger is removed together with its table", async () => {
+  const own = await createTestDatabase();
+  // As the previous release recorded it. A migration of the next one has dropped the table.
+  await own.owner.query("insert into pb.schema_objects (name, checksum) values ('trigger former on pb.former', '')");
+  assert.equal((await migrate(own.ownerUrl, silent, release(version + 1))).version, version + 1);
+  const { rows } = await own.owner.query("select from pb.schema_objects where name = 'trigger former on pb.former'");
+  assert.equal(rows.length, 0);
+  await own.drop();
+});
+
 test("a function with a new signature has its grants from the moment it exists", async () => {
   const own = await createTestDatabase();
   const { walletId, keyId } = await seedWallet(own.owner, { credit: 1_000_000n });

@@ -134,7 +134,7 @@ async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles
   await client.query("begin");
   for (const object of [...others, ...grants]) await client.query(statementsOf(object));
   // Last, because searches wait until the commit.
-  await lockTables(client, [...onTables.map(({ name }) => name), ...removed]);
+  await lockTables(client, onTables);
   await client.query(onTables.map(statementsOf).join(";\n"));
   for (const name of removed) {
     await client.query(dropOf(name));
@@ -158,8 +158,8 @@ async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles
  * Locks the tables of policies and triggers in one statement with a timeout. The lock timeout applies to each table, and
  * searches would wait for the sum.
  */
-async function lockTables(client: pg.Client, names: readonly string[]): Promise<void> {
-  const tables = new Set(names.flatMap((name) => objectOnTable.exec(name)?.[3] ?? []));
+async function lockTables(client: pg.Client, objects: readonly SchemaObject[]): Promise<void> {
+  const tables = new Set(objects.flatMap(({ name }) => objectOnTable.exec(name)?.[3] ?? []));
   if (tables.size === 0) return;
   await client.query(`set local statement_timeout = ${lockTimeoutMs}`);
   await client.query(`lock table ${[...tables].join(", ")} in access exclusive mode`);
