@@ -5,14 +5,15 @@
 //   npm test -- wallet search     files whose path contains one of the words
 //   npm test -- --name "refund"   tests whose name contains the text
 //
-// Files may fail because the machine is busy: if at most three fail, each is retried alone and named in the report. Wallet
-// and property-based tests are never retried, because a retry could hide a real bug.
+// If at most three files fail, those that retry-policy.ts allows are retried alone. The report names them, and ends with the
+// slowest files and the number of retried ones.
 
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { relative, resolve } from "node:path";
 import { run } from "node:test";
 import { inspect, parseArgs } from "node:util";
+import { mayRetry } from "./retry-policy.ts";
 
 type Result = {
   name: string;
@@ -21,18 +22,21 @@ type Result = {
   line?: number;
   skip?: string | boolean;
   todo?: string | boolean;
-  details: { type?: string; error?: Error & { failureType?: string } };
+  details: { type?: string; duration_ms?: number; error?: Error & { failureType?: string } };
 };
 
 // Node types the event stream as "any". These are the events used here.
 type Event =
-  | { type: "test:pass" | "test:fail"; data: Result }
+  | { type: "test:pass" | "test:fail" | "test:complete"; data: Result }
   | { type: "test:stdout" | "test:stderr"; data: { file?: string; message: string } };
 
 const sourceFolders = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval", "examples", "deploy"];
 // Also ends test files that hang because a connection was not closed. The slowest file takes two minutes on an idle machine,
 // and three times as long if other files and other virtual machines take two thirds of the CPU time.
 const fileTimeoutMs = 420_000;
+
+// Test files and the processes they start compile the same modules hundreds of times. The cache halves the CPU time of a start.
+process.env["NODE_COMPILE_CACHE"] ??= resolve(".pennyblack/compile-cache");
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { name: { type: "string" } } });
 const files = globSync(
@@ -43,6 +47,7 @@ const files = globSync(
   .toSorted();
 
 const maxRetriedFiles = 3;
+const slowestFiles = 10;
 
 interface FileResult {
   passed: number;
@@ -50,20 +55,24 @@ interface FileResult {
   failures: string[];
   /** Printed only if a test in the file failed. */
   output: string;
+  seconds: number;
 }
 
 const results = new Map<string, FileResult>();
 const failedFiles = (): string[] => [...results.keys()].filter((file) => resultOf(file).failures.length > 0);
 
 if (files.length > 0) await runTests(files, Math.max(2, availableParallelism()));
-if (failedFiles().length <= maxRetriedFiles) for (const file of failedFiles().filter(canRetry)) await retryAlone(file);
+const retried = failedFiles().length <= maxRetriedFiles ? failedFiles().filter(canRetry) : [];
+for (const file of retried) await retryAlone(file);
 for (const file of failedFiles()) printFailures(file);
 
 const passed = sumOf(({ passed }) => passed);
 const failed = sumOf(({ failures }) => failures.length);
 const skipped = sumOf(({ skipped }) => skipped);
 if (passed + failed === 0) console.log("\nNo tests found.");
-console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+printSlowestFiles();
+console.log(`\n${retried.length} ${retried.length === 1 ? "file" : "files"} retried`);
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 process.exitCode = passed > 0 && failed === 0 ? 0 : 1;
 
 async function runTests(selected: string[], concurrency: number): Promise<void> {
@@ -77,6 +86,8 @@ async function runTests(selected: string[], concurrency: number): Promise<void> 
   for await (const event of events as AsyncIterable<Event>) {
     if (event.type === "test:pass") recordPass(event.data);
     else if (event.type === "test:fail") recordFailure(event.data);
+    else if (event.type === "test:complete" && isFileResult(event.data))
+      resultOf(event.data.file).seconds += (event.data.details.duration_ms ?? 0) / 1_000;
     else if (event.type === "test:stdout" || event.type === "test:stderr")
       resultOf(event.data.file).output += event.data.message;
   }
@@ -84,7 +95,7 @@ async function runTests(selected: string[], concurrency: number): Promise<void> 
 
 function canRetry(file: string): boolean {
   const ranInParallel = files.length > 1 && files.includes(file);
-  return ranInParallel && !file.includes("/wallet/") && !readFileSync(file, "utf8").includes('"fast-check"');
+  return ranInParallel && mayRetry(file, readFileSync(file, "utf8"));
 }
 
 async function retryAlone(file: string): Promise<void> {
@@ -117,7 +128,7 @@ function recordMessage(test: Result, message: string): void {
 
 function resultOf(file = "unknown file"): FileResult {
   const path = relative(process.cwd(), resolve(file));
-  const result = results.get(path) ?? { passed: 0, skipped: 0, failures: [], output: "" };
+  const result = results.get(path) ?? { passed: 0, skipped: 0, failures: [], output: "", seconds: 0 };
   results.set(path, result);
   return result;
 }
@@ -132,7 +143,14 @@ function printFailures(file: string): void {
   for (const failure of failures) console.log(`\n${failure}`);
 }
 
-/** Node reports a file without tests, or one that failed to load, as a test named after the file. */
+/** Wall-clock time of each file, with others running in parallel. */
+function printSlowestFiles(): void {
+  const slowest = [...results].toSorted(([, left], [, right]) => right.seconds - left.seconds).slice(0, slowestFiles);
+  if (slowest.length > 0) console.log("\nSlowest files:");
+  for (const [file, { seconds }] of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`);
+}
+
+/** Node reports the end of a file, and a file without tests or one that failed to load, as a test named after the file. */
 function isFileResult(test: Result): boolean {
   return test.nesting === 0 && resolve(test.name) === test.file;
 }
