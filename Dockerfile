@@ -2,9 +2,16 @@
 #
 #   docker build -t pennyblack .
 #
-# Runs as an unprivileged user, works with a read-only file system, and needs no shell.
+# For a release, pin the base by digest and set file times, so that others can build the same image:
+#
+#   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) docker build -t pennyblack \
+#     --build-arg BASE=docker.io/library/node:24-bookworm-slim@sha256:... .
+#
+# Runs as an unprivileged user, works with a read-only file system, and contains no shell, npm or compiler.
 
-FROM docker.io/library/node:24-bookworm-slim AS packages
+ARG BASE=docker.io/library/node:24-bookworm-slim
+
+FROM ${BASE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY server/package.json server/
@@ -13,20 +20,31 @@ COPY docs/package.json docs/
 COPY sdk/package.json sdk/
 COPY cli/package.json cli/
 COPY mcp/package.json mcp/
-RUN npm ci --omit=dev --workspace=server
+# Without optional packages, because the TypeScript compiler is an optional peer of cosmiconfig. graphile-worker depends on
+# type packages, which nothing reads at run time.
+RUN npm ci --omit=dev --omit=optional --workspace=server \
+  && find node_modules -type d \( -name @types -o -name undici-types \) -prune -exec rm -r {} +
 
 # The docs and the console.
-FROM docker.io/library/node:24-bookworm-slim AS web
+FROM ${BASE} AS web
 WORKDIR /app
 COPY . .
 RUN npm ci --workspace=docs --workspace=console && npm run build:web
 
-FROM docker.io/library/node:24-bookworm-slim
+# Node, the libraries it is linked with and their package records, which scanners and the SBOM read.
+FROM ${BASE} AS runtime
+COPY deploy/image/copy-runtime.sh /
+RUN /copy-runtime.sh /runtime
+
+FROM scratch
+ARG BASE
 LABEL org.opencontainers.image.title="pennyblack" \
   org.opencontainers.image.description="Prepaid web search API. 0.01 USD per search, charged only on success." \
-  org.opencontainers.image.licenses="Apache-2.0"
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.base.name="${BASE}"
+COPY --from=runtime /runtime /
 # Inside a container the internal port would be unreachable on loopback. Publish it to private networks only.
-ENV NODE_ENV=production PENNYBLACK_OPS_HOST=0.0.0.0
+ENV PATH=/usr/local/bin NODE_ENV=production PENNYBLACK_OPS_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY LICENSE package.json ./

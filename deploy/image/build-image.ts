@@ -17,7 +17,16 @@ export async function buildImage({ buildah }: Containers, folder: string): Promi
   await buildBase({ buildah }, folder);
   // Reuse the npm cache.
   const cache = execFileSync("npm", ["config", "get", "cache"], { encoding: "utf8" }).trim();
-  await buildah(...buildFlags, "--volume", `${cache}:${join("/root", ".npm")}`, "--tag", imageName, root);
+  const volume = `${cache}:${join("/root", ".npm")}`;
+  await buildah(...buildFlags, "--volume", volume, "--timestamp", String(commitTime()), "--tag", imageName, root);
+}
+
+/** SOURCE_DATE_EPOCH as defined by reproducible-builds.org: the time of all files and of the image, in seconds. */
+function commitTime(): number {
+  const time =
+    process.env["SOURCE_DATE_EPOCH"] ??
+    execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8" });
+  return Number(time);
 }
 
 async function buildBase({ buildah }: Pick<Containers, "buildah">, folder: string): Promise<void> {
