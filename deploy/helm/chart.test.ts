@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { BlockList } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { PrometheusRule, ServiceMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1";
+import { Ajv } from "ajv";
 import { Deployment } from "kubernetes-models/apps/v1";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { Job } from "kubernetes-models/batch/v1";
@@ -11,7 +14,7 @@ import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { ConfigMap, Service } from "kubernetes-models/v1";
 import { parse, parseAllDocuments } from "yaml";
 import { version } from "../../server/src/lib/version.ts";
-import { renderChart } from "./render-chart.ts";
+import { mergedValues, renderChart } from "./render-chart.ts";
 
 const folder = join(import.meta.dirname, "pennyblack");
 const kinds = {
@@ -21,13 +24,21 @@ const kinds = {
   Job,
   NetworkPolicy,
   PodDisruptionBudget,
+  PrometheusRule,
   Service,
+  ServiceMonitor,
 } as const;
 
 // A rendered object of any kind.
 type Rendered = ReturnType<typeof parse>;
 
+const checkValues = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(
+  JSON.parse(readFileSync(join(folder, "values.schema.json"), "utf8")) as object,
+);
+
+/** Rejects invalid values, as Helm does with the same schema. */
 function render(values: Record<string, unknown> = {}): Rendered[] {
+  assert.ok(checkValues(mergedValues(folder, values)), JSON.stringify(checkValues.errors));
   return Object.values(renderChart(folder, values)).flatMap((text) =>
     parseAllDocuments(text)
       .map((document) => document.toJS())
@@ -41,6 +52,23 @@ const variants: Record<string, Record<string, unknown>> = {
   "with settings and more ports": {
     settings: { PENNYBLACK_PUBLIC_URL: "https://api.example.com", PENNYBLACK_SERVERS: 3 },
     network: { moreEgressPorts: [8888], apiNamespaces: ["one", "two"] },
+  },
+  "with placement, annotations and monitoring": {
+    image: { digest: `sha256:${"0".repeat(64)}` },
+    server: {
+      nodeSelector: { disk: "ssd" },
+      tolerations: [{ key: "dedicated", operator: "Exists" }],
+      affinity: { nodeAffinity: {} },
+      priorityClassName: "high",
+      podAnnotations: { "example.com/a": "b" },
+      extraEnv: [{ name: "PENNYBLACK_BRAVE_KEY", valueFrom: { secretKeyRef: { name: "brave", key: "key" } } }],
+    },
+    worker: { nodeSelector: { disk: "ssd" }, priorityClassName: "low", podAnnotations: { "example.com/a": "b" } },
+    migrate: { podAnnotations: { "sidecar.istio.io/inject": "false" } },
+    monitoring: {
+      serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
+      prometheusRule: { enabled: true, labels: { release: "prometheus" }, docsUrl: "https://api.example.com" },
+    },
   },
   "from a private registry, with an archive and lenses": {
     image: { pullSecrets: [{ name: "registry" }] },
@@ -73,7 +101,10 @@ for (const [name, values] of Object.entries(variants)) {
 test("no rendered object has an unknown field", () => {
   const objects = Object.values(variants).flatMap((values) => render(values));
   const imports = Object.entries(kinds).map(([kind, { apiVersion }]) => {
-    return `import type { I${kind} } from "kubernetes-models/${apiVersion}";`;
+    const models = apiVersion.startsWith("monitoring.")
+      ? "@kubernetes-models/prometheus-operator"
+      : "kubernetes-models";
+    return `import type { I${kind} } from "${models}/${apiVersion}";`;
   });
   const literals = objects.map(
     (object, index) => `export const o${index}: I${object.kind} = ${JSON.stringify(object)};`,
@@ -130,6 +161,8 @@ test("the termination grace period covers the drain and the longest search after
   const { periodSeconds, failureThreshold } = findObject("Deployment", "pb-server").spec.template.spec.containers[0]
     .readinessProbe;
   assert.ok(periodSeconds * failureThreshold * 1_000 < drainMs / 2);
+  // One slow answer of a busy server must not take it out of service.
+  assert.ok(failureThreshold >= 3);
 });
 
 test("secrets are referenced, not contained, and each pod has its own", () => {
@@ -178,8 +211,87 @@ test("every pod has the image pull secrets, and volumes are mounted at the given
   ]);
   assert.deepEqual(
     mounts.toSorted(([a], [b]) => String(a).localeCompare(String(b))),
-    [["migrate"], ["server", "lenses", "/lenses"], ["worker", "archive", "/archive"]],
+    [
+      ["migrate", "tmp", "/tmp"],
+      ["server", "tmp", "lenses", "/tmp", "/lenses"],
+      ["worker", "tmp", "archive", "/tmp", "/archive"],
+    ],
   );
+});
+
+test("egress excludes the metadata service of cloud providers", () => {
+  const out = render().find(({ metadata }) => metadata.name === "pb-out");
+  const [dns, rest] = out.spec.egress;
+  assert.deepEqual([out.spec.egress.length, dns.ports.map(({ port }: Rendered) => port)], [2, [53, 53]]);
+  const blocked = new BlockList();
+  for (const { ipBlock } of rest.to)
+    for (const cidr of ipBlock.except) {
+      const [address, prefix] = cidr.split("/");
+      blocked.addSubnet(address, Number(prefix), address.includes(":") ? "ipv6" : "ipv4");
+    }
+  assert.ok(blocked.check("169.254.169.254"));
+  assert.ok(blocked.check("fd00:ec2::254", "ipv6"));
+  assert.ok(!blocked.check("10.1.2.3"), "private networks must stay reachable for the database");
+});
+
+test("placement, annotations, environment and digest reach the pods", () => {
+  const values = variants["with placement, annotations and monitoring"];
+  const pods = render(values).flatMap(({ spec }) => (spec?.template ? [spec.template] : []));
+  const placed = pods.map(({ metadata, spec }: Rendered) => [
+    spec.containers[0].name,
+    spec.priorityClassName,
+    spec.nodeSelector,
+    Object.keys(metadata.annotations).filter((name) => name !== "checksum/config"),
+    spec.containers[0].env?.map(({ name }: Rendered) => name),
+  ]);
+  assert.deepEqual(
+    placed.toSorted(([a], [b]) => String(a).localeCompare(String(b))),
+    [
+      ["migrate", "low", { disk: "ssd" }, ["sidecar.istio.io/inject"], undefined],
+      ["server", "high", { disk: "ssd" }, ["example.com/a"], ["PENNYBLACK_BRAVE_KEY"]],
+      ["worker", "low", { disk: "ssd" }, ["example.com/a"], undefined],
+    ],
+  );
+  for (const { spec } of pods) assert.equal(spec.containers[0].image, `pennyblack@sha256:${"0".repeat(64)}`);
+  const server = pods.find(({ spec }: Rendered) => spec.containers[0].name === "server").spec;
+  assert.deepEqual([server.tolerations[0].key, server.affinity], ["dedicated", { nodeAffinity: {} }]);
+});
+
+test("servers are spread across zones and nodes", () => {
+  const { topologySpreadConstraints } = findObject("Deployment", "pb-server").spec.template.spec;
+  assert.deepEqual(
+    topologySpreadConstraints.map(({ topologyKey }: Rendered) => topologyKey),
+    ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
+  );
+});
+
+test("the ServiceMonitor selects the internal service, and the PrometheusRule contains the tested alert rules", () => {
+  const objects = render(variants["with placement, annotations and monitoring"]);
+  const monitor = objects.find(({ kind }) => kind === "ServiceMonitor");
+  const selected = objects.filter(
+    ({ kind, metadata }) =>
+      kind === "Service" &&
+      Object.entries(monitor.spec.selector.matchLabels).every(([name, value]) => metadata.labels[name] === value),
+  );
+  assert.deepEqual(
+    selected.map(({ metadata, spec }) => [metadata.name, spec.ports.map(({ name }: Rendered) => name)]),
+    [["pb-internal", monitor.spec.endpoints.map(({ port }: Rendered) => port)]],
+  );
+  const rules = readFileSync(join(import.meta.dirname, "../prometheus/rules/pennyblack.yml"), "utf8");
+  const rule = objects.find(({ kind }) => kind === "PrometheusRule");
+  assert.deepEqual(rule.spec, parse(rules.replaceAll("http://localhost:8080", "https://api.example.com")));
+  assert.equal(rule.metadata.labels.release, "prometheus");
+});
+
+test("the values schema rejects misspelled and invalid values", () => {
+  for (const values of [
+    { server: { replica: 3 } },
+    { settings: { PENNYBLACK_PUBLIC_URL: {} } },
+    { image: { digest: "latest" } },
+    { network: { moreEgressPorts: [70_000] } },
+    { monitoring: { serviceMonitor: { enabled: "yes" } } },
+  ])
+    assert.equal(checkValues(mergedValues(folder, values)), false, JSON.stringify(values));
 });
 
 test("PENNYBLACK_SERVERS defaults to the number of replicas and can be overridden", () => {

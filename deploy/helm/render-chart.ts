@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse, stringify } from "yaml";
 
-// Implements the subset of Helm's template language that our chart uses, so that the chart can be tested without Helm.
+// Replaces Helm in tests, where it is not available: implements the subset of Helm's template language that our chart uses.
 // Anything else is an error. See https://pkg.go.dev/text/template and https://helm.sh/docs/chart_template_guide
 
 type Node =
@@ -22,7 +22,6 @@ type Values = Record<string, unknown>;
 /** Renders all templates with the chart's values and the overrides. Returns the text by file name. */
 export function renderChart(folder: string, overrides: Values = {}): Record<string, string> {
   const chart = parse(readFileSync(join(folder, "Chart.yaml"), "utf8")) as { name: string; appVersion: string };
-  const values = parse(readFileSync(join(folder, "values.yaml"), "utf8")) as Values;
   const files = readdirSync(join(folder, "templates"));
   const basePath = `${chart.name}/templates`;
   const templates = new Map<string, Node[]>();
@@ -31,15 +30,22 @@ export function renderChart(folder: string, overrides: Values = {}): Record<stri
     templates.set(`${basePath}/${file}`, nodes);
   }
   const dot = {
-    Values: merge(values, overrides),
+    Values: mergedValues(folder, overrides),
     Release: { Name: "pb", Namespace: "default", Service: "Helm" },
     Chart: { Name: chart.name, AppVersion: chart.appVersion },
     Template: { BasePath: basePath },
+    // Helm follows symbolic links when it reads a chart.
+    Files: { Get: (path: unknown) => readFileSync(join(folder, String(path)), "utf8") },
   };
   const rendered = files
     .filter((file) => file.endsWith(".yaml"))
     .map((file) => [basename(file), include(templates, `${basePath}/${file}`, dot)]);
   return Object.fromEntries(rendered) as Record<string, string>;
+}
+
+/** The chart's values with the overrides, which Helm validates against values.schema.json. */
+export function mergedValues(folder: string, overrides: Values): Values {
+  return merge(parse(readFileSync(join(folder, "values.yaml"), "utf8")) as Values, overrides);
 }
 
 function merge(base: Values, over: Values): Values {
@@ -57,7 +63,10 @@ function isMap(value: unknown): value is Values {
 
 function parseTemplate(text: string, templates: Map<string, Node[]>): Node[] {
   // "{{-" trims white space before it, "-}}" after it.
-  const trimmed = text.replace(/\s*\{\{- /g, "{{ ").replace(/ -\}\}\s*/g, " }}");
+  const trimmed = text
+    .replace(/\{\{- \/\*.*?\*\/\}\}/gs, "")
+    .replace(/\s*\{\{- /g, "{{ ")
+    .replace(/ -\}\}\s*/g, " }}");
   const segments = trimmed.split(/(\{\{.*?\}\})/s);
   const nodes = parseNodes(segments, templates);
   if (segments.length > 0) throw new Error(`unexpected ${segments[0]}`);
@@ -137,13 +146,18 @@ function evaluatePipeline(tokens: string[], scope: Scope, templates: Map<string,
   let result: unknown[] = [];
   while (tokens.length > 0 && tokens[0] !== ")") {
     const values: unknown[] = [];
-    const name = /^[a-z]\w*$/i.test(tokens[0] ?? "") ? tokens.shift() : undefined;
+    const name = /^(?:[a-z]\w*|\.Files\.Get)$/i.test(tokens[0] ?? "") ? tokens.shift() : undefined;
     while (tokens.length > 0 && tokens[0] !== "|" && tokens[0] !== ")")
       values.push(evaluateOperand(tokens, scope, templates));
     if (tokens[0] === "|") tokens.shift();
-    result = [name === undefined ? values[0] : call(name, [...values, ...result], templates)];
+    if (name === ".Files.Get") result = [getFile(scope.dot, values[0])];
+    else result = [name === undefined ? values[0] : call(name, [...values, ...result], templates)];
   }
   return result[0];
+}
+
+function getFile(dot: unknown, path: unknown): string {
+  return (dot as { Files: { Get: (path: unknown) => string } }).Files.Get(path);
 }
 
 function evaluateOperand(tokens: string[], scope: Scope, templates: Map<string, Node[]>): unknown {
@@ -176,6 +190,7 @@ function call(name: string, values: unknown[], templates: Map<string, Node[]>): 
   if (name === "sha256sum") return createHash("sha256").update(print(last)).digest("hex");
   if (name === "add") return Number(first) + Number(last);
   if (name === "mul") return Number(first) * Number(last);
+  if (name === "replace") return print(last).replaceAll(print(first), () => print(values[1]));
   if (name === "hasKey") return isMap(first) && String(last) in first;
   if (name === "not") return !isTrue(last);
   throw new Error(`function ${name} is not implemented in render-chart.ts`);

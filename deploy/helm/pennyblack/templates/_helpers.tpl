@@ -10,6 +10,10 @@ app.kubernetes.io/name: pennyblack
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- define "pennyblack.image" -}}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag }}{{ end }}
+{{- end }}
+
 {{- define "pennyblack.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 1000
@@ -24,6 +28,51 @@ seccompProfile:
 imagePullSecrets:
   {{- toYaml .Values.image.pullSecrets | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{- /* The argument is .Values.server or .Values.worker. */}}
+{{- define "pennyblack.scheduling" -}}
+{{- if .priorityClassName }}
+priorityClassName: {{ .priorityClassName }}
+{{- end }}
+{{- if .nodeSelector }}
+nodeSelector:
+  {{- toYaml .nodeSelector | nindent 2 }}
+{{- end }}
+{{- if .tolerations }}
+tolerations:
+  {{- toYaml .tolerations | nindent 2 }}
+{{- end }}
+{{- if .affinity }}
+affinity:
+  {{- toYaml .affinity | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "pennyblack.extraEnv" -}}
+{{- if .extraEnv }}
+env:
+  {{- toYaml .extraEnv | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "pennyblack.volumeMounts" -}}
+volumeMounts:
+  - name: tmp
+    mountPath: /tmp
+  {{- if .volumeMounts }}
+  {{- toYaml .volumeMounts | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{- define "pennyblack.volumes" -}}
+volumes:
+  - name: tmp
+    emptyDir:
+      sizeLimit: {{ .tmpSizeLimit }}
+  {{- if .volumes }}
+  {{- toYaml .volumes | nindent 2 }}
+  {{- end }}
 {{- end }}
 
 {{- define "pennyblack.containerSecurityContext" -}}
@@ -51,7 +100,7 @@ readinessProbe:
   httpGet:
     path: /readyz
     port: ops
-  periodSeconds: 2
+  periodSeconds: 1
   timeoutSeconds: 5
-  failureThreshold: 1
+  failureThreshold: 3
 {{- end }}
