@@ -9,6 +9,7 @@ import { runLoadBench } from "./run-load-bench.ts";
 import { runProcessesBench } from "./run-processes-bench.ts";
 import { runRankBench } from "./run-rank-bench.ts";
 import { runReconcileBench } from "./run-reconcile-bench.ts";
+import { runRestoreBench } from "./run-restore-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
 import { runUsageBench } from "./run-usage-bench.ts";
 
@@ -27,6 +28,7 @@ const benches = {
   charts: () => drawCharts(),
   growth: runGrowthBench,
   reconcile: runReconcileBench,
+  restore: runRestoreBench,
 };
 
 class InterruptedError extends Error {}

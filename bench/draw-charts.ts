@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { escape, fontAttribute, paper } from "../server/test/pictures/draw-panels.ts";
+import { insertCapacity } from "./capacity-table.ts";
 import { titles } from "./start-servers.ts";
 
 // `npm run bench -- charts` updates docs/performance.md from the recorded output in docs/performance/NAME.txt. The last
@@ -21,6 +22,8 @@ export function drawCharts(): Record<string, number> {
   if (growth) write("growth", drawGrowth(growth));
   const page = join(docs, "performance.md");
   writeFileSync(page, insertOutputs(readFileSync(page, "utf8")));
+  const capacity = join(docs, "runbooks/capacity.md");
+  writeFileSync(capacity, insertCapacity(readFileSync(capacity, "utf8"), join(docs, "performance")));
   return {};
 }
 

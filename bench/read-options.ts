@@ -11,6 +11,7 @@ const kinds = [
   "load",
   "growth",
   "reconcile",
+  "restore",
   "shares",
   "charts",
 ] as const;
@@ -29,6 +30,8 @@ export interface BenchOptions {
   /** Limits of the growth benchmark. */
   maxWallets: number;
   maxRows: number;
+  /** Ledger rows of the restore benchmark. */
+  ledgerRows: number;
   /** Searches of one wallet in a year, or of the ledger to reconcile, and requests per usage query. */
   searches: number;
   requests: number;
@@ -47,7 +50,7 @@ export interface BenchOptions {
 
 export class OptionError extends Error {}
 
-export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | growth | reconcile | shares | charts] options]
+export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | growth | reconcile | restore | shares | charts] options]
 
 Measures the cost of a paid search compared with the same search without billing (bare), other proxies (nginx, Portkey's
 gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them at
@@ -62,14 +65,16 @@ the end. The last line of output is JSON.
   shares            CPU time by category, from the profiles in the --profile folder
   charts            draw docs/images/performance-*.svg from docs/performance/*.txt
   reconcile         hourly and full reconciliation of two ledger sizes, and a hot wallet meanwhile
+  restore           backup with pgBackRest and npm run restore-drill; needs the Debian package pgbackrest
   growth            hold and capture with up to ten million wallets and a hundred million ledger rows
   --quick           run for about a minute; too short for meaningful results
   --rounds N        rounds per server (5; quick: 2)
   --seconds S       seconds per round (5; quick: 1)
   --only NAME       run one scenario: ${Object.keys(scenarios).join(", ")}; repeatable
   --server NAME     run only this server and the billed one: nginx, bare, gateway, naive; repeatable
-  --wallets N       number of wallets (10000); for growth, the maximum (10000000; quick: 10000)
-  --rows N          maximum number of ledger rows for growth (100000000; quick: 100000)
+  --wallets N       number of wallets (10000); for growth, the maximum (10000000; quick: 2000)
+  --rows N          maximum number of ledger rows for growth (100000000; quick: 20000), or their number for restore
+                    (2000000; quick: 10000)
   --connections N   wrk connections (64)
   --loops N         concurrent loops for ledger (500)
   --searches N      searches of the wallet in a year for usage (5000000; quick: 100000), or of the larger ledger for
@@ -86,6 +91,7 @@ const defaults = {
   warmUpSeconds: 2,
   wallets: 10_000_000,
   rows: 100_000_000,
+  restoreRows: 2_000_000,
   searches: 5_000_000,
   requests: 200,
   loadSeconds: 600,
@@ -95,8 +101,9 @@ const quick = {
   rounds: 2,
   seconds: 1,
   warmUpSeconds: 0.4,
-  wallets: 10_000,
-  rows: 100_000,
+  wallets: 2_000,
+  rows: 20_000,
+  restoreRows: 10_000,
   searches: 100_000,
   requests: 20,
   loadSeconds: 10,
@@ -121,6 +128,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     wallets: parseCount("--wallets", values.wallets, 10_000),
     maxWallets: parseCount("--wallets", values.wallets, pace.wallets),
     maxRows: parseCount("--rows", values.rows, pace.rows),
+    ledgerRows: parseCount("--rows", values.rows, pace.restoreRows),
     searches: parseCount(
       "--searches",
       values.searches,

@@ -16,8 +16,8 @@ const defaultSteps: Growth[] = [
   { wallets: 10_000_000, rows: 100_000_000, days: 100 },
 ];
 const quickSteps: Growth[] = [
-  { wallets: 1_000, rows: 10_000, days: 10 },
-  { wallets: 10_000, rows: 100_000, days: 30 },
+  { wallets: 200, rows: 2_000, days: 2 },
+  { wallets: 2_000, rows: 20_000, days: 4 },
 ];
 
 // PostgreSQL's manual recommends a quarter of the memory as a starting point. Ten million wallets do not fit in less.

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createPool, type Pool } from "../server/src/db/pool.ts";
+import { createPool, type Pool, type PoolOptions } from "../server/src/db/pool.ts";
 import { createLedger, type Ledger, ledgerConnections } from "../server/src/wallet/wallet.ts";
 import { checkCharges } from "./check-charges.ts";
 import { describeMachine } from "./describe-machine.ts";
@@ -23,13 +23,24 @@ interface Variant {
   drive(seconds: number): Promise<LedgerRound>;
 }
 
-/** Hold and capture on one wallet: batched, from pgbench with the same batches, and with one transaction per step. */
+/**
+ * Hold and capture on one wallet: batched, from pgbench with the same batches, with one transaction per step, and batched
+ * without named statements, as behind a transaction pooler.
+ */
 export async function runLedgerBench(harness: Harness, options: BenchOptions): Promise<Record<string, number>> {
   console.log(describeMachine(harness.folder));
   const postgres = await startPostgres(harness);
   console.log(`Postgres  ${postgres.version} ${postgres.settings}\n`);
   const owner = connectAsOwner(postgres.urls);
-  const pools = [ledgerConnections, naiveClients].map((connections) => connect(postgres, connections)) as [Pool, Pool];
+  const pools = {
+    batched: connect(postgres, { connections: ledgerConnections, isForSingleStatements: true }),
+    naive: connect(postgres, { connections: naiveClients }),
+    unnamed: connect(postgres, {
+      connections: ledgerConnections,
+      isForSingleStatements: true,
+      pooler: "transaction",
+    }),
+  };
   try {
     const [wallet] = await seedWallets(owner, pepper, 1);
     if (wallet === undefined) throw new Error("no wallet seeded");
@@ -38,8 +49,9 @@ export async function runLedgerBench(harness: Harness, options: BenchOptions): P
       sizes.batches += 1;
       sizes.searches += searches.length;
     };
-    const batched = createVariant("batched", createLedger(pools[0], { onBatch }), options.loops, wallet, postgres);
-    const naive = createVariant("naive", createNaiveLedger(pools[1]), naiveClients, wallet, postgres);
+    const batched = createVariant("batched", createLedger(pools.batched, { onBatch }), options.loops, wallet, postgres);
+    const naive = createVariant("naive", createNaiveLedger(pools.naive), naiveClients, wallet, postgres);
+    const unnamed = createVariant("unnamed", createLedger(pools.unnamed), options.loops, wallet, postgres);
     let answered = (await batched.drive(options.warmUpSeconds)).searches;
     const pgbench = await Pgbench.prepare({
       harness,
@@ -49,17 +61,18 @@ export async function runLedgerBench(harness: Harness, options: BenchOptions): P
       perBatch: Math.max(1, Math.round(sizes.searches / sizes.batches)),
       maxSeconds: wholeSeconds(options.warmUpSeconds) + options.rounds * wholeSeconds(options.seconds),
     });
-    const variants = [batched, pgbench, naive];
+    const variants = [batched, pgbench, naive, unnamed];
     answered += await measure(variants, options);
     const charges = await checkCharges(owner, answered);
     return report(variants, charges);
   } finally {
-    await Promise.all([owner, ...pools].map((pool) => pool.end()));
+    await Promise.all([owner, ...Object.values(pools)].map((pool) => pool.end()));
   }
 }
 
-function connect(postgres: Postgres, connections: number): Pool {
-  return createPool({ url: postgres.urls.ledger, name: "pennyblack bench", connections, onIdleError: () => undefined });
+function connect(postgres: Postgres, options: Partial<PoolOptions> & Pick<PoolOptions, "connections">): Pool {
+  const onIdleError = (): undefined => undefined;
+  return createPool({ url: postgres.urls.ledger, name: "pennyblack bench", onIdleError, ...options });
 }
 
 /** Returns the number of captured searches, including warm-up. */
@@ -99,17 +112,20 @@ function report(variants: readonly Variant[], charges: string): Record<string, n
     const spread = `${formatNumber(rate.min)}..${formatNumber(rate.max)}`;
     return [variant.name, formatNumber(rate.median), spread, formatNumber(cpu(variant))];
   });
-  const [batched, pgbench, naive] = variants;
+  const [batched, pgbench, naive, unnamed] = variants;
   const overPgbench = summarizeRatio({ over: rates(batched), under: rates(pgbench) });
   const overNaive = summarizeRatio({ over: rates(batched), under: rates(naive) });
+  const overUnnamed = summarizeRatio({ over: rates(batched), under: rates(unnamed) });
   console.log(formatTable(["one wallet", "hold+capture/s", "min..max", "PostgreSQL us"], rows));
-  for (const [name, { median, min, max }] of Object.entries({ pgbench: overPgbench, naive: overNaive }))
+  const ratios = { pgbench: overPgbench, naive: overNaive, unnamed: overUnnamed };
+  for (const [name, { median, min, max }] of Object.entries(ratios))
     console.log(`batched / ${name}: ${median.toFixed(2)} (${min.toFixed(2)}..${max.toFixed(2)})`);
   console.log(charges);
   return {
     hold_capture_per_s: Math.round(summarize(rates(batched)).median),
     over_pgbench: Number(overPgbench.median.toFixed(3)),
     over_naive: Number(overNaive.median.toFixed(2)),
+    over_unnamed: Number(overUnnamed.median.toFixed(2)),
     postgres_cpu_us: Number(cpu(batched).toFixed(1)),
   };
 }

@@ -62,7 +62,7 @@ const exceptions: Exception[] = [
 ];
 
 const prose =
-  /\.(?:md|ts|tsx|cjs|mjs|js|sql|sh|ya?ml|py|lua|css|html|txt|tpl|lens)$|^(?:Dockerfile|\.ci\/run|deploy\/backup\/)/;
+  /\.(?:md|ts|tsx|cjs|mjs|js|sql|sh|ya?ml|py|lua|css|html|txt|tpl|lens)$|^(?:Dockerfile|\.ci\/run|deploy\/backup\/|deploy\/pgbackrest\/)/;
 const notOurs = /(?:^|\/)(?:fixtures|authority)\/|package-lock\.json$|\.(?:json|png|svg)$/;
 
 export function findLanguageViolations(files: Files): string[] {

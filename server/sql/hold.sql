@@ -320,6 +320,10 @@ drop function if exists pb.hold(
 drop function if exists pb.hold(
   uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, boolean, integer
 );
+drop function if exists pb.hold(
+  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, boolean, integer, smallint[],
+  bytea[]
+);
 create or replace function pb.hold(
   search_ids uuid[],
   wallet_ids uuid[],
@@ -334,7 +338,8 @@ create or replace function pb.hold(
   skip_locked boolean default false,
   lock_wait_ms integer default null,
   secret_versions smallint[] default null,
-  other_claims bytea[] default null
+  other_claims bytea[] default null,
+  min_timeline integer default null
 )
 returns table (
   item integer, outcome text, balance_micros bigint,
@@ -351,6 +356,7 @@ declare
   modes pb.key_mode[];
   busy_ids uuid[];
 begin
+  perform pb.require_timeline(min_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;

@@ -146,6 +146,15 @@ begin
 end
 $$;
 
+-- Records that servers may use this database from now on. See server/src/db/share-timeline.ts. A dump contains the timelines
+-- of the database it was made of.
+create or replace function pb.operator_accept_database(p_operator text, p_reason text, p_identity text) returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  delete from pb.timelines t using pg_control_system() s where t.system_identifier <> s.system_identifier;
+  select pb.record_audit(p_operator, 'accept_database', null, p_identity, p_reason, 'done');
+end;
+
 -- Figures about the database. The search for the oldest pending hold is bounded, so that it stays cheap when the
 -- sweeper has not run for hours.
 create or replace function pb.operator_health(

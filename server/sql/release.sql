@@ -65,9 +65,10 @@ $$;
 -- Releases the holds of searches that failed, and records why. skip_locked and lock_wait_ms: see pb.hold. The state of a
 -- skipped search is 'busy'.
 drop function if exists pb.release(uuid[], uuid[], text[]);
+drop function if exists pb.release(uuid[], uuid[], text[], boolean, integer);
 create or replace function pb.release(
   search_ids uuid[], wallet_ids uuid[], outcomes text[] default null, skip_locked boolean default false,
-  lock_wait_ms integer default null
+  lock_wait_ms integer default null, min_timeline integer default null
 )
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
@@ -79,6 +80,7 @@ declare
   now_at timestamptz;
   busy_ids uuid[];
 begin
+  perform pb.require_timeline(min_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;

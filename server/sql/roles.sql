@@ -21,6 +21,10 @@ grant usage on schema pb
   to pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
+grant execute on function pb.read_replica_timeline
+  to pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
+    pennyblack_worker;
+
 grant execute on function
   pb.hold, pb.capture, pb.release, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
   pb.read_schema_version, pb.report_secrets
@@ -44,8 +48,8 @@ grant execute on function
 
 grant execute on function
   pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
-  pb.operator_adjust, pb.operator_decide_adjustment, pb.operator_close_notice, pb.close_month, pb.trial_balance,
-  pb.find_keys, pb.read_schema_version
+  pb.operator_adjust, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database,
+  pb.close_month, pb.trial_balance, pb.find_keys, pb.read_schema_version
   to pennyblack_operator;
 
 grant execute on function

@@ -421,7 +421,7 @@ CREATE FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) RETURNS boole
            WHERE (s.id = can_grant_scopes.p_actor)))) AS "coalesce";
 END;
 
-CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, min_timeline integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -440,6 +440,7 @@ declare
   price bigint;
   busy_ids uuid[];
 begin
+  perform pb.require_timeline(min_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -1961,7 +1962,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], min_timeline integer DEFAULT NULL::integer) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1979,6 +1980,7 @@ declare
   modes pb.key_mode[];
   busy_ids uuid[];
 begin
+  perform pb.require_timeline(min_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -2511,6 +2513,7 @@ CREATE FUNCTION pb.lock_wallets(wallet_ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform pb.require_timeline(nullif(current_setting('pb.min_timeline', true), '')::integer);
   perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
 end
 $$;
@@ -2596,6 +2599,47 @@ CREATE FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet u
  INSERT INTO pb.payment_notices (reason, subject, wallet_id, amount_micros)
    VALUES (open_payment_notice.p_reason, open_payment_notice.p_subject, open_payment_notice.p_wallet, open_payment_notice.p_amount) ON CONFLICT(subject, reason)
    WHERE (closed_at IS NULL) DO NOTHING;
+END;
+
+CREATE TABLE pb.audit_log (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    number bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    operator text NOT NULL,
+    act text NOT NULL,
+    wallet_id uuid,
+    target text NOT NULL,
+    reason text NOT NULL,
+    outcome text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT audit_log_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
+    CONSTRAINT audit_log_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
+    CONSTRAINT audit_log_target_check CHECK (((length(target) >= 1) AND (length(target) <= 255))),
+    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text, 'accept_database'::text])))
+);
+
+CREATE FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pb.audit_log (operator, act, wallet_id, target, reason, outcome, details)
+   VALUES (record_audit.p_operator, record_audit.p_act, record_audit.p_wallet, record_audit.p_target, record_audit.p_reason, record_audit.p_outcome, record_audit.p_details);
+END;
+
+CREATE TABLE pb.timelines (
+    timeline integer NOT NULL,
+    system_identifier bigint NOT NULL,
+    recorded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE FUNCTION pb.operator_accept_database(p_operator text, p_reason text, p_identity text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ DELETE FROM pb.timelines AS t
+    USING pg_control_system() s(pg_control_version, catalog_version_no, system_identifier, pg_control_last_modified)
+   WHERE (t.system_identifier <> s.system_identifier);
+ SELECT pb.record_audit(p_operator, 'accept_database'::text, NULL::uuid, p_identity, p_reason, 'done'::text) AS record_audit;
 END;
 
 CREATE FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid DEFAULT NULL::uuid, p_amount bigint DEFAULT NULL::bigint) RETURNS TABLE(outcome text, adjustment_id uuid, wallet_id uuid, amount_micros bigint)
@@ -3123,6 +3167,16 @@ CREATE FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) 
    RETURNING webhook_deliveries.id;
 END;
 
+CREATE FUNCTION pb.read_replica_timeline() RETURNS integer
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT GREATEST(( SELECT max(t.timeline) AS max
+            FROM (pb.timelines t
+              JOIN pg_control_system() s(pg_control_version, catalog_version_no, system_identifier, pg_control_last_modified) USING (system_identifier))), ( SELECT pg_control_recovery.min_recovery_end_timeline
+            FROM pg_control_recovery() pg_control_recovery(min_recovery_end_lsn, min_recovery_end_timeline, backup_start_lsn, backup_end_lsn, end_of_backup_record_required))) AS "greatest";
+END;
+
 CREATE FUNCTION pb.serves_since() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3203,31 +3257,6 @@ begin
   );
 end
 $$;
-
-CREATE TABLE pb.audit_log (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    number bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    operator text NOT NULL,
-    act text NOT NULL,
-    wallet_id uuid,
-    target text NOT NULL,
-    reason text NOT NULL,
-    outcome text NOT NULL,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT audit_log_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
-    CONSTRAINT audit_log_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
-    CONSTRAINT audit_log_target_check CHECK (((length(target) >= 1) AND (length(target) <= 255))),
-    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text])))
-);
-
-CREATE FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO pb.audit_log (operator, act, wallet_id, target, reason, outcome, details)
-   VALUES (record_audit.p_operator, record_audit.p_act, record_audit.p_wallet, record_audit.p_target, record_audit.p_reason, record_audit.p_outcome, record_audit.p_details);
-END;
 
 CREATE FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3441,7 +3470,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, min_timeline integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -3457,6 +3486,7 @@ declare
   now_at timestamptz;
   busy_ids uuid[];
 begin
+  perform pb.require_timeline(min_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -3582,6 +3612,25 @@ begin
       message = 'an account must have at least one owner';
   end if;
   return null;
+end
+$$;
+
+CREATE FUNCTION pb.require_timeline(min_timeline integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  own_timeline integer := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
+begin
+  if own_timeline < min_timeline then
+    raise exception 'this database is on timeline %, and timeline % exists', own_timeline, min_timeline
+      using errcode = 'PB001';
+  end if;
+  if not exists (select from pb.timelines t where t.timeline = own_timeline) then
+    insert into pb.timelines (timeline, system_identifier)
+      select own_timeline, system_identifier from pg_control_system()
+      on conflict do nothing;
+  end if;
 end
 $$;
 
@@ -5232,6 +5281,9 @@ ALTER TABLE ONLY pb.sweep_watermark
 ALTER TABLE ONLY pb.tally_writers
     ADD CONSTRAINT tally_writers_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY pb.timelines
+    ADD CONSTRAINT timelines_pkey PRIMARY KEY (timeline);
+
 ALTER TABLE ONLY pb.top_ups
     ADD CONSTRAINT top_ups_checkout_id_key UNIQUE (checkout_id);
 
@@ -5687,8 +5739,8 @@ GRANT SELECT(revoked_reason) ON TABLE pb.keys TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 
@@ -5911,8 +5963,8 @@ REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[]) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[]) FROM PUBLIC;
 
@@ -5970,6 +6022,13 @@ GRANT SELECT(closed_at) ON TABLE pb.payment_notices TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) TO pennyblack_payments;
+
+GRANT SELECT ON TABLE pb.audit_log TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.operator_accept_database(p_operator text, p_reason text, p_identity text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_accept_database(p_operator text, p_reason text, p_identity text) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid, p_amount bigint) TO pennyblack_operator;
@@ -6123,6 +6182,14 @@ GRANT SELECT(created_at) ON TABLE pb.webhook_deliveries TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.read_replica_timeline() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_payments;
+GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_operator;
+GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_people;
+GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_worker;
+
 REVOKE ALL ON FUNCTION pb.serves_since() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.read_schema_version(OUT version integer, OUT serves_since integer) FROM PUBLIC;
@@ -6135,10 +6202,6 @@ GRANT ALL ON FUNCTION pb.read_session(p_session bytea) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) TO pennyblack_people;
-
-GRANT SELECT ON TABLE pb.audit_log TO pennyblack_operator;
-
-REVOKE ALL ON FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) TO pennyblack_tenant;
@@ -6163,8 +6226,8 @@ GRANT ALL ON FUNCTION pb.redeem_sign_in(p_token bytea, new_session bytea, old_se
 
 REVOKE ALL ON FUNCTION pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) FROM PUBLIC;
 
@@ -6179,6 +6242,8 @@ REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_u
 GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.require_owner() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.require_timeline(min_timeline integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.retained_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.retained_since() TO pennyblack_worker;

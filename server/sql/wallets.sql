@@ -6,6 +6,7 @@
 create or replace function pb.lock_wallets(wallet_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pb.require_timeline(nullif(current_setting('pb.min_timeline', true), '')::integer);
   perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
 end
 $$;

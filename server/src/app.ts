@@ -10,9 +10,11 @@ import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
 import type { Pool } from "./db/pool.ts";
 import { startSecretReports } from "./db/report-secrets.ts";
+import { startTimelineSharing } from "./db/share-timeline.ts";
 import { type Admission, defaultAdmission, startAdmission } from "./http/admission.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
+import { createReadiness } from "./http/readiness.ts";
 import { createRequestLimits } from "./http/request-limits.ts";
 import type { Route } from "./http/route.ts";
 import { createForwardingWatch } from "./http/watch-forwarding.ts";
@@ -93,15 +95,15 @@ export function createApp(config: ServerConfig, log: Log): App {
     operators: config.operators,
     publicUrl: config.publicUrl,
     secrets,
-    operatorRoutes: createOperatorRoutes({ operatorPool, router, ledger, figures, forwarding }),
+    operatorRoutes: createOperatorRoutes({ config, operatorPool, router, ledger, figures, forwarding }),
     pages: consolePageRoutes("operator.html"),
-    whyNotReady: async () => (state.isDraining ? "stopping" : await reports.check("running")),
+    whyNotReady: async () => (state.isDraining ? "stopping" : await reports.whyNotReady()),
   });
 
   return {
     http,
     ops,
-    checkDatabase: () => reports.check("starting"),
+    checkDatabase: reports.checkDatabase,
     reloadLenses: () => recordReload(lenses.reload(), { metrics, log }),
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
@@ -128,14 +130,16 @@ function openReports(config: ServerConfig, connections: Connections, log: Log) {
   const tally = createTally({ db, log, writer: processId });
   const secrets = createSecrets(config.secrets);
   const secretReports = startSecretReports({ db, secrets, processId });
+  const { fence, redis } = connections;
+  const timelines = startTimelineSharing({ fence, db, redis, secrets, databaseUrl: config.ledgerDatabaseUrl });
   return {
     tally,
     secrets,
-    async check(when: "starting" | "running"): Promise<string | undefined> {
-      const fault = await connections.check(when);
-      return fault ?? (when === "starting" ? secretReports.report() : secretReports.lastFault());
-    },
+    checkDatabase: async (): Promise<string | undefined> =>
+      (await connections.check("starting")) ?? (await timelines.start()) ?? (await secretReports.report()),
+    whyNotReady: createReadiness(async () => (await connections.check("running")) ?? secretReports.lastFault()),
     async close(): Promise<void> {
+      await timelines.close();
       await tally.close();
       await secretReports.close();
     },

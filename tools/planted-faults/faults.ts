@@ -4,6 +4,7 @@ import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts
 import type { PlantedFault } from "./planted-fault.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
+import { timelineFaults } from "./timeline-faults.ts";
 import { laneFaults, paymentFaults, walletFaults } from "./wallet-faults.ts";
 
 export const plantedFaults: readonly PlantedFault[] = [
@@ -20,4 +21,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...secretFaults,
   ...evidenceFaults,
   ...adminFaults,
+  ...timelineFaults,
 ];

@@ -1,12 +1,16 @@
+import { Redis } from "ioredis";
 import pg from "pg";
 import { readConfig } from "../config/config.ts";
+import { readIdentity } from "../db/fence.ts";
 import { findPrimary } from "../db/find-primary.ts";
 import { MigrationRefused, migrate } from "../db/migrate.ts";
 import { createRoles, grantAdminRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
+import { shareTimeline } from "../db/share-timeline.ts";
 import { formatUsd } from "../lib/money.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 import { setTrialTerms } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
+import { readReason } from "./read-values.ts";
 
 export const databaseCommands: Record<string, Command> = {
   roles: {
@@ -22,6 +26,13 @@ export const databaseCommands: Record<string, Command> = {
     summary: "Migrate the database. Creates the roles first if PENNYBLACK_ADMIN_DATABASE_URL is set.",
     options: {},
     run: setUp,
+  },
+  accept: {
+    role: "operator",
+    usage: '[--reason "why"]',
+    summary: "Let servers use this database instead of the one they used before, after a restore. Needs REDIS_URL.",
+    options: { reason: { type: "string" } },
+    run: accept,
   },
 };
 
@@ -51,6 +62,27 @@ async function setUp({ pool, print }: CommandContext): Promise<void> {
     print(`Set the trial credit to ${formatUsd(terms.amount)} USD, for up to ${terms.maxPerDay} accounts per day.`);
   if (applied.length > 0) print(`Applied ${applied.join(", ")}.`);
   else if (!haveTermsChanged) print("The database is up to date.");
+}
+
+async function accept({ values, pool, secrets, operator, print }: CommandContext): Promise<void> {
+  const reason = readReason(values);
+  const { redisUrl, ledgerDatabaseUrl } = readConfig(["redisUrl", "ledgerDatabaseUrl"]);
+  const identity = await readIdentity(pool);
+  if (!identity) throw new CommandFailed("This database is a replica. Connect to the primary.");
+  const { systemIdentifier, timeline } = identity;
+  await pool.query("select pb.operator_accept_database($1, $2, $3)", [
+    operator,
+    reason,
+    `system identifier ${systemIdentifier}, timeline ${timeline}`,
+  ]);
+  if (redisUrl === undefined) return print("REDIS_URL is not set, so servers share nothing. Restart all of them.");
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1 });
+  try {
+    await shareTimeline(redis, ledgerDatabaseUrl, await secrets(), identity);
+  } finally {
+    redis.disconnect();
+  }
+  print(`Accepted the database with the system identifier ${systemIdentifier}. Start the servers.`);
 }
 
 async function prepareCluster(adminUrl: string, print: (text: string) => void): Promise<void> {

@@ -12,7 +12,7 @@ import {
   readId,
   readOptionalAmount,
   readOptionalCount,
-  readOptionalMoment,
+  readOptionalFutureTime,
   readReason,
   readText,
   readTexts,
@@ -69,7 +69,7 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
   };
   const hasBudget = Object.values(limits).some((limit) => limit !== undefined);
   if (hasBudget && mode !== "live") throw new UsageError("Only a live key can have a budget.");
-  const expiresAt = readOptionalMoment(values, "expires");
+  const expiresAt = readOptionalFutureTime(values, "expires");
   const rate = readOptionalCount(values, "rate");
   const inFlight = readOptionalCount(values, "in-flight");
   const allowedIps = readTexts(values, "allow-ip");

@@ -55,7 +55,7 @@ export function readOptionalCount(values: Values, name: string): number | undefi
 }
 
 /** A time with a zone, or a day, which starts at midnight UTC. */
-export function readOptionalMoment(values: Values, name: string): Date | undefined {
+export function readOptionalTime(values: Values, name: string): Date | undefined {
   const text = readOptionalText(values, name);
   if (text === undefined) return undefined;
   const moment = new Date(text);
@@ -63,7 +63,12 @@ export function readOptionalMoment(values: Values, name: string): Date | undefin
   if (!isClear || Number.isNaN(moment.getTime())) {
     throw new UsageError(`--${name} must be a time such as 2030-01-31T12:00:00Z.`);
   }
-  if (moment.getTime() <= Date.now()) throw new UsageError(`--${name} must be in the future.`);
+  return moment;
+}
+
+export function readOptionalFutureTime(values: Values, name: string): Date | undefined {
+  const moment = readOptionalTime(values, name);
+  if (moment && moment.getTime() <= Date.now()) throw new UsageError(`--${name} must be in the future.`);
   return moment;
 }
 

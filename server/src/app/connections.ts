@@ -1,8 +1,9 @@
 import { Redis } from "ioredis";
 import type { Config } from "../config/config.ts";
+import { createFence, type Fence } from "../db/fence.ts";
 import { findSchemaFault } from "../db/migrate.ts";
 import { createPool, type Pool } from "../db/pool.ts";
-import { findRoleFault } from "../db/roles.ts";
+import { findLimitFault, findRoleFault } from "../db/roles.ts";
 import type { Log } from "../telemetry/log.ts";
 import { ledgerConnections } from "../wallet/wallet.ts";
 
@@ -17,7 +18,9 @@ export interface Connections {
   /** Undefined if the console is disabled. */
   peoplePool: Pool | undefined;
   redis: Redis | undefined;
-  /** Why this server must not use the database, or undefined if it may. */
+  /** Shared by all pools. */
+  fence: Fence;
+  /** Why this server must not use the database, or undefined if it may. A running server's rejects if it is unavailable. */
   check(when: "starting" | "running"): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -29,12 +32,17 @@ type Addresses = Pick<
   | "paymentsDatabaseUrl"
   | "operatorDatabaseUrl"
   | "peopleDatabaseUrl"
+  | "databasePooler"
   | "redisUrl"
 >;
 
 export function openConnections(config: Addresses, log: Log): Connections {
   const onIdleError = (err: Error): void => log.warn({ err }, "idle database connection failed");
+  const fence = createFence();
+  const { databasePooler: pooler } = config;
   const ledgerPool = createPool({
+    fence,
+    pooler,
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
     // Those of the ledger lanes, and three for key look-ups, health checks and tallies.
@@ -43,13 +51,15 @@ export function openConnections(config: Addresses, log: Log): Connections {
     onIdleError,
   });
   const tenantPool = createPool({
+    fence,
+    pooler,
     url: config.tenantDatabaseUrl,
     name: "pennyblack tenant",
     connections: 4,
     onIdleError,
   });
   const openOptional = (url: string | undefined, name: string, connections: number): Pool | undefined =>
-    url === undefined ? undefined : createPool({ url, name, connections, onIdleError });
+    url === undefined ? undefined : createPool({ fence, pooler, url, name, connections, onIdleError });
   const paymentsPool = openOptional(config.paymentsDatabaseUrl, "pennyblack payments", 2);
   const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", 2);
   const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", 4);
@@ -63,12 +73,16 @@ export function openConnections(config: Addresses, log: Log): Connections {
     operatorPool,
     peoplePool,
     redis,
+    fence,
     async check(when) {
       const fault = await findSchemaFault(ledgerPool, when);
-      if (fault) return fault;
+      // The other pools are not needed for searches, and roles do not change while a server runs.
+      if (fault || when === "running") return fault;
       for (const pool of pools) {
         const roleFault = await findRoleFault(pool).catch(() => "it cannot connect");
         if (roleFault) return `The server must not connect as this role: ${roleFault}.`;
+        const limitFault = pooler === "transaction" && (await findLimitFault(pool).catch(() => "it cannot connect"));
+        if (limitFault) return `The server needs a limit for its statements: ${limitFault}.`;
       }
       return undefined;
     },

@@ -1,8 +1,10 @@
 import { listAccounts } from "../accounts/accounts.ts";
+import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import type { ForwardingWatch } from "../http/watch-forwarding.ts";
 import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
+import { profileRoutes } from "../operator/profile-routes.ts";
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
 import type { Router } from "../search/routing.ts";
 import type { ProcessFigures } from "../telemetry/process-figures.ts";
@@ -11,6 +13,7 @@ import { findEntries, type Ledger, listWallets, readReconciliation } from "../wa
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
 export function createOperatorRoutes(dependencies: {
+  config: Pick<ServerConfig, "hasHeapSnapshots">;
   operatorPool: Pool | undefined;
   router: Router;
   ledger: Ledger;
@@ -25,7 +28,8 @@ export function createOperatorRoutes(dependencies: {
     waiting: () => ledger.waiting(),
     db: operatorPool && watchedDatabase(operatorPool),
   });
-  return [...watching, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
+  const profiling = profileRoutes(dependencies.config);
+  return [...watching, ...profiling, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
 }
 
 function operatorDependencies(db: Pool): OperatorDependencies {

@@ -3,7 +3,7 @@ import { OutcomeUnknown } from "../db/settle-batch.ts";
 import { problemOf } from "../http/http-server.ts";
 import { NoResponse } from "../http/no-response.ts";
 import { exceededLimitOf } from "../problems/exceeded-limit.ts";
-import { modeOf } from "../search/search-routes.ts";
+import { externalMsOf, modeOf } from "../search/search-routes.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 /** Logs and counts each response, without its body. */
@@ -43,5 +43,6 @@ function countSearch(metrics: Metrics, request: FastifyRequest, reply: FastifyRe
     outcome,
     mode: mode === "live" || mode === "test" ? mode : "unauthenticated",
     seconds: reply.elapsedTime / 1_000,
+    ownSeconds: Math.max(0, reply.elapsedTime - externalMsOf(request)) / 1_000,
   });
 }

@@ -4,6 +4,7 @@ import { readCredential } from "../http/credentials.ts";
 import type { AcquireSlot } from "../http/request-limits.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
+import { Problem } from "../problems/problems.ts";
 import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import { cleanResults } from "../search/clean-results.ts";
@@ -14,6 +15,7 @@ import { recordCall } from "../search/record-call.ts";
 import { createRouter, type Router, type RouterDependencies } from "../search/routing.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { createStartCalls } from "../search/search-calls.ts";
+import { readWait } from "../search/search-headers.ts";
 import type { UnpaidLimit } from "../search/unpaid-limit.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -44,7 +46,8 @@ export function createSearchDependencies(
   const { config, log, metrics, keys, ledger, admission, acquireSlot, unpaidLimit, router, ranking, tally, tracing } =
     dependencies;
   return {
-    authenticate: async ({ rawHeaders, ip }) => keys.authenticate(readCredential(rawHeaders), ip, "search"),
+    authenticate: async ({ rawHeaders, headers, ip }) =>
+      withinWait(keys.authenticate(readCredential(rawHeaders), ip, "search"), readWait(headers.prefer)),
     acquireSlot: createSearchLimits({
       admission,
       acquireSlot,
@@ -79,6 +82,14 @@ export function createSearchDependencies(
         ? undefined
         : { url: `${config.publicUrl}/v1/wallet/top-ups`, minimum: config.topUpMin },
   };
+}
+
+/** A look-up waits for an unavailable database, and is shared by callers with different deadlines. */
+async function withinWait<Result>(work: Promise<Result>, waitSeconds: number | undefined): Promise<Result> {
+  if (waitSeconds === undefined) return work;
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Problem("ledger_unavailable")), waitSeconds * 1_000);
+  return Promise.race([work, expired]).finally(() => clearTimeout(timer));
 }
 
 interface RouterAppDependencies extends Pick<SearchAppDependencies, "config" | "log" | "metrics" | "tally"> {

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { Pooler } from "../db/pool.ts";
 import type { Operator } from "../http/operator-auth.ts";
 import type { Micros } from "../lib/money.ts";
 import { adapters } from "../providers/providers.ts";
@@ -65,7 +66,9 @@ export const serverSettings = [
   "paymentsDatabaseUrl",
   "operatorDatabaseUrl",
   "peopleDatabaseUrl",
+  "databasePooler",
   "redisUrl",
+  "hasHeapSnapshots",
   "host",
   "port",
   "opsHost",
@@ -152,6 +155,11 @@ const settings = {
   operatorDatabaseUrl: { variable: "PENNYBLACK_OPERATOR_DATABASE_URL", read: optional(postgresUrl) },
   /** Role pennyblack_people: for sign-in. Without it, the console is disabled. */
   peopleDatabaseUrl: { variable: "PENNYBLACK_PEOPLE_DATABASE_URL", read: optional(postgresUrl) },
+  /** The pooler that the URLs of a server lead to. Workers, migrations and the admin command do not use it. */
+  databasePooler: {
+    variable: "PENNYBLACK_DATABASE_POOLER",
+    read: withDefault<Pooler>("none", oneOf("none", "transaction")),
+  },
   /** Role pennyblack_worker, not through a transaction pooler: for background jobs. */
   workerDatabaseUrl: { variable: "PENNYBLACK_WORKER_DATABASE_URL", read: required(postgresUrl) },
   /**
@@ -238,12 +246,14 @@ const settings = {
   walletTestInFlight: { variable: "PENNYBLACK_WALLET_TEST_IN_FLIGHT", read: withDefault(20, integer(1, 1_000_000)) },
   /** How long a stopping server keeps serving, so that load balancers can remove it. */
   drainMs: { variable: "PENNYBLACK_DRAIN_MS", read: withDefault(5_000, integer(0, 300_000)) },
-  /** `npm run failover`: how long the primary must be down, and how long to wait for a replica that is down too. */
-  failoverDeadMs: { variable: "PENNYBLACK_FAILOVER_DEAD_MS", read: withDefault(2_000, integer(500, 600_000)) },
-  failoverAloneMs: { variable: "PENNYBLACK_FAILOVER_ALONE_MS", read: withDefault(10_000, integer(500, 600_000)) },
   /** For development and tests: allows webhooks over plain HTTP and to private addresses. */
   webhooksAllowPrivate: {
     variable: "PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE",
+    read: withDefault(false, (text) => oneOf("true", "false")(text) === "true"),
+  },
+  /** Allows operators to download heap snapshots, which contain secrets. */
+  hasHeapSnapshots: {
+    variable: "PENNYBLACK_HEAP_SNAPSHOTS",
     read: withDefault(false, (text) => oneOf("true", "false")(text) === "true"),
   },
   /** "smtps://user:password@mail.example". Without it, no email is sent. */

@@ -80,10 +80,11 @@ export function usd(text: string): Micros {
   return amount;
 }
 
-export function oneOf(...choices: string[]): Parse<string> {
+export function oneOf<Choice extends string>(...choices: Choice[]): Parse<Choice> {
   return (text) => {
-    if (!choices.includes(text)) throw new Fault(`must be one of ${choices.join(", ")}`);
-    return text;
+    const choice = choices.find((each) => each === text);
+    if (choice === undefined) throw new Fault(`must be one of ${choices.join(", ")}`);
+    return choice;
   };
 }
 

@@ -1,5 +1,5 @@
 import { inTransaction } from "./in-transaction.ts";
-import type { Pool, Queryable } from "./pool.ts";
+import { minTimelineOf, type Pool, type Queryable } from "./pool.ts";
 
 type Work<Result> = (db: Queryable) => Promise<Result>;
 
@@ -30,11 +30,15 @@ export async function callAsTenant<Outcome>(
   call: string,
   values: readonly unknown[],
 ): Promise<Outcome> {
-  // The call depends on the row of the materialized CTE, so pb.wallet_id is set before it runs.
+  const minTimeline = `$${values.length + 2}`;
+  // The call depends on the row of the materialized CTE, so the settings apply before it runs.
   const { rows } = await pool.query<{ outcome: Outcome }>(
-    `with own as materialized (select set_config('pb.wallet_id', $1, true) as wallet_id)
+    `with own as materialized (
+       select set_config('pb.wallet_id', $1, true) as wallet_id,
+         set_config('pb.min_timeline', coalesce(${minTimeline}::text, ''), true)
+     )
      select ${call} as outcome from own where own.wallet_id <> ''`,
-    [walletId, ...values],
+    [walletId, ...values, minTimelineOf(pool)],
   );
   const [row] = rows;
   if (!row) throw new Error("the call returned no row, or no wallet id was given");

@@ -1,47 +1,71 @@
 import { callbackify } from "node:util";
 import pg from "pg";
 import { spreadHosts } from "../lib/spread-hosts.ts";
+import { createFence, type DatabaseIdentity, type Fence, readIdentity, readReplicaIdentity } from "./fence.ts";
 
-// A database with a replica has two hosts, and the primary changes on failover, which the driver does not support. Before
+// A database with replicas has several hosts, and the primary changes on failover, which the driver does not support. Before
 // connecting, all hosts are queried: a host in recovery is a replica. Of two hosts that are not, the one on the later
-// timeline was promoted after the other, which must no longer be used.
+// timeline was promoted after the other, which must no longer be used. While that one is down, a replica
+// still knows its timeline, which is why half of the hosts must respond. Every connection is checked by the fence.
+
+/** No host is a primary, for example during a failover. */
+export class NoPrimary extends Error {}
 
 /** The URL of the current primary. A single host is not queried. */
-export async function findPrimary(url: string): Promise<string> {
+export async function findPrimary(url: string, fence: Fence = createFence()): Promise<string> {
   const urls = spreadHosts(url);
   const [only, ...others] = urls;
   if (only !== undefined && others.length === 0) return only;
-  const primary = await findLatest(urls.map(queryHost), latestTimelines.get(url) ?? Number.POSITIVE_INFINITY);
-  if (primary.timeline === 0) throw new Error(`none of ${urls.length} database hosts is a reachable primary`);
-  latestTimelines.set(url, primary.timeline);
+  const hosts = await queryHosts(urls, fence.latest?.timeline ?? Number.POSITIVE_INFINITY);
+  const [primary] = hosts.filter(isPrimary).toSorted((left, right) => right.identity.timeline - left.identity.timeline);
+  if (!primary) throw new NoPrimary(`none of ${urls.length} database hosts is a reachable primary`);
+  const responding = hosts.filter(hasResponded).length;
+  if (responding < neededOf(urls))
+    throw new NoPrimary(
+      `only ${responding} of ${urls.length} database hosts responds, and ${neededOf(urls)} must, so that an old primary is not used`,
+    );
+  for (const { role, identity } of hosts)
+    if (role === "replica" && identity?.systemIdentifier === primary.identity.systemIdentifier) fence.learn(identity);
+  fence.pass(primary.identity);
   return primary.url;
 }
 
-/** The host on the latest timeline, as soon as it is known. */
-function findLatest(queries: Promise<Host>[], knownTimeline: number): Promise<Host> {
-  return Promise.any([
-    // A host on a new timeline was just promoted: do not wait for the previous primary, which may not respond.
-    ...queries.map(async (query) => {
-      const host = await query;
-      if (host.timeline <= knownTimeline) throw new Error("not a new timeline");
-      return host;
-    }),
-    Promise.all(queries).then((hosts) => hosts.reduce((best, host) => (host.timeline > best.timeline ? host : best))),
-  ]);
+/** The number of hosts that accept writes. With two, one is an old primary. */
+export async function countPrimaries(url: string): Promise<number> {
+  const hosts = await Promise.all(spreadHosts(url).map(queryHost));
+  return hosts.filter(isPrimary).length;
 }
 
-const latestTimelines = new Map<string, number>();
+/** With one synchronous replica, two of three hosts have every acknowledged transaction, so any two include one of them. */
+function neededOf(urls: readonly string[]): number {
+  return Math.ceil(urls.length / 2);
+}
+
+/** All hosts, or those that have responded as soon as enough have and one is on a later timeline than the known one. */
+function queryHosts(urls: readonly string[], knownTimeline: number): Promise<Host[]> {
+  const hosts: Host[] = [];
+  const queries = urls.map(async (url) => {
+    hosts.push(await queryHost(url));
+    // A host that was just promoted: do not wait for the previous primary, which may not respond.
+    const isPromoted = hosts.some((host) => isPrimary(host) && host.identity.timeline > knownTimeline);
+    if (!isPromoted || hosts.filter(hasResponded).length < neededOf(urls)) throw new Error("not enough");
+  });
+  return Promise.any(queries).then(
+    () => [...hosts],
+    () => hosts,
+  );
+}
 
 /** Callers within this time share a result: a server that lost its connections reopens all of them at once. */
 const sharedMs = 100;
 
-/** A client for a URL with several hosts. It finds the primary each time it connects. */
-export function clientOfPrimary(url: string): new (config?: pg.ClientConfig) => pg.Client {
+/** A client that finds the primary each time it connects, and connects to no other. */
+export function clientOfPrimary(url: string, fence: Fence): new (config?: pg.ClientConfig) => pg.Client {
   let shared: { primary: Promise<string>; until: number } | undefined;
 
   function findShared(): Promise<string> {
     if (shared && shared.until > performance.now()) return shared.primary;
-    const primary = findPrimary(url);
+    const primary = findPrimary(url, fence);
     shared = { primary, until: performance.now() + sharedMs };
     return primary;
   }
@@ -49,27 +73,49 @@ export function clientOfPrimary(url: string): new (config?: pg.ClientConfig) => 
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       super({ ...config, connectionString: spreadHosts(url)[0] });
+      // The pool listens only once connected. An "error" event during the query below would end the process; the query
+      // rejects as well.
+      this.on("error", () => undefined);
     }
 
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
-      const connected = findShared().then((primary) => {
-        const { host, port } = new pg.Client({ connectionString: primary });
-        Object.assign(this, { host, port });
-        return super.connect();
-      });
+      const connected = this.#connectToPrimary();
       if (!callback) return connected;
       callbackify(() => connected)(callback);
       return undefined;
+    }
+
+    async #connectToPrimary(): Promise<pg.Client> {
+      const { host, port } = new pg.Client({ connectionString: await findShared() });
+      Object.assign(this, { host, port });
+      await super.connect();
+      try {
+        const identity = await readIdentity(this);
+        if (identity) fence.pass(identity);
+      } catch (error) {
+        this.end().catch(() => undefined);
+        throw error;
+      }
+      return this;
     }
   };
 }
 
 interface Host {
   url: string;
-  /** 0 for a replica or a host that did not respond. */
-  timeline: number;
+  role: "primary" | "replica" | "unreachable";
+  /** Of a replica, the latest timeline that it knows of. */
+  identity?: DatabaseIdentity | undefined;
+}
+
+function isPrimary(host: Host): host is Host & { identity: DatabaseIdentity } {
+  return host.role === "primary";
+}
+
+function hasResponded({ role }: Host): boolean {
+  return role !== "unreachable";
 }
 
 const timeoutMs = 1_000;
@@ -85,12 +131,11 @@ async function queryHost(url: string): Promise<Host> {
   client.on("error", () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ timeline: string | null }>(
-      "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline",
-    );
-    return { url, timeline: Number.parseInt(rows[0]?.timeline ?? "0", 16) };
+    const identity = await readIdentity(client);
+    if (identity) return { url, role: "primary", identity };
+    return { url, role: "replica", identity: await readReplicaIdentity(client) };
   } catch {
-    return { url, timeline: 0 };
+    return { url, role: "unreachable" };
   } finally {
     client.end().catch(() => undefined);
   }

@@ -33,6 +33,8 @@ export interface LaneOptions<Item, Result> {
   /** Items of one owner keep their order. Owners are served round-robin, so that a busy one does not starve the others. */
   ownerOf: (item: Item) => string;
   timeoutMs: number;
+  /** Replaces the timeout while the database is unavailable. Default: the same. */
+  outageTimeoutMs?: number;
   maxWaiting?: number;
   maxPerBatch?: number;
   /** Limit the statements of side lanes; several lanes can share them. Without limiters, there are no side lanes. */
@@ -42,21 +44,23 @@ export interface LaneOptions<Item, Result> {
 }
 
 export interface Lane<Item, Result> {
-  submit(item: Item): Promise<Result>;
+  /** `maxOutageMs` limits the wait for an unavailable database to the time that the caller has. */
+  submit(item: Item, maxOutageMs?: number): Promise<Result>;
   waiting(): number;
 }
 
 export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
   const { send, ownerOf, timeoutMs, maxWaiting = 2_000, maxPerBatch = 250, limiters, onBatch } = options;
+  const outage = { lastAt: Number.NEGATIVE_INFINITY, extensionMs: timeoutMs };
   const hotOwners = createHotOwners();
   const isHot = (owner: string): boolean => hotOwners.list().includes(owner);
-  const sideLanes = limiters && createSideLanes({ send, maxPerBatch, limiters, isHot, onBatch });
+  const sideLanes = limiters && createSideLanes({ send, maxPerBatch, limiters, isHot, onBatch, outage });
   const queues = createOwnerQueues<Ticket<Item, Result>>();
   let isBusy = false;
 
   const waiting = (): number => queues.size() + (sideLanes?.waiting() ?? 0);
 
-  function submit(item: Item): Promise<Result> {
+  function submit(item: Item, maxOutageMs = Number.POSITIVE_INFINITY): Promise<Result> {
     const owner = ownerOf(item);
     const sideLane = sideLanes?.find(owner);
     const ownWaiting = sideLane ? sideLane.queue.length : queues.sizeOf(owner);
@@ -66,7 +70,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     const now = performance.now();
     if (sideLanes) hotOwners.count(owner, now);
     return new Promise((resolve, reject) => {
-      const ticket = { item, deadline: now + timeoutMs, isInDoubt: false, resolve, reject };
+      const outageDeadline = now + Math.min(options.outageTimeoutMs ?? timeoutMs, maxOutageMs);
+      const ticket = { item, deadline: now + timeoutMs, outageDeadline, isInDoubt: false, resolve, reject };
       if (sideLane) sideLanes?.push(sideLane, ticket);
       else queues.push(owner, ticket);
       if (!isBusy && queues.size() > 0) drainSoon();
@@ -97,8 +102,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   async function settle(batch: Ticket<Item, Result>[]): Promise<void> {
     let left = batch;
     for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
-      let unsettled = await settleBatch(send, left, sideLanes ? "short" : "long");
-      if (sideLanes && unsettled.isLockTimeout) unsettled = await settleBatch(send, unsettled.failed, "none");
+      let unsettled = await settleBatch(send, left, sideLanes ? "short" : "long", outage);
+      if (sideLanes && unsettled.isLockTimeout) unsettled = await settleBatch(send, unsettled.failed, "none", outage);
       for (const [owner, tickets] of Map.groupBy(unsettled.busy, ({ item }) => ownerOf(item))) {
         moveToSideLane(owner, tickets);
       }

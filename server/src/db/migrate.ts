@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
+import { RefusedDatabase } from "./fence.ts";
 import { findPrimary } from "./find-primary.ts";
 import { installJobQueue } from "./job-queue.ts";
 import { makePartitions } from "./partitions.ts";
@@ -190,7 +191,7 @@ function isLockTimeout(error: unknown): boolean {
 /**
  * Why this release must not use the database, or undefined if it may. A running server continues while the next release's
  * schema is applied. To start on a newer schema, that schema must declare that it still serves this version: the newer
- * release knows what it changed.
+ * release knows what it changed. Rejects if the database of a running process is unavailable.
  */
 export async function findSchemaFault(db: Queryable, when: "starting" | "running"): Promise<string | undefined> {
   try {
@@ -199,12 +200,16 @@ export async function findSchemaFault(db: Queryable, when: "starting" | "running
       "select * from pb.read_schema_version()",
     );
     const { version, serves_since: servesSince } = rows[0] ?? {};
-    if ((version ?? 0) < expected)
-      return `The database has schema version ${version ?? 0}; this release needs version ${expected}. Run: npm run migrate`;
+    if ((version ?? 0) < expected) {
+      const fault = `The database has schema version ${version ?? 0}; this release needs version ${expected}.`;
+      return when === "starting" ? `${fault} Run: npm run migrate` : fault;
+    }
     if (when === "starting" && (servesSince ?? 0) > expected)
       return `The database has schema version ${version}, which no longer serves releases before version ${servesSince}. This release has version ${expected}. Start a newer release.`;
     return undefined;
   } catch (error) {
+    if (when === "running") throw error;
+    if (error instanceof RefusedDatabase) return error.message;
     const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
     return `The database cannot be used (${code}). Check its address, then run: npm run migrate`;
   }

@@ -1,11 +1,17 @@
 import pg from "pg";
-import { spreadHosts } from "../lib/spread-hosts.ts";
+import { createFence, type Fence } from "./fence.ts";
 import { clientOfPrimary } from "./find-primary.ts";
 
 export type Pool = pg.Pool;
 
 /** Runs statements: a pool, or a connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, "query">;
+
+/**
+ * "transaction": each transaction can run on another session, as in PgBouncer's transaction mode. Sessions then have the
+ * limits of their role (roles.ts), because a pooler refuses or drops those sent when connecting.
+ */
+export type Pooler = "none" | "transaction";
 
 export interface PoolOptions {
   /** Can list several hosts, one of which is the primary. */
@@ -18,6 +24,10 @@ export interface PoolOptions {
   statementTimeoutMs?: number;
   /** At most a second by default. */
   lockTimeoutMs?: number;
+  /** Shared by the pools of a process. Without one, the pool has its own. */
+  fence?: Fence;
+  /** The pooler in front of the database. Default: none. */
+  pooler?: Pooler;
   /** For a library that expects the driver's own type parsers. */
   usesDriverTypes?: boolean;
   /** Connections are never checked out for several statements, which allows a cheaper timeout: see decision 0009. */
@@ -31,34 +41,48 @@ export interface PoolOptions {
  * that does not respond. The outcome of such a statement is unknown, and callers treat it so.
  */
 export function createPool(options: PoolOptions): Pool {
+  if (options.pooler === "transaction" && options.role !== undefined)
+    throw new Error("a role cannot be switched to behind a transaction pooler");
   const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
   const clientTimeoutMs = statementTimeoutMs + 1_000;
+  const fence = options.fence ?? createFence();
   const pool = new pg.Pool({
-    ...addressOf(options.url),
+    Client: clientOfPrimary(options.url, fence),
     application_name: options.name,
-    // Set when the session starts, so RESET ROLE does not end it.
-    ...(options.role !== undefined && { options: `-c role=${options.role}` }),
     max: options.connections,
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 60_000,
-    statement_timeout: statementTimeoutMs,
-    // Shorter than the client-side timeouts, so that a lock wait ends with an error that proves the rollback.
-    lock_timeout: options.lockTimeoutMs ?? Math.min(1_000, statementTimeoutMs),
-    idle_in_transaction_session_timeout: 5_000,
+    ...(options.pooler === "transaction" ? {} : sessionSettings(options, statementTimeoutMs)),
     ...(options.isForSingleStatements ? {} : { query_timeout: clientTimeoutMs }),
     keepAlive: true,
     ...(options.usesDriverTypes ? {} : { types: { getTypeParser } }),
   });
+  fences.set(pool, fence);
   pool.on("error", options.onIdleError);
   // The pool does not listen to a connection that is checked out, and an "error" event without a listener would end the
   // process. The statement on the connection fails as well, so the event can be ignored.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  if (options.isForSingleStatements) pool.query = queryWithTimeout(pool, clientTimeoutMs) as typeof pool.query;
+  if (options.isForSingleStatements)
+    pool.query = queryWithTimeout(pool, clientTimeoutMs, options.pooler) as typeof pool.query;
   return pool;
 }
 
-function addressOf(url: string): pg.PoolConfig {
-  return spreadHosts(url).length === 1 ? { connectionString: url } : { Client: clientOfPrimary(url) };
+function sessionSettings({ role, lockTimeoutMs }: PoolOptions, statementTimeoutMs: number): pg.PoolConfig {
+  return {
+    // Set when the session starts, so RESET ROLE does not end it.
+    ...(role !== undefined && { options: `-c role=${role}` }),
+    statement_timeout: statementTimeoutMs,
+    // Shorter than the client-side timeouts, so that a lock wait ends with an error that proves the rollback.
+    lock_timeout: lockTimeoutMs ?? Math.min(1_000, statementTimeoutMs),
+    idle_in_transaction_session_timeout: 5_000,
+  };
+}
+
+const fences = new WeakMap<Queryable, Fence>();
+
+/** The latest timeline that the pool's fence has seen, for statements that a database on an earlier one must refuse. */
+export function minTimelineOf(pool: Queryable): number | null {
+  return fences.get(pool)?.latest?.timeline ?? null;
 }
 
 type TimedStatement = pg.QueryConfig & { query_timeout?: number };
@@ -69,11 +93,13 @@ export function withTimeout(timeoutMs: number, statement: pg.QueryConfig): Timed
 }
 
 /** Replaces pool.query: runs one statement on any connection, and closes the connection if the statement fails. */
-function queryWithTimeout(pool: Pool, defaultMs: number) {
+function queryWithTimeout(pool: Pool, defaultMs: number, pooler: Pooler = "none") {
   return (statement: string | TimedStatement, values?: unknown[]): Promise<pg.QueryResult> => {
     const timed: TimedStatement =
       typeof statement === "string" ? { text: statement, ...(values && { values }) } : statement;
     const { query_timeout: timeoutMs = defaultMs, ...config } = timed;
+    // A prepared statement belongs to a session, and the next statement can run on another one. See decision 0017.
+    if (pooler === "transaction") delete config.name;
     return new Promise((resolve, reject) => {
       pool.connect((connectError, client, release) => {
         if (!client) return reject(connectError ?? new Error("no connection"));

@@ -101,7 +101,7 @@ const paymentsMayRead: Record<string, string[]> = {
 
 const operatorMayCall = words(
   "operator_adjust operator_credit operator_decide_adjustment operator_health operator_refund operator_revoke_key",
-  "operator_suspend operator_close_notice close_month trial_balance find_keys read_schema_version",
+  "operator_suspend operator_close_notice operator_accept_database close_month trial_balance find_keys read_schema_version",
 );
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
 const peopleMayCall = words(
@@ -269,7 +269,11 @@ test("the server's roles, and everybody else, hold exactly the grants that are w
       ...Object.entries(tenantMayRead).flatMap(([table, columns]) =>
         columns.map((column) => `${roles.tenant} select ${table}.${column}`),
       ),
-      ...servingRoles.flatMap((role) => [`${role} usage schema pb`, `${role} connect database`]),
+      ...servingRoles.flatMap((role) => [
+        `${role} usage schema pb`,
+        `${role} connect database`,
+        `${role} execute read_replica_timeline`,
+      ]),
       // Of PostgreSQL itself: the empty schema "public" may be looked into by all.
       ...[...servingRoles, "public"].map((role) => `${role} usage schema public`),
     ]),

@@ -23,18 +23,20 @@ const adminRoles = ["tenant", "operator", "people", "worker"] as const;
 export type CommandRole = "owner" | (typeof adminRoles)[number];
 export const grantAdminRoles = `grant ${adminRoles.map((name) => roles[name]).join(", ")} to ${roles.owner}`;
 
+/** Those that the pools of a server set. Behind a transaction pooler pools cannot set any, and these apply. */
+const serverLimits = { idle_in_transaction_session_timeout: "5s", lock_timeout: "1s", statement_timeout: "5s" };
+
 /**
- * Limits for sessions that do not set their own, such as psql or an older release. The pools of servers and workers set
- * shorter ones. An open transaction that waits for its client keeps its locks, so each role has a limit for that. Migrations
- * of the owner take as long as they need.
+ * Limits for sessions that do not set their own: psql, or servers behind a transaction pooler. An open transaction that waits
+ * for its client keeps its locks, so each role has a limit for that. Migrations of the owner take as long as they need.
  */
 export const roleLimits: Record<keyof typeof roles, Record<string, string>> = {
   owner: { idle_in_transaction_session_timeout: "10min", lock_timeout: "0", statement_timeout: "0" },
-  ledger: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "10s" },
-  tenant: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "30s" },
-  payments: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "1min" },
-  operator: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "30s" },
-  people: { idle_in_transaction_session_timeout: "5s", lock_timeout: "2s", statement_timeout: "10s" },
+  ledger: serverLimits,
+  tenant: serverLimits,
+  payments: serverLimits,
+  operator: serverLimits,
+  people: serverLimits,
   worker: { idle_in_transaction_session_timeout: "10min", lock_timeout: "2s", statement_timeout: "1h" },
 };
 
@@ -103,4 +105,21 @@ export async function findRoleFault(client: Pick<pg.ClientBase, "query">): Promi
   if (role.bypass) return `${role.name} bypasses row-level security`;
   if (role.owns) return `${role.name} owns the ledger's schema`;
   return undefined;
+}
+
+/**
+ * Which limit this connection lacks, or undefined if it has those of a server. For connections through a transaction pooler,
+ * which drops limits that are sent when connecting.
+ */
+export async function findLimitFault(client: Pick<pg.ClientBase, "query">): Promise<string | undefined> {
+  const { rows } = await client.query<{ role: string; name: string; value: string; max: string }>(
+    `select current_user as role, s.name, current_setting(s.name) as value, l.value as max
+     from json_each_text($1) l join pg_settings s on s.name = l.key
+     where s.setting::bigint not between 1 and extract(epoch from l.value::interval) * 1000
+     order by s.name`,
+    [JSON.stringify(serverLimits)],
+  );
+  const [fault] = rows;
+  if (!fault) return undefined;
+  return `${fault.role} has ${fault.name} = ${fault.value}, and behind a pooler it must have ${fault.max} or less. Run: npm run migrate, with PENNYBLACK_ADMIN_DATABASE_URL`;
 }

@@ -1,9 +1,13 @@
+import { RefusedDatabase } from "./fence.ts";
+import { NoPrimary } from "./find-primary.ts";
+
 // One attempt to send a batch, and what each item's result or error means.
 //
 //   result          the item is settled
 //   busy            the owner is locked by another transaction: nothing changed, the item can be sent again
 //   final error     rolled back, and would fail again: each item is sent on its own, so that only the faulty one fails
 //   rolled back     rolled back, and may succeed later (lock timeout, deadlock): the item can be sent again
+//   unavailable     no connection to a primary: the item may wait longer. Otherwise as below
 //   any other       it is unknown whether the batch committed: the item is in doubt and can be sent again with the same id
 
 /** The deadline passed and the item is not committed: it was never sent, or every attempt was rolled back. */
@@ -32,10 +36,20 @@ export type Send<Item, Result> = (items: readonly Item[], options: SendOptions) 
 export interface Ticket<Item, Result> {
   item: Item;
   deadline: number;
+  /** Replaces the deadline while the database is unavailable, so that a failover does not fail the item. */
+  outageDeadline: number;
   /** An earlier attempt may have committed. Never reset: no later error of the same item proves the contrary. */
   isInDoubt: boolean;
   resolve: (result: Result) => void;
   reject: (error: Error) => void;
+}
+
+/** Shared by the statements of a lane. */
+export interface Outage {
+  /** When the database was last found unavailable. */
+  lastAt: number;
+  /** How much longer items wait then: long enough for those that queued up, and for the pause between attempts. */
+  extensionMs: number;
 }
 
 export interface Unsettled<Item, Result> {
@@ -51,8 +65,9 @@ export async function settleBatch<Item, Result>(
   send: Send<Item, Result>,
   batch: readonly Ticket<Item, Result>[],
   lockWait: LockWait,
+  outage: Outage,
 ): Promise<Unsettled<Item, Result>> {
-  const tickets = batch.filter(isBeforeDeadline);
+  const tickets = batch.filter((ticket) => isBeforeDeadline(ticket, outage));
   if (tickets.length === 0) return settled();
   try {
     const isResend = tickets.some(({ isInDoubt }) => isInDoubt);
@@ -62,7 +77,9 @@ export async function settleBatch<Item, Result>(
     );
     return { ...settled(), busy: resolveEach(tickets, results) };
   } catch (error) {
-    if (isFinal(error)) return tickets.length === 1 ? fail(tickets, error) : await settleEach(send, tickets, lockWait);
+    if (isFinal(error))
+      return tickets.length === 1 ? fail(tickets, error) : await settleEach(send, tickets, lockWait, outage);
+    if (isUnavailable(error)) outage.lastAt = performance.now();
     if (!isRolledBack(error)) for (const ticket of tickets) ticket.isInDoubt = true;
     return { busy: [], failed: tickets, isLockTimeout: isLockTimeout(error) };
   }
@@ -96,10 +113,11 @@ async function settleEach<Item, Result>(
   send: Send<Item, Result>,
   batch: readonly Ticket<Item, Result>[],
   lockWait: LockWait,
+  outage: Outage,
 ): Promise<Unsettled<Item, Result>> {
   const left = settled<Item, Result>();
   for (const ticket of batch) {
-    const one = await settleBatch(send, [ticket], lockWait);
+    const one = await settleBatch(send, [ticket], lockWait, outage);
     left.busy.push(...one.busy);
     left.failed.push(...one.failed);
     left.isLockTimeout ||= one.isLockTimeout;
@@ -107,8 +125,9 @@ async function settleEach<Item, Result>(
   return left;
 }
 
-function isBeforeDeadline<Item, Result>(ticket: Ticket<Item, Result>): boolean {
-  if (performance.now() < ticket.deadline) return true;
+function isBeforeDeadline<Item, Result>(ticket: Ticket<Item, Result>, outage: Outage): boolean {
+  const now = performance.now();
+  if (now < ticket.deadline || now < Math.min(ticket.outageDeadline, outage.lastAt + outage.extensionMs)) return true;
   ticket.reject(ticket.isInDoubt ? new OutcomeUnknown() : new NeverSent());
   return false;
 }
@@ -123,12 +142,25 @@ export function isFinal(error: unknown): error is Error {
 }
 
 /**
- * Lock timeout, statement timeout or cancellation, deadlock, serialization failure: PostgreSQL rolled the statement back
- * and kept the connection. A FATAL error ends the connection, and may have come after the commit.
+ * Lock timeout, statement timeout or cancellation, deadlock, serialization failure, a replica, or an old primary
+ * (pb.require_timeline): PostgreSQL rolled the statement back and kept the connection. A FATAL error ends the connection, and
+ * may have come after the commit.
  */
 function isRolledBack(error: unknown): boolean {
   if (!(error instanceof Error) || !("severity" in error) || error.severity !== "ERROR") return false;
-  return /^(55P03|57014|40P01|40001)$/.test(codeOf(error));
+  return /^(55P03|57014|40P01|40001|25006|PB001)$/.test(codeOf(error));
+}
+
+/**
+ * There was no connection to a primary: none was found, the connection was refused or lost, PostgreSQL is starting or stopping
+ * (FATAL), or the connection leads to a replica or an old primary. A slow database is not unavailable.
+ */
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof NoPrimary || error instanceof RefusedDatabase) return true;
+  if (!(error instanceof Error)) return false;
+  if ("severity" in error) return error.severity !== "ERROR" || /^(25006|PB001)$/.test(codeOf(error));
+  // Codes of Node's network errors, and messages of the driver, which have no code.
+  return /^E[A-Z_]+$/.test(codeOf(error)) || /^(Connection terminated|timeout exceeded when)/.test(error.message);
 }
 
 export function isLockTimeout(error: unknown): boolean {

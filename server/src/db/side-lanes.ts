@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Limiter } from "./limiter.ts";
-import { type Send, settleBatch, type Ticket } from "./settle-batch.ts";
+import { type Outage, type Send, settleBatch, type Ticket } from "./settle-batch.ts";
 
 // Lanes of single owners that are locked or hot. A side lane waits for its owner's lock until the deadline of its items.
 
@@ -37,10 +37,11 @@ export interface SideLaneOptions<Item, Result> {
   /** The lane of a hot owner stays open while it is empty. */
   isHot: (owner: string) => boolean;
   onBatch: ((items: readonly Item[]) => (() => void) | undefined) | undefined;
+  outage: Outage;
 }
 
 export function createSideLanes<Item, Result>(options: SideLaneOptions<Item, Result>): SideLanes<Item, Result> {
-  const { send, maxPerBatch, limiters, isHot, onBatch } = options;
+  const { send, maxPerBatch, limiters, isHot, onBatch, outage } = options;
   // A few at most, and an array for the garbage collector: see decision 0009.
   let lanes: SideLane<Item, Result>[] = [];
   let waiting = 0;
@@ -79,7 +80,7 @@ export function createSideLanes<Item, Result>(options: SideLaneOptions<Item, Res
     const batch = lane.queue.splice(0, maxPerBatch);
     waiting -= batch.length;
     const onEnd = onBatch?.(batch.map(({ item }) => item));
-    const { failed, isLockTimeout } = await settleBatch(send, batch, "long");
+    const { failed, isLockTimeout } = await settleBatch(send, batch, "long", outage);
     onEnd?.();
     lane.queue.unshift(...failed);
     waiting += failed.length;

@@ -1,6 +1,9 @@
 import { randomUUIDv7 } from "node:crypto";
 import { ConfigFaults, readConfig, workerSettings } from "../config/config.ts";
 import { deleteExpiredSignIns } from "../console/console.ts";
+import { readArchiver } from "../db/archiver.ts";
+import { createFence } from "../db/fence.ts";
+import { countPrimaries } from "../db/find-primary.ts";
 import { findSchemaFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
@@ -9,6 +12,7 @@ import { startSecretReports } from "../db/report-secrets.ts";
 import { findRoleFault } from "../db/roles.ts";
 import { createEmailSender, sendAlertEmails, sendSignInEmails } from "../email/email.ts";
 import { createOpsServer } from "../http/ops-server.ts";
+import { createReadiness } from "../http/readiness.ts";
 import { createSecrets } from "../lib/secrets.ts";
 import { createSigner } from "../lib/sign-jws.ts";
 import { chargeCards } from "../payments/charge-cards.ts";
@@ -35,6 +39,7 @@ const log = createLog(config.logLevel);
 const metrics = createWorkerMetrics();
 let isStopping = false;
 
+const fence = createFence();
 const pool = openPool(config.workerDatabaseUrl, "pennyblack worker", 60_000);
 // For statements that read whole tables.
 const slowPool = openPool(config.workerDatabaseUrl, "pennyblack reconcile", 3_600_000);
@@ -53,13 +58,13 @@ if (refusal) {
   process.exit(1);
 }
 
+const findFault = createReadiness(
+  async () => (await findSchemaFault(pool, "running")) ?? (await findClockFault()) ?? secretReports.lastFault(),
+);
 const ops = createOpsServer({
   log,
   renderMetrics: metrics.render,
-  whyNotReady: async () =>
-    isStopping
-      ? "stopping"
-      : ((await findSchemaFault(pool, "running")) ?? (await findClockFault()) ?? secretReports.lastFault()),
+  whyNotReady: async () => (isStopping ? "stopping" : await findFault()),
 });
 const sender = createSender({ allowPrivate: config.webhooksAllowPrivate });
 const { smtpUrl, mailFrom } = config;
@@ -84,6 +89,8 @@ metrics.watchDatabase(async () => ({
   webhookLagSeconds: await readWebhookLag(pool),
   usageLagSeconds: await readUsageLag(pool),
   replicas: await readReplicas(pool),
+  primaries: await countPrimaries(config.workerDatabaseUrl),
+  archiver: await readArchiver(pool),
 }));
 const tasks = createTasks({
   log,
@@ -220,6 +227,7 @@ function createPaymentTasks(): PaymentTasks | undefined {
 
 function openPool(url: string, name: string, statementTimeoutMs: number): Pool {
   return createPool({
+    fence,
     url,
     name,
     connections: 4,

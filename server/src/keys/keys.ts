@@ -58,6 +58,8 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     send: (keys) => readKeys(db, keys),
     ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
     timeoutMs: 2_000,
+    // As long as a hold, because a search starts with a look-up if no poll has succeeded for a second.
+    outageTimeoutMs: 8_000,
   });
   const cache = createKeyCache<FoundKey>(() => readChangedKeys(db));
 

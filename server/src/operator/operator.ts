@@ -1,9 +1,10 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
+import { queryFenced } from "../db/query-fenced.ts";
 import type { Micros } from "../lib/money.ts";
 import type { RefundOutcome, TopUpOutcome } from "../wallet/wallet.ts";
 
-export { type AuditLine, readAudit } from "./read-audit.ts";
+export { type AuditLine, readAudit, readAuditSince } from "./read-audit.ts";
 
 // Operator actions. Each is one SQL function that also writes the audit log in the same transaction, so no action goes
 // unlogged, whichever client runs it.
@@ -38,7 +39,8 @@ export async function bookPayment(
   act: Act,
   payment: { walletId: string; amount: Micros; paymentId: string },
 ): Promise<TopUpOutcome> {
-  const { rows } = await db.query<{ outcome: TopUpOutcome }>(
+  const { rows } = await queryFenced<{ outcome: TopUpOutcome }>(
+    db,
     "select pb.operator_top_up($1, $2, $3, $4, $5, $6) as outcome",
     [act.operator, act.reason, payment.walletId, payment.amount, payment.paymentId, randomUUIDv7()],
   );
@@ -47,7 +49,8 @@ export async function bookPayment(
 
 /** Refunds a captured search, at most once. */
 export async function refund(db: Queryable, act: Act, searchId: string): Promise<RefundOutcome> {
-  const { rows } = await db.query<{ outcome: RefundOutcome }>(
+  const { rows } = await queryFenced<{ outcome: RefundOutcome }>(
+    db,
     "select outcome from pb.operator_refund($1, $2, $3, $4)",
     [act.operator, act.reason, searchId, randomUUIDv7()],
   );
@@ -56,7 +59,7 @@ export async function refund(db: Queryable, act: Act, searchId: string): Promise
 
 /** Once this resolves, no search of a suspended wallet succeeds. Returns false if the wallet does not exist. */
 export async function setSuspended(db: Queryable, act: Act, walletId: string, isSuspended: boolean): Promise<boolean> {
-  const { rows } = await db.query<{ found: boolean }>("select pb.operator_suspend($1, $2, $3, $4) as found", [
+  const { rows } = await queryFenced<{ found: boolean }>(db, "select pb.operator_suspend($1, $2, $3, $4) as found", [
     act.operator,
     act.reason,
     walletId,
@@ -74,7 +77,8 @@ export async function revokeAnyKey(
   keyId: string,
   cause: "operator" | "leaked" = "operator",
 ): Promise<RevokeOutcome> {
-  const { rows } = await db.query<{ outcome: RevokeOutcome }>(
+  const { rows } = await queryFenced<{ outcome: RevokeOutcome }>(
+    db,
     "select pb.operator_revoke_key($1, $2, $3, $4) as outcome",
     [act.operator, act.reason, keyId, cause],
   );

@@ -18,7 +18,7 @@ import type { CaptureRequest, HoldOutcome, HoldRequest, Ledger, ReleaseRequest, 
 //   other      503 ledger_unavailable         500 internal_error, release    same
 
 export interface SearchPayments {
-  hold(request: HoldRequest): Promise<HoldOutcome>;
+  hold(request: HoldRequest, maxOutageMs?: number): Promise<HoldOutcome>;
   capture(request: CaptureRequest): Promise<Settlement>;
   /**
    * Resolves when the hold is released, or after a second while the release continues in the background. Never rejects: a
@@ -63,9 +63,9 @@ export function createSearchPayments({ ledger, metrics, log }: PaymentDependenci
     }
   }
 
-  async function hold(request: HoldRequest): Promise<HoldOutcome> {
+  async function hold(request: HoldRequest, maxOutageMs?: number): Promise<HoldOutcome> {
     try {
-      return await ledger.hold(request);
+      return await ledger.hold(request, maxOutageMs);
     } catch (error) {
       // If the hold did commit, no search will use it. Releasing it now frees the money a minute before it would expire.
       // Not awaited: the caller's response does not depend on it.

@@ -42,7 +42,7 @@ export function readWait(header: string | undefined): number | undefined {
   return wait !== undefined && seconds >= 1 && seconds < maxWaitSeconds ? seconds : undefined;
 }
 
-/** The time left for the upstreams. */
+/** The time left for the upstreams, or to wait for the database. */
 export function timeLeftMs(waitSeconds: number | undefined, elapsedMs: number): number {
   return waitSeconds === undefined ? maxWaitSeconds * 1_000 : Math.max(0, waitSeconds * 1_000 - elapsedMs);
 }

@@ -10,7 +10,7 @@ import { type ProblemCode, problemCodes } from "../problems/problems.ts";
 import type { SearchTrace } from "../telemetry/tracing.ts";
 import { searchRequestSchema } from "./parse-search.ts";
 import { type SearchAnswer, type SearchDependencies, type SearchRequest, search } from "./search.ts";
-import { startSteps } from "./steps.ts";
+import { type Steps, startSteps } from "./steps.ts";
 
 const resultSchema = Type.Object({
   title: Type.String({ description: "Title of the page. Plain text, at most 300 characters." }),
@@ -73,10 +73,16 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
 }
 
 const modes = new WeakMap<FastifyRequest, KeyMode>();
+const stepsOfRequests = new WeakMap<FastifyRequest, Steps>();
 
 /** The mode of the key that a search was sent with. Undefined if the key was not authenticated. */
 export function modeOf(request: FastifyRequest): KeyMode | undefined {
   return modes.get(request);
+}
+
+/** The time that a search spent waiting for its body and for upstreams. */
+export function externalMsOf(request: FastifyRequest): number {
+  return stepsOfRequests.get(request)?.externalMs() ?? 0;
 }
 
 /** `overrides` replaces the headers and the body of the HTTP request, for a search sent from the console. */
@@ -88,6 +94,7 @@ export async function handleSearch(
 ): Promise<Buffer> {
   const trace = startTrace(dependencies, request);
   const steps = startSteps(trace);
+  stepsOfRequests.set(request, steps);
   const disconnected = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) disconnected.abort();
@@ -103,7 +110,7 @@ export async function handleSearch(
         headers: request.headers as Record<string, string | undefined>,
         ip: request.ip,
         steps,
-        readBody: () => readBody(request.raw),
+        readBody: () => steps.waitExternally(() => readBody(request.raw)),
         signal: disconnected.signal,
         setCaller: ({ mode }) => void modes.set(request, mode),
         setHeaders: (headers) => void reply.headers(headers),

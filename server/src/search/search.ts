@@ -47,7 +47,10 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
 
     const hold = { searchId, walletId: caller.walletId };
     const held = await steps.time("hold", () =>
-      dependencies.hold({ ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim }),
+      dependencies.hold(
+        { ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim },
+        timeLeftMs(wait, steps.elapsedMs()),
+      ),
     );
     if (held.outcome === "replayed" && claim) {
       dependencies.recordRefusal(caller, "replayed");
@@ -103,8 +106,9 @@ async function findAnswer(
   dependencies: SearchDependencies,
   { mode, input, claim, calls, deadlineMs }: AnswerQuery,
 ): Promise<FoundAnswer> {
+  const options = { signal, deadlineMs, calls, startAttempt: steps.startAttempt };
   const { hits, provider, queried } = await steps.time("upstream", () =>
-    dependencies.findHits(mode, input, { signal, deadlineMs, calls, startAttempt: steps.startAttempt }),
+    steps.waitExternally(() => dependencies.findHits(mode, input, options)),
   );
   const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, input));
   const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
@@ -154,7 +158,7 @@ export interface SearchAnswer {
 
 /** What a search needs from the other modules; app/search-app.ts provides it. */
 export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
-  authenticate(request: Pick<SearchRequest, "rawHeaders" | "ip">): Promise<Principal>;
+  authenticate(request: Pick<SearchRequest, "rawHeaders" | "headers" | "ip">): Promise<Principal>;
   /** Applies the limits of the key, of its wallet and of this server. */
   acquireSlot(caller: Principal): Promise<Slot>;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];

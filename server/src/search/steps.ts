@@ -6,15 +6,19 @@ export interface Steps {
   time<Result>(step: string, work: () => Promise<Result>): Promise<Result>;
   /** Traces a step without adding it to Server-Timing. */
   trace<Result>(step: string, work: () => Result): Result;
+  /** Counts the time of `work` as external: spent waiting for the caller or for upstreams. */
+  waitExternally<Result>(work: () => Promise<Result>): Promise<Result>;
   startAttempt: SearchTrace["startAttempt"] | undefined;
   header(): string;
   /** Since the request arrived. */
   elapsedMs(): number;
+  externalMs(): number;
 }
 
 export function startSteps(trace?: SearchTrace): Steps {
   const startedAt = performance.now();
   const durations: string[] = [];
+  let externalMs = 0;
   return {
     async time(step, work) {
       const stepStartedAt = performance.now();
@@ -37,9 +41,18 @@ export function startSteps(trace?: SearchTrace): Steps {
       else end?.();
       return result;
     },
+    async waitExternally(work) {
+      const waitStartedAt = performance.now();
+      try {
+        return await work();
+      } finally {
+        externalMs += performance.now() - waitStartedAt;
+      }
+    },
     startAttempt: trace?.startAttempt,
     header: () => durations.join(", "),
     elapsedMs: () => performance.now() - startedAt,
+    externalMs: () => externalMs,
   };
 }
 

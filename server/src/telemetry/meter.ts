@@ -1,4 +1,12 @@
-import type { BatchObservableCallback, Counter, Gauge, Histogram, ObservableGauge } from "@opentelemetry/api";
+import type {
+  BatchObservableCallback,
+  Counter,
+  Gauge,
+  Histogram,
+  Observable,
+  ObservableCounter,
+  ObservableGauge,
+} from "@opentelemetry/api";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { type MetricName, type MetricRow, metricTable } from "./metric-table.ts";
@@ -10,7 +18,8 @@ export interface Meter {
   histogram: (name: MetricName) => Histogram;
   /** Read on every scrape. */
   observableGauge: (name: MetricName) => ObservableGauge;
-  watch: (read: BatchObservableCallback, gauges: ObservableGauge[]) => void;
+  observableCounter: (name: MetricName) => ObservableCounter;
+  watch: (read: BatchObservableCallback, instruments: Observable[]) => void;
   /** In the Prometheus text format. */
   render: () => Promise<string>;
 }
@@ -31,7 +40,8 @@ export function createMeter(): Meter {
     gauge: (name) => meter.createGauge(name, describe(name)),
     histogram: (name) => meter.createHistogram(name, describe(name)),
     observableGauge: (name) => meter.createObservableGauge(name, describe(name)),
-    watch: (read, gauges) => meter.addBatchObservableCallback(read, gauges),
+    observableCounter: (name) => meter.createObservableCounter(name, describe(name)),
+    watch: (read, instruments) => meter.addBatchObservableCallback(read, instruments),
     render: async () => serializer.serialize((await exporter.collect()).resourceMetrics),
   };
 }

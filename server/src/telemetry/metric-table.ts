@@ -52,6 +52,13 @@ export const metricTable = {
     help: "Duration of a search, from the first byte of the request to the response.",
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
+  pennyblack_search_own_duration_seconds: {
+    kind: "histogram",
+    of: "server",
+    unit: "seconds",
+    help: "Duration of a live search without the time spent reading its body and waiting for upstreams. Caller errors are excluded.",
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+  },
   pennyblack_captured_micro_usd: {
     kind: "counter",
     of: "server",
@@ -224,6 +231,12 @@ export const metricTable = {
     unit: "rows",
     help: "Usage rows corrected by a recount.",
   },
+  pennyblack_database_primaries: {
+    kind: "gauge",
+    of: "worker",
+    unit: "hosts",
+    help: "Hosts of the worker's database URL that accept writes.",
+  },
   pennyblack_replicas: {
     kind: "gauge",
     of: "worker",
@@ -236,6 +249,24 @@ export const metricTable = {
     unit: "bytes",
     help: "WAL that a replica has not yet replayed.",
     labels: { replica: "replicas" },
+  },
+  pennyblack_wal_archived_timestamp_seconds: {
+    kind: "gauge",
+    of: "worker",
+    unit: "seconds since 1970",
+    help: "When PostgreSQL archived the last WAL segment; its start before the first one. Absent if archiving is off.",
+  },
+  pennyblack_wal_archive_failed_timestamp_seconds: {
+    kind: "gauge",
+    of: "worker",
+    unit: "seconds since 1970",
+    help: "When PostgreSQL last failed to archive a WAL segment. Absent before the first failure.",
+  },
+  pennyblack_wal_archive_failures: {
+    kind: "counter",
+    of: "worker",
+    unit: "attempts",
+    help: "Failed attempts to archive a WAL segment. Absent if archiving is off.",
   },
 } as const satisfies Record<string, MetricRow>;
 

@@ -6,7 +6,7 @@ import { createUpstreamMetrics, type UpstreamMetrics } from "./upstream-metrics.
 
 /** The metrics of a server. Label values come from our own tables, never from a caller. */
 export interface Metrics extends UpstreamMetrics {
-  countSearch: (search: { outcome: string; mode: SearchMode; seconds: number }) => void;
+  countSearch: (search: { outcome: string; mode: SearchMode; seconds: number; ownSeconds: number }) => void;
   countRejected: (limit: LimitName) => void;
   /** Counts a search in flight until the returned function is called. */
   trackInFlight: () => () => void;
@@ -30,6 +30,7 @@ export function createMetrics(): Metrics {
   const meter = createMeter();
   const searches = meter.counter("pennyblack_searches");
   const seconds = meter.histogram("pennyblack_search_duration_seconds");
+  const ownSeconds = meter.histogram("pennyblack_search_own_duration_seconds");
   const rejected = meter.counter("pennyblack_requests_rejected_by_limit");
   const inFlight = meter.observableGauge("pennyblack_searches_in_flight");
   const captured = meter.counter("pennyblack_captured_micro_usd");
@@ -54,9 +55,12 @@ export function createMetrics(): Metrics {
 
   return {
     ...createUpstreamMetrics(meter),
-    countSearch({ outcome, mode, seconds: tookSeconds }) {
-      searches.add(1, { outcome, mode, fault: faultOf(outcome) });
-      seconds.record(tookSeconds);
+    countSearch(search) {
+      const { outcome, mode } = search;
+      const fault = faultOf(outcome);
+      searches.add(1, { outcome, mode, fault });
+      seconds.record(search.seconds);
+      if (mode === "live" && fault !== "caller") ownSeconds.record(search.ownSeconds);
     },
     countRejected: (limit) => rejected.add(1, { limit }),
     trackInFlight() {

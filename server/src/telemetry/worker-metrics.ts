@@ -1,5 +1,6 @@
+import type { Archiver } from "../db/archiver.ts";
 import type { Micros } from "../lib/money.ts";
-import { createMeter } from "./meter.ts";
+import { createMeter, type Meter } from "./meter.ts";
 
 /** The metrics of a worker, including those it reads from the database on every scrape. */
 export interface WorkerMetrics {
@@ -19,8 +20,11 @@ export interface DatabaseFacts {
   partitionDaysAhead: number;
   webhookLagSeconds: number;
   usageLagSeconds: number;
+  primaries: number;
   /** Undefined if the worker lacks the privilege. */
   replicas: { name: string; lagBytes: number }[] | undefined;
+  /** Undefined if archiving is off. */
+  archiver: Archiver | undefined;
 }
 
 export function createWorkerMetrics(): WorkerMetrics {
@@ -50,31 +54,54 @@ export function createWorkerMetrics(): WorkerMetrics {
       if (isOk) taskSuccess.record(Date.now() / 1_000, { task });
       else taskFailures.add(1, { task });
     },
-    watchDatabase(read) {
-      const differences = meter.observableGauge("pennyblack_reconciliation_differences");
-      const reconciledAt = meter.observableGauge("pennyblack_reconciliation_timestamp_seconds");
-      const partitionDays = meter.observableGauge("pennyblack_partition_days_ahead");
-      const webhookLag = meter.observableGauge("pennyblack_webhook_lag_seconds");
-      const usageLag = meter.observableGauge("pennyblack_usage_lag_seconds");
-      const replicas = meter.observableGauge("pennyblack_replicas");
-      const replicaLag = meter.observableGauge("pennyblack_replica_lag_bytes");
-      meter.watch(
-        async (result) => {
-          const facts = await read();
-          if (facts.reconciliation) {
-            result.observe(differences, facts.reconciliation.differences);
-            result.observe(reconciledAt, facts.reconciliation.atSeconds);
-          }
-          result.observe(partitionDays, facts.partitionDaysAhead);
-          result.observe(webhookLag, facts.webhookLagSeconds);
-          result.observe(usageLag, facts.usageLagSeconds);
-          if (facts.replicas) result.observe(replicas, facts.replicas.length);
-          for (const { name, lagBytes } of facts.replicas ?? [])
-            result.observe(replicaLag, lagBytes, { replica: name });
-        },
-        [differences, reconciledAt, partitionDays, webhookLag, usageLag, replicas, replicaLag],
-      );
-    },
+    watchDatabase: (read) => watchDatabase(meter, read),
     render: meter.render,
   };
+}
+
+function watchDatabase(meter: Meter, read: () => Promise<DatabaseFacts>): void {
+  const differences = meter.observableGauge("pennyblack_reconciliation_differences");
+  const reconciledAt = meter.observableGauge("pennyblack_reconciliation_timestamp_seconds");
+  const partitionDays = meter.observableGauge("pennyblack_partition_days_ahead");
+  const webhookLag = meter.observableGauge("pennyblack_webhook_lag_seconds");
+  const usageLag = meter.observableGauge("pennyblack_usage_lag_seconds");
+  const primaries = meter.observableGauge("pennyblack_database_primaries");
+  const replicas = meter.observableGauge("pennyblack_replicas");
+  const replicaLag = meter.observableGauge("pennyblack_replica_lag_bytes");
+  const archivedAt = meter.observableGauge("pennyblack_wal_archived_timestamp_seconds");
+  const archiveFailedAt = meter.observableGauge("pennyblack_wal_archive_failed_timestamp_seconds");
+  const archiveFailures = meter.observableCounter("pennyblack_wal_archive_failures");
+  meter.watch(
+    async (result) => {
+      const facts = await read();
+      if (facts.reconciliation) {
+        result.observe(differences, facts.reconciliation.differences);
+        result.observe(reconciledAt, facts.reconciliation.atSeconds);
+      }
+      result.observe(partitionDays, facts.partitionDaysAhead);
+      result.observe(webhookLag, facts.webhookLagSeconds);
+      result.observe(usageLag, facts.usageLagSeconds);
+      result.observe(primaries, facts.primaries);
+      if (facts.replicas) result.observe(replicas, facts.replicas.length);
+      for (const { name, lagBytes } of facts.replicas ?? []) result.observe(replicaLag, lagBytes, { replica: name });
+      const { archiver } = facts;
+      if (!archiver) return;
+      result.observe(archivedAt, archiver.archivedAtSeconds);
+      result.observe(archiveFailures, archiver.failures);
+      if (archiver.failedAtSeconds !== undefined) result.observe(archiveFailedAt, archiver.failedAtSeconds);
+    },
+    [
+      differences,
+      reconciledAt,
+      partitionDays,
+      webhookLag,
+      usageLag,
+      primaries,
+      replicas,
+      replicaLag,
+      archivedAt,
+      archiveFailedAt,
+      archiveFailures,
+    ],
+  );
 }

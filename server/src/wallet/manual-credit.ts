@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
+import { queryFenced } from "../db/query-fenced.ts";
 import type { Micros } from "../lib/money.ts";
 import type { TopUpOutcome } from "./statements.ts";
 
@@ -22,7 +23,8 @@ export async function creditManually(
   credit: ManualCredit,
 ): Promise<{ outcome: TopUpOutcome; balance: Micros }> {
   const { operator, reason, walletId, amount, kind, reference } = credit;
-  const { rows } = await db.query<{ outcome: TopUpOutcome; balance: Micros }>(
+  const { rows } = await queryFenced<{ outcome: TopUpOutcome; balance: Micros }>(
+    db,
     "select outcome, balance_micros as balance from pb.operator_credit($1, $2, $3, $4, $5, $6, $7)",
     [operator, reason, walletId, amount, kind, reference, randomUUIDv7()],
   );

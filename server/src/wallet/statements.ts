@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
-import { type Queryable, withTimeout } from "../db/pool.ts";
+import { minTimelineOf, type Queryable, withTimeout } from "../db/pool.ts";
+import { queryFenced } from "../db/query-fenced.ts";
 import { busy, isLockTimeout, type LockWait, type SendOptions } from "../db/settle-batch.ts";
 import type { Micros } from "../lib/money.ts";
 
@@ -73,7 +74,7 @@ export async function sendHolds(
 ): Promise<(HoldOutcome | typeof busy)[]> {
   const statement = {
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
@@ -88,6 +89,7 @@ export async function sendHolds(
       ...lockArguments(lockWait),
       nullIfUnused(items.map((item) => item.idempotency?.secretVersion)),
       nullIfUnused(items.map((item) => item.idempotency?.otherClaims)),
+      minTimelineOf(db),
     ],
   };
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
@@ -102,12 +104,13 @@ export async function sendCaptures(
 ): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await db.query<SettlementRow>({
     name: "capture",
-    text: "select * from pb.capture($1, $2, $3, $4, $5)",
+    text: "select * from pb.capture($1, $2, $3, $4, $5, $6)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
       nullIfUnused(items.map((item) => item.answer)),
       ...lockArguments(lockWait),
+      minTimelineOf(db),
     ],
   });
   return inItemOrder(rows, toSettlement);
@@ -120,12 +123,13 @@ export async function sendReleases(
 ): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await db.query<SettlementRow>({
     name: "release",
-    text: "select * from pb.release($1, $2, $3, $4, $5)",
+    text: "select * from pb.release($1, $2, $3, $4, $5, $6)",
     values: [
       items.map((item) => item.searchId),
       items.map((item) => item.walletId),
       items.map((item) => item.outcome ?? null),
       ...lockArguments(lockWait),
+      minTimelineOf(db),
     ],
   });
   return inItemOrder(rows, toSettlement);
@@ -210,7 +214,7 @@ export async function topUpBatch(
   kind: "top_up" | "credit",
   items: readonly TopUp[],
 ): Promise<TopUpOutcome[]> {
-  const { rows } = await db.query<OutcomeRow<TopUpOutcome>>("select * from pb.top_up($1, $2, $3, $4, $5)", [
+  const { rows } = await queryFenced<OutcomeRow<TopUpOutcome>>(db, "select * from pb.top_up($1, $2, $3, $4, $5)", [
     items.map((item) => item.paymentId),
     items.map((item) => item.walletId),
     items.map((item) => item.amount),
@@ -225,7 +229,7 @@ export async function refundBatch(
   db: Queryable,
   items: readonly (Hold & { reason: string })[],
 ): Promise<RefundOutcome[]> {
-  const { rows } = await db.query<OutcomeRow<RefundOutcome>>("select * from pb.refund($1, $2, $3, $4)", [
+  const { rows } = await queryFenced<OutcomeRow<RefundOutcome>>(db, "select * from pb.refund($1, $2, $3, $4)", [
     items.map((item) => item.searchId),
     items.map((item) => item.walletId),
     items.map(() => randomUUIDv7()),

@@ -96,8 +96,11 @@ export { readReconciliation, saveReport } from "./upkeep/save-report.ts";
 
 /** The ledger interface of a server: one call per search, batched internally. README.md lists the invariants. */
 export interface Ledger {
-  /** Admits or refuses a search. Outcome "held" reserves its price. */
-  hold(request: HoldRequest): Promise<HoldOutcome>;
+  /**
+   * Admits or refuses a search. Outcome "held" reserves its price. `maxOutageMs` limits the wait for an unavailable database to
+   * the time that the caller has.
+   */
+  hold(request: HoldRequest, maxOutageMs?: number): Promise<HoldOutcome>;
   /** Charges a held search. Only state "captured" means that money moved, exactly once. */
   capture(request: CaptureRequest): Promise<Settlement>;
   /** Returns the reserved price of a failed search to the balance. */
@@ -120,6 +123,9 @@ const maxHolds = 2_000;
 /** The number of requests a server admits, so there is always a slot to finish a search that was admitted. */
 const maxSettlements = 4_000;
 
+/** How long a hold waits for a primary, so that a shorter switchover fails no search. */
+const holdOutageMs = 8_000;
+
 const lanes = 3;
 
 /** Statements that wait for a locked wallet. More wallets than this are rarely locked for long. */
@@ -133,8 +139,9 @@ export const ledgerConnections = lanes + maxLocked + maxHot;
 /**
  * Captures and releases have their own lanes, so they never queue behind holds: finishing admitted searches has
  * priority. There is one lane per kind because the fixed cost of a statement equals about ten searches; a second lane
- * would halve the batch size. A wallet that is locked or hot gets a lane of its own for as long. A hold not decided within 3 s is refused. A capture is retried for 30 s before its
- * outcome is reported as unknown.
+ * would halve the batch size. A wallet that is locked or hot gets a lane of its own for as long. A hold
+ * not decided within 3 s is refused, or within 8 s while the database is unavailable. Sending it again is safe, because its id is that of the search. A capture is retried for 30 s
+ * before its outcome is reported as unknown.
  */
 export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   const ownerOf = (item: Hold): string => item.walletId;
@@ -149,6 +156,7 @@ export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
       send: (items, sendOptions) => send(pool, items, sendOptions),
       ownerOf,
       timeoutMs,
+      outageTimeoutMs: kind === "hold" ? holdOutageMs : timeoutMs,
       maxWaiting,
       limiters,
       onBatch: (items) => options.onBatch?.(kind, items),
@@ -166,7 +174,7 @@ export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   }
 
   return {
-    hold: (request) => timed("hold", holds.submit(request)),
+    hold: (request, maxOutageMs) => timed("hold", holds.submit(request, maxOutageMs)),
     capture: (request) => timed("capture", captures.submit(request)),
     release: (request) => timed("release", releases.submit(request)),
     waiting: () => ({ holds: holds.waiting(), settlements: captures.waiting() + releases.waiting() }),

@@ -69,6 +69,7 @@ const runs: Record<"tenant" | "operator" | "people" | "worker", Record<string, R
     audit: { args: [] },
     margin: { args: [] },
     "secret status": { args: [] },
+    "database accept": { args: [] },
   },
   people: { "console sign-in-link": { args: ["--email", "ada@example.org"] } },
   worker: {
@@ -168,6 +169,8 @@ async function runInProcess(pool: Pool, name: string, args: string[]): Promise<v
   const [noun = "", verb = ""] = name.split(" ");
   const group = commands[noun] ?? assert.fail(name);
   const command = (isCommand(group) ? group : group[verb]) ?? assert.fail(name);
+  // "database accept" reads it from the environment.
+  process.env["DATABASE_URL"] = db.ledgerUrl;
   await command.run({
     values: parseOptions({ args, options: command.options }).values,
     pool,

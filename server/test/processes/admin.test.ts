@@ -244,3 +244,27 @@ test("every operator action is audited with operator, action and reason", async 
   assert.ok(lines.every(({ operator }) => operator));
   assert.match(await succeed("audit", "--wallet", walletId), /INV-9 +3\.00 +paid/);
 });
+
+test("the audit log is exported as JSON lines, oldest first, since a given time", async () => {
+  const { walletId } = await createWallet("1.00");
+  await succeed("wallet", "suspend", "--wallet", walletId, "--reason", "review");
+  const readExport = async (...args: string[]): Promise<Record<string, unknown>[]> => {
+    const text = await succeed("audit", "--format", "jsonl", "--wallet", walletId, ...args);
+    return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+  };
+  const all = await readExport();
+  assert.deepEqual(
+    all.map(({ act, wallet_id, reason }) => [act, wallet_id, reason]),
+    [
+      ["create_wallet", walletId, "none given"],
+      ["suspend", walletId, "review"],
+    ],
+  );
+  assert.deepEqual(await readExport("--since", String(all[1]?.["at"])), all.slice(1));
+  for (const args of [
+    ["--since", "2026-01-01"],
+    ["--format", "xml"],
+    ["--format", "jsonl", "--since", "yesterday"],
+  ])
+    assert.equal((await admin("audit", ...args)).exitCode, 2, args.join(" "));
+});

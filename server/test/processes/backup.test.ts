@@ -1,34 +1,54 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
+import type { DrillResult } from "../../../deploy/pgbackrest/run-drill.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { findAccount } from "../../src/dev/postgres-programs.ts";
 import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
 import { sendSearch } from "../faults/send-search.ts";
 import { until } from "../support/assertions/until.ts";
+import { readSamples } from "../support/docs/read-samples.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { preparePgBackRest, stanza } from "../support/services/pgbackrest.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../support/services/private-postgres.ts";
+import { findPrometheus } from "../support/services/promtool.ts";
 import { createTestWallet, type TestWallet, testEnvironment } from "../support/services/server.ts";
-import { type ServerProcess, startServerProcess } from "../support/services/server-process.ts";
+import { failServerProcess, type ServerProcess, startServerProcess } from "../support/services/server-process.ts";
+import { startWorkerProcess } from "../support/services/worker-process.ts";
 import { runSql } from "./run-sql.ts";
 
-// Backup, data loss and restore with the scripts that operators use, on separate clusters.
+// Backup, data loss and restore with the configuration and the scripts that operators use, on separate clusters.
 
-const scripts = resolve(import.meta.dirname, "../../../deploy/backup");
+const deploy = resolve(import.meta.dirname, "../../../deploy");
 const account = findAccount();
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-backup-"));
 chmodSync(folder, 0o777);
-const [archive, backups] = [join(folder, "archive"), join(folder, "backups")];
-for (const path of [archive, backups]) {
-  mkdirSync(path);
-  chmodSync(path, 0o777);
-}
+const dumps = join(folder, "dumps");
+mkdirSync(dumps);
+chmodSync(dumps, 0o777);
+
+const isInstalled = spawnSync("pgbackrest", ["version"]).status === 0;
+const skip = process.env["CI"] === undefined && !isInstalled && "pgbackrest is missing; .ci/run installs Debian's";
+const backRest = preparePgBackRest(folder);
+
+/** Servers share through Redis which database is in use. */
+const shared = { REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379" };
 
 let postgres: PrivatePostgres;
 let db: TestDatabase;
@@ -36,8 +56,8 @@ let upstream: DelayedUpstream;
 let wallet: TestWallet;
 
 before(async () => {
-  const command = `${join(scripts, "archive-wal")} ${archive} %p %f`;
-  postgres = await startPrivatePostgres({ settings: ["archive_mode=on", `archive_command=${command}`] });
+  postgres = await startPrivatePostgres({ settings: skip ? [] : backRest.settings });
+  if (!skip) await backRest.createStanza(postgres);
   db = await createTestDatabase(postgres.superuserUrl);
   upstream = await startDelayedUpstream();
   wallet = await createTestWallet(db, "5.00");
@@ -56,10 +76,11 @@ interface ScriptRun {
   stderr: string;
 }
 
+/** Runs a program of deploy/ as the account that runs PostgreSQL. */
 function runScript(name: string, args: string[], environment: Record<string, string> = {}): Promise<ScriptRun> {
   const env = { PATH: `${postgres.programs}:/usr/bin:/bin`, ...environment };
   return new Promise((done) => {
-    execFile(join(scripts, name), args, { ...account, cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(join(deploy, name), args, { ...account, cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
       done({ code: error === null ? 0 : (error.code ?? error.signal ?? "unknown"), stdout: stdout.trim(), stderr }),
     );
   });
@@ -94,7 +115,8 @@ async function searchAndPay(server: ServerProcess, searches: number): Promise<vo
   }
 }
 
-const startServer = (at: TestDatabase) => startServerProcess(at, { PENNYBLACK_SEARXNG_URL: upstream.url });
+const startServer = (at: TestDatabase, settings: Record<string, string> = {}) =>
+  startServerProcess(at, { PENNYBLACK_SEARXNG_URL: upstream.url, ...settings });
 
 async function stopServer(server: ServerProcess): Promise<void> {
   server.process.kill("SIGKILL");
@@ -115,71 +137,113 @@ async function assertClean(at: TestDatabase): Promise<void> {
   assert.ok(report.checks.some(({ name, compared }) => name === "captures" && compared > 0));
 }
 
-test("a base backup and the WAL restore the moment before data loss, and searches continue", async () => {
-  const server = await startServer(db);
-  await searchAndPay(server, 5);
-  const backup = await mustRun("base-backup", [postgres.superuserUrl, backups]);
-  await searchAndPay(server, 5);
-  const { rows } = await db.owner.query<{ at: string }>("select clock_timestamp()::text as at");
+test("after the loss of the primary every charge is restored, and archiving continues", {
+  skip,
+}, async () => {
+  await backRest.run("check");
+  const server = await startServer(db, shared);
   await searchAndPay(server, 3);
+  await backRest.run("backup", "--type=full");
+  await searchAndPay(server, 2);
+  await backRest.run("backup", "--type=incr");
+  await searchAndPay(server, 1);
   await stopServer(server);
-  // The data loss. A WAL segment is archived when it is full, or after archive_timeout.
-  await db.owner.query("drop schema pb cascade");
-  await switchWal();
+  await postgres.killPostmaster();
+  const remaining = await listUnarchived();
+  assert.ok(remaining.length > 0);
+  for (const file of remaining) await backRest.run("archive-push", file);
+  rmSync(postgres.data, { recursive: true });
 
-  const data = join(folder, "restored");
-  await mustRun("restore-base", [backup, archive, data, rows[0]?.at ?? ""]);
-  assert.equal((await runScript("restore-base", [backup, archive, data])).code, 1, "existing data is not overwritten");
-  const restored = await startPrivatePostgres({ data });
-  const moved = await openAt(restored.port);
-  try {
-    await until("it accepts writes", () => acceptsWrites(moved));
-    assert.equal(await spentMicros(moved), 100_000n, "ten searches were paid before that moment");
-    await assertClean(moved);
-    const next = await startServer(moved);
-    await searchAndPay(next, 4);
-    assert.equal(await spentMicros(moved), 140_000n);
-    await assertClean(moved);
-    await stopServer(next);
-  } finally {
-    await moved.drop();
-    await restored.close();
-  }
+  await backRest.run("restore");
+  await assert.rejects(backRest.run("restore"), /contains files/, "existing data is not overwritten");
+  await postgres.restart();
+  await until("it accepts writes", () => acceptsWrites(postgres));
+  assert.equal(await spentMicros(db), 60_000n);
+  await assertClean(db);
+  // The restored cluster is on a later timeline, so servers accept it.
+  const next = await startServer(db, shared);
+  await searchAndPay(next, 1);
+  await stopServer(next);
+  await archiveWal();
 });
 
-test("the complete WAL restores every search that was paid before the primary was lost", async () => {
-  // The test above dropped the schema.
-  await db.drop();
-  db = await createTestDatabase(postgres.superuserUrl);
-  wallet = await createTestWallet(db, "5.00");
-  const server = await startServer(db);
-  await searchAndPay(server, 2);
-  const backup = await mustRun("base-backup", [postgres.superuserUrl, backups]);
-  await searchAndPay(server, 6);
-  await stopServer(server);
-  await switchWal();
-  await postgres.killPostmaster();
+test("a restore drill verifies the latest backup, prints RPO and RTO, and leaves nothing behind", {
+  skip,
+}, async () => {
+  const archived = await newestSegment();
+  const to = join(folder, "drill");
+  const drill = await runDrill(["--to", to, "--json"]);
+  assert.equal(drill.code, 0, drill.stderr);
+  const result = JSON.parse(drill.stdout) as DrillResult;
+  for (const name of [
+    "databaseBytes",
+    "backupBytes",
+    "rpoSeconds",
+    "restoreSeconds",
+    "recoverySeconds",
+    "verifySeconds",
+  ] as const)
+    assert.ok(result[name] > 0, `${name} is ${result[name]}`);
+  assert.equal(result.rtoSeconds, result.restoreSeconds + result.recoverySeconds + result.verifySeconds);
+  assert.equal(result.rpoSeconds * 1_000, Date.parse(result.archiveEndAt) - Date.parse(result.lastCommitAt));
+  assert.match(drill.stderr, /restoring .*recovering.*verifying \(full\).*removed/s);
+  assert.ok(!existsSync(to));
+  assert.equal(await newestSegment(), archived, "the copy does not archive");
 
-  const data = join(folder, "latest");
-  await mustRun("restore-base", [backup, archive, data]);
-  const restored = await startPrivatePostgres({ data });
-  const moved = await openAt(restored.port);
-  try {
-    await until("it accepts writes", () => acceptsWrites(moved));
-    assert.equal(await spentMicros(moved), 80_000n);
-    await assertClean(moved);
-  } finally {
-    await moved.drop();
-    await restored.close();
-    await postgres.restart();
-  }
+  const existing = await runDrill(["--to", dumps]);
+  assert.deepEqual([existing.code, existsSync(dumps)], [1, true], existing.stderr);
+});
+
+test("a restore drill fails for a ledger that does not reconcile", { skip }, async () => {
+  const sql = `set session_replication_role = replica; update pb.wallets set debited_micros = debited_micros + 1 where id = '${wallet.walletId}'`;
+  await runSql(db.superuserUrl, sql);
+  await archiveWal();
+  const to = join(folder, "drill");
+  const drill = await runDrill(["--to", to, "--check", "hourly"]);
+  assert.equal(drill.code, 1, drill.stdout);
+  assert.match(drill.stderr, /does not reconcile/);
+  assert.ok(!existsSync(to));
+  await runSql(db.superuserUrl, sql.replace("+ 1", "- 1"));
+});
+
+test("backups and archiving are reported as metrics, and a failure to archive too", { skip }, async () => {
+  await mustRun("pgbackrest/backup-metrics", [folder, "--stanza=pennyblack"], { PGBACKREST_CONFIG: backRest.config });
+  const text = readFileSync(join(folder, "pgbackrest.prom"), "utf8");
+  const { status, stderr } = spawnSync(findPrometheus("promtool") ?? "promtool", ["check", "metrics"], { input: text });
+  assert.equal(status, 0, String(stderr));
+  const samples = readSamples(text);
+  const valueOf = (name: string, type: string): number =>
+    samples.find((each) => each.name === name && each.labels["backup_type"] === type)?.value ?? 0;
+  const [full, incr] = ["full", "incr"].map((type) => valueOf("pgbackrest_last_backup_timestamp_seconds", type));
+  assert.ok((full ?? 0) > Date.now() / 1_000 - 600 && (incr ?? 0) > (full ?? 0), text);
+  assert.ok(
+    valueOf("pgbackrest_last_backup_repo_bytes", "incr") < valueOf("pgbackrest_last_backup_repo_bytes", "full"),
+  );
+  assert.equal(samples.find(({ name }) => name === "pgbackrest_stanza_status")?.value, 0);
+  assert.ok((samples.find(({ name }) => name === "pgbackrest_wal_archive_segments")?.value ?? 0) > 1);
+
+  const repository = join(folder, "repository");
+  const worker = await startWorkerProcess(db);
+  const archivedAt = await worker.metric("pennyblack_wal_archived_timestamp_seconds");
+  assert.ok(archivedAt > Date.now() / 1_000 - 600, String(archivedAt));
+  const failures = await worker.metric("pennyblack_wal_archive_failures_total");
+  chmodSync(repository, 0);
+  await switchWal();
+  await until("the failure is counted", async () => {
+    return (await worker.metric("pennyblack_wal_archive_failures_total")) > failures;
+  });
+  assert.ok((await worker.metric("pennyblack_wal_archive_failed_timestamp_seconds")) > archivedAt);
+  await worker.stop();
+  chmodSync(repository, 0o700);
+  // The next segment makes PostgreSQL retry at once.
+  await archiveWal();
 });
 
 test("a dump is restored in an empty cluster, and searches continue", async () => {
   const settings = { PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
-  const file = await mustRun("dump", [backups], settings);
+  const file = await mustRun("backup/dump", [dumps], settings);
   const spent = await spentMicros(db);
-  assert.match((await runScript("restore-dump", [file], settings)).stderr, /not empty/);
+  assert.match((await runScript("backup/restore-dump", [file], settings)).stderr, /not empty/);
 
   const empty = await startPrivatePostgres();
   const moved = await openAt(empty.port);
@@ -192,10 +256,15 @@ test("a dump is restored in an empty cluster, and searches continue", async () =
     };
     const made = await runAdmin(environment, "database", "roles");
     assert.equal(made.exitCode, 0, made.stderr);
-    await mustRun("restore-dump", [file], { PENNYBLACK_DIRECT_DATABASE_URL: moved.ownerUrl });
+    await mustRun("backup/restore-dump", [file], { PENNYBLACK_DIRECT_DATABASE_URL: moved.ownerUrl });
     assert.equal(await spentMicros(moved), spent);
     await assertClean(moved);
-    const server = await startServer(moved);
+    // Servers refuse another cluster than the one they used, which is that of the test above.
+    const refused = skip ? undefined : await failServerProcess({ ...environment, ...shared });
+    if (refused) assert.match(refused.output, /is in use.*database accept/);
+    const accepted = await runAdmin({ ...environment, ...shared }, "database", "accept", "--reason", "restored a dump");
+    assert.equal(accepted.exitCode, 0, accepted.stderr);
+    const server = await startServer(moved, shared);
     await searchAndPay(server, 3);
     assert.equal(await spentMicros(moved), spent + 30_000n);
     await assertClean(moved);
@@ -206,29 +275,88 @@ test("a dump is restored in an empty cluster, and searches continue", async () =
   }
 
   appendFileSync(file, "extra bytes");
-  assert.match((await runScript("restore-dump", [file], settings)).stderr, /did NOT match/);
+  assert.match((await runScript("backup/restore-dump", [file], settings)).stderr, /did NOT match/);
 });
 
-test("the archive never overwrites a different file of the same name, and accepts an identical one", async () => {
-  const [one, other] = [join(folder, "one"), join(folder, "other")];
-  writeFileSync(one, "one");
-  writeFileSync(other, "other");
-  assert.equal((await runScript("archive-wal", [archive, one, "name"])).code, 0);
-  assert.equal((await runScript("archive-wal", [archive, one, "name"])).code, 0);
-  assert.equal((await runScript("archive-wal", [archive, other, "name"])).code, 1);
-  assert.deepEqual(
-    readdirSync(archive).filter((file) => file.endsWith(".part")),
-    [],
-  );
+test("a dropped table is restored to the second before, and searches continue", { skip }, async () => {
+  const server = await startServer(db);
+  await searchAndPay(server, 2);
+  const [transfers, spent] = [await countTransfers(db), await spentMicros(db)];
+  const { rows } = await db.owner.query<{ at: string }>("select clock_timestamp()::text as at");
+  await searchAndPay(server, 1);
+  await stopServer(server);
+  await runSql(db.superuserUrl, "drop table pb.transfers cascade");
+  await archiveWal();
+
+  const data = join(folder, "restored");
+  const target = ["--type=time", `--target=${rows[0]?.at}`, "--target-action=promote"];
+  await backRest.run("restore", `--pg1-path=${data}`, ...target);
+  const restored = await startPrivatePostgres({ data });
+  const moved = await openAt(restored.port);
+  try {
+    await until("it accepts writes", () => acceptsWrites(restored));
+    assert.equal(await countTransfers(moved), transfers);
+    assert.equal(await spentMicros(moved), spent, "the search after that moment is not restored");
+    await assertClean(moved);
+    const next = await startServer(moved);
+    await searchAndPay(next, 4);
+    assert.equal(await spentMicros(moved), spent + 40_000n);
+    await assertClean(moved);
+    await stopServer(next);
+  } finally {
+    await moved.drop();
+    await restored.close();
+  }
 });
 
-async function switchWal(): Promise<void> {
-  const sql = "select pg_walfile_name(pg_current_wal_insert_lsn()) as file, pg_switch_wal()";
-  const [switched] = await runSql<{ file: string }>(db.superuserUrl, sql);
-  await until("the WAL segment is archived", () => readdirSync(archive).includes(switched?.file ?? ""));
+function runDrill(args: string[]): Promise<ScriptRun> {
+  const script = join(deploy, "pgbackrest/restore-drill.ts");
+  const all = [script, "--stanza", stanza, "--config", backRest.config, "--programs", postgres.programs];
+  const env = { PATH: "/usr/bin:/bin" };
+  const database = new URL(db.ownerUrl).pathname.slice(1);
+  return new Promise((done) => {
+    execFile(process.execPath, [...all, "--database", database, ...args], { env }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
 }
 
-async function acceptsWrites(at: TestDatabase): Promise<boolean> {
-  const { rows } = await at.owner.query<{ in_recovery: boolean }>("select pg_is_in_recovery() as in_recovery");
-  return rows[0]?.in_recovery === false;
+/** Returns the segment that was current. */
+async function switchWal(): Promise<string> {
+  const sql = "select pg_walfile_name(pg_current_wal_insert_lsn()) as file, pg_switch_wal()";
+  const [switched] = await runSql<{ file: string }>(db.superuserUrl, sql);
+  return switched?.file ?? "";
+}
+
+/** A segment is archived when it is full, or after archive_timeout. */
+async function archiveWal(): Promise<void> {
+  const file = await switchWal();
+  await until("the WAL segment is archived", async () => (await newestSegment()) >= file);
+}
+
+/** Segments that only the primary's disk has, up to the one that was modified last; later ones are empty or recycled. */
+async function listUnarchived(): Promise<string[]> {
+  const [newest, pgWal] = [await newestSegment(), join(postgres.data, "pg_wal")];
+  const files = readdirSync(pgWal)
+    .filter((name) => /^[0-9A-F]{24}$/.test(name))
+    .toSorted();
+  const modifiedMs = files.map((name) => statSync(join(pgWal, name)).mtimeMs);
+  const last = modifiedMs.indexOf(Math.max(...modifiedMs));
+  return files.slice(0, last + 1).flatMap((name) => (name > newest ? [join(pgWal, name)] : []));
+}
+
+/** The newest segment in the repository. */
+async function newestSegment(): Promise<string> {
+  const [info] = JSON.parse(await backRest.run("info", "--output=json")) as { archive: { max: string }[] }[];
+  return info?.archive[0]?.max ?? "";
+}
+
+async function countTransfers(at: TestDatabase): Promise<bigint> {
+  const { rows } = await at.owner.query<{ count: bigint }>("select count(*) from pb.transfers");
+  return rows[0]?.count ?? -1n;
+}
+
+async function acceptsWrites({ superuserUrl }: PrivatePostgres): Promise<boolean> {
+  const [row] = await runSql<{ in_recovery: boolean }>(superuserUrl, "select pg_is_in_recovery() as in_recovery");
+  return row?.in_recovery === false;
 }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
+import { compileCache } from "../support/services/compile-cache.ts";
 
 export interface ScriptRun {
   exitCode: number | null;
@@ -15,7 +16,7 @@ export async function runScript(
   { environment = {}, input = "" }: { environment?: Record<string, string>; input?: string } = {},
 ): Promise<ScriptRun> {
   const script = new URL(`../../src/${path}`, import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, ...args], { env: environment });
+  const child = spawn(process.execPath, [script, ...args], { env: { ...compileCache, ...environment } });
   child.stdin.end(input);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { exitCode: child.exitCode, stdout, stderr };

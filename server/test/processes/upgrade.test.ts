@@ -15,6 +15,7 @@ import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { type LaunchedProcess, launchProcess } from "../attack/fuzz/launch-server.ts";
 import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
 import { until } from "../support/assertions/until.ts";
+import { compileCache } from "../support/services/compile-cache.ts";
 import { superuserUrl } from "../support/services/database.ts";
 import { runSql } from "./run-sql.ts";
 
@@ -141,7 +142,7 @@ const startWorker = (home: string, settings: Record<string, string>): Promise<La
 
 function adminOfPrevious(...args: string[]): string {
   return execFileSync(process.execPath, [join(folder, "server/src/admin/main.ts"), ...args], {
-    env: { ...urls, ...direct, ...secrets },
+    env: { ...compileCache, ...urls, ...direct, ...secrets },
     encoding: "utf8",
   });
 }

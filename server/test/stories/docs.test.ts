@@ -55,12 +55,19 @@ test("every block that is not run states the reason", () => {
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
   assert.deepEqual(reasons, [
     "uses your own base URL and key",
-    ...Array<string>(4).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
+    ...Array<string>(2).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
+    "needs systemd; server/test/processes/backup.test.ts runs the same command without it",
+    "needs root and systemd; server/test/processes/backup.test.ts uses the same files with its own folders",
+    "server/test/processes/backup.test.ts runs it on its own cluster",
+    "needs systemd",
+    ...Array<string>(5).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
     "runs in the foreground; server/test/stories starts its own servers",
     "runs in the foreground and needs a SearXNG instance",
     "installs packages and runs in the foreground; server/test/processes/dev-with-searx.test.ts starts it",
     'needs Docker; "npm run image -- compose" runs it with podman-compose where images are available',
+    "needs Docker and a registry; deploy/image/image.test.ts checks the same build made with buildah",
     "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
+    "needs systemd and root; deploy/systemd/units.test.ts checks the units with systemd-analyze",
     "needs a payment processor; server/test/stories runs it against a Stripe stub",
   ]);
   assert.ok(blocks.filter(({ language }) => /^(?:sh|ts|python)$/.test(language)).length - reasons.length >= 20);

@@ -53,9 +53,20 @@ test("searches are counted by outcome, by amount and while in flight", async () 
   upstream.keepWaiting("slow");
   const slow = server.search(wallet.live, { query: "slow" });
   await until("the upstream is called", () => upstream.isWaiting("slow"));
+  const calledMs = performance.now();
   assert.equal(valueOf(await readServer(), "pennyblack_searches_in_flight"), 1);
+  const waitedSeconds = (performance.now() - calledMs) / 1_000;
   upstream.answer("slow");
   assert.equal((await slow).status, 200);
+  await until(
+    "the search is counted",
+    async () => valueOf(await readServer(), "pennyblack_search_duration_seconds_count") === 1,
+  );
+  const counted = await readServer();
+  const [total = 0, own = 0] = ["search", "search_own"].map((name) =>
+    valueOf(counted, `pennyblack_${name}_duration_seconds_sum`),
+  );
+  assert.ok(own > 0 && own <= total - waitedSeconds, `${own} of ${total} s, ${waitedSeconds} s for the upstream`);
 
   upstream.keepWaiting("fails");
   const fails = server.search(wallet.live, { query: "fails" });
@@ -105,6 +116,7 @@ test("a worker reports the state of the database, whichever worker did the work"
   assert.ok(age >= -5 && age < 600, `${age} s`);
   assert.equal(valueOf(samples, "pennyblack_reconciliation_differences"), 0);
   assert.equal(valueOf(samples, "pennyblack_replicas"), 0);
+  assert.equal(valueOf(samples, "pennyblack_database_primaries"), 1);
   await until("the sweep is reported", async () => {
     const at = valueOf(await readWorker(), "pennyblack_task_success_timestamp_seconds", { task: "sweep" }) ?? 0;
     return at > Date.now() / 1_000 - 60;
@@ -143,6 +155,11 @@ test("every series matches the table of metrics, and every metric of the table i
   );
   const seen = new Set([...ofServer, ...ofWorker].map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, "")));
   const unseen = (Object.keys(metricTable) as MetricName[]).filter((name) => !seen.has(exposedName(name)));
-  // This needs a replica; see server/src/db/replicas.test.ts.
-  assert.deepEqual(unseen, ["pennyblack_replica_lag_bytes"]);
+  // These need a replica or an archive; see server/src/db/replicas.test.ts and server/test/processes/backup.test.ts.
+  assert.deepEqual(unseen, [
+    "pennyblack_replica_lag_bytes",
+    "pennyblack_wal_archived_timestamp_seconds",
+    "pennyblack_wal_archive_failed_timestamp_seconds",
+    "pennyblack_wal_archive_failures",
+  ]);
 });

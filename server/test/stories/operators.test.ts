@@ -190,3 +190,21 @@ test("invalid operator input returns 4xx, never 500", async () => {
   assert.equal(unknownMethod.status, 404);
   assert.deepEqual(await auditOf(walletId), []);
 });
+
+test("an operator takes one CPU profile at a time, and the request is logged", async () => {
+  assert.equal((await server.operate("profile/cpu", { seconds: 1 }, "not-a-token")).status, 401);
+  for (const seconds of [0, 16, 1.5]) assert.equal((await server.operate("profile/cpu", { seconds })).status, 400);
+  const replies = await Promise.all([1, 2, 3].map(() => server.operate("profile/cpu", { seconds: 2 })));
+  assert.deepEqual(
+    replies.map(({ status }) => status).toSorted((a, b) => a - b),
+    [200, 503, 503],
+  );
+  const taken = replies.find(({ status }) => status === 200)?.body;
+  assert.ok(taken.nodes.length > 1 && taken.samples.length > 1);
+  assert.match(server.logged(), /"operator":"alice","method":"POST","path":"profile\/cpu"/);
+});
+
+test("heap snapshots are disabled by default", async () => {
+  const refused = await server.operate("profile/heap", {});
+  assert.deepEqual([refused.status, refused.body.code], [404, "not_found"]);
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
@@ -112,6 +113,26 @@ test("an upstream's 500 is not logged as an internal error", async () => {
     lines.filter((line) => line.includes(requestId) && line.includes("internal error")),
     [],
   );
+});
+
+test("every field of a log line is documented with its type", () => {
+  const page = readFileSync(new URL("../../../docs/observability.md", import.meta.url), "utf8");
+  const documented = new Map(
+    [...page.matchAll(/^\| `(\w+)` \| (number|string|object) \|/gm)].map(([, name = "", type = ""]) => [name, type]),
+  );
+  const lines = server
+    .logged()
+    .split("\n")
+    .filter((line) => line !== "");
+  const logged = new Map(
+    lines.flatMap((line) => Object.entries(JSON.parse(line) as object).map(([name, value]) => [name, typeof value])),
+  );
+  assert.deepEqual(
+    [...logged].filter(([name, type]) => documented.get(name) !== type),
+    [],
+  );
+  const requestFields = ["requestId", "status", "outcome", "route", "ms", "charge", "err"];
+  for (const name of ["level", "time", "service", "msg", ...requestFields]) assert.ok(logged.has(name), name);
 });
 
 test("no table contains a query, a result or a key in plain text", async () => {

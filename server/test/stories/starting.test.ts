@@ -6,6 +6,7 @@ import { closeAfter } from "../support/close-after.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { startTestServer, testEnvironment } from "../support/services/server.ts";
 import { failServerProcess } from "../support/services/server-process.ts";
+import { TcpProxy } from "../support/services/tcp-proxy.ts";
 
 // Start-up checks, the two listeners, and draining.
 
@@ -80,15 +81,35 @@ test("a server does not start with an outdated, too new or unreachable database"
   assert.match((await server.app.checkDatabase()) ?? "", /has schema version 0; this release needs version \d+/);
   const readyz = await fetch(`${server.opsUrl}/readyz`);
   assert.equal(readyz.status, 503);
-  assert.match(await readyz.text(), /schema version 0/);
+  const { reason: unready } = (await readyz.json()) as { reason: string };
+  assert.match(unready, /^The database has schema version 0; this release needs version \d+\.$/);
   const { exitCode, output } = await failServerProcess({ ...testEnvironment(other), ...anyPort });
   assert.equal(exitCode, 1);
   assert.match(output, /schema version 0.*npm run migrate/);
 
   const missing = withRole(db.ledgerUrl.replace(db.name, "no_such_database"), "ledger", "a-password-marker");
   const reason = await rejection({ DATABASE_URL: missing }, t);
-  assert.match(reason, /cannot be used \(3D000\)/);
+  assert.match(reason, /cannot be used \((3D000|08P01)\)/, "08P01 behind PgBouncer");
   assert.ok(!reason.includes("a-password-marker"));
+});
+
+test("a server without its databases stays ready, so that a failover does not take every server out of service", async (t) => {
+  const { hostname, port } = new URL(db.ledgerUrl);
+  const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);
+  await proxy.listen();
+  const remote = await startServer(
+    {
+      DATABASE_URL: proxy.through(db.ledgerUrl),
+      PENNYBLACK_TENANT_DATABASE_URL: proxy.through(db.tenantUrl),
+      PENNYBLACK_PEOPLE_DATABASE_URL: proxy.through(db.peopleUrl),
+    },
+    t,
+  );
+  assert.equal(await remote.app.checkDatabase(), undefined);
+  await proxy.close();
+  for (let probe = 0; probe < 3; probe += 1) {
+    assert.equal((await fetch(`${remote.opsUrl}/readyz`)).status, 200);
+  }
 });
 
 test("health and metrics are on the internal listener only, and the API is not on it", async () => {

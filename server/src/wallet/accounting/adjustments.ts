@@ -1,4 +1,5 @@
 import type { Queryable } from "../../db/pool.ts";
+import { queryFenced } from "../../db/query-fenced.ts";
 import type { Micros } from "../../lib/money.ts";
 
 // Entries that operators book: see server/sql/accounting.sql.
@@ -36,7 +37,8 @@ export async function requestAdjustment(
   request: AdjustmentRequest,
 ): Promise<{ outcome: AdjustmentOutcome; id: string | null; amount: Micros | null }> {
   const { operator, reason, kind, reference, walletId, amount } = request;
-  const { rows } = await db.query<{ outcome: AdjustmentOutcome; id: string | null; amount: Micros | null }>(
+  const { rows } = await queryFenced<{ outcome: AdjustmentOutcome; id: string | null; amount: Micros | null }>(
+    db,
     `select outcome, adjustment_id as id, amount_micros as amount from pb.operator_adjust($1, $2, $3, $4, $5, $6)`,
     [operator, reason, kind, reference, walletId ?? null, amount ?? null],
   );
@@ -62,7 +64,8 @@ export async function decideAdjustment(
   decision: { operator: string; reason: string; id: string; isApproved: boolean },
 ): Promise<DecisionOutcome> {
   const { operator, reason, id, isApproved } = decision;
-  const { rows } = await db.query<{ outcome: DecisionOutcome }>(
+  const { rows } = await queryFenced<{ outcome: DecisionOutcome }>(
+    db,
     "select pb.operator_decide_adjustment($1, $2, $3, $4) as outcome",
     [operator, reason, id, isApproved],
   );

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { choosePort } from "../../../src/dev/choose-port.ts";
 import { until } from "../../support/assertions/until.ts";
+import { compileCache } from "../../support/services/compile-cache.ts";
 import type { TestDatabase } from "../../support/services/database.ts";
 import { testEnvironment } from "../../support/services/server.ts";
 
@@ -25,7 +26,7 @@ export async function launchProcess(script: string, settings: Record<string, str
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
   const child = spawn(process.execPath, [script], {
-    env: { ...listeners, ...settings },
+    env: { ...compileCache, ...listeners, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
   process.once("exit", () => child.kill("SIGKILL"));

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
+import { profileRoutes } from "../../../src/operator/profile-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
 import { type OpenapiDocument, readOperations as readApiOperations } from "../../tenants/read-operations.ts";
 import { consoleOperations } from "./console-operations.ts";
@@ -59,7 +60,11 @@ const operatorQueries: Record<string, Record<string, Schema>> = {
 };
 
 function operatorOperations(): FuzzOperation[] {
-  const routes = [...watchRoutes({} as WatchDependencies), ...operatorRoutes({} as OperatorDependencies)];
+  const routes = [
+    ...watchRoutes({} as WatchDependencies),
+    ...operatorRoutes({} as OperatorDependencies),
+    ...profileRoutes({ hasHeapSnapshots: false }),
+  ];
   return routes.map(({ method, path }) => {
     const requestBody = path.endsWith("/credit") ? creditBody : reasonBody;
     return createOperation(method, `/operator/${path.replace(/:(\w+)/g, "{$1}")}`, {

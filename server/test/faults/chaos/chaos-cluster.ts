@@ -1,10 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPool, type Pool } from "../../../src/db/pool.ts";
 import { choosePort } from "../../../src/dev/choose-port.ts";
 import { prepareDatabase } from "../../../src/dev/prepare-database.ts";
 import { until } from "../../support/assertions/until.ts";
+import { type Node, type PatroniCluster, startPatroniCluster } from "../../support/patroni/patroni-cluster.ts";
 import { type FakeStripe, startFakeStripe } from "../../support/payments/fake-stripe.ts";
 import { webhookSettings } from "../../support/payments/payment-fixture.ts";
 import { testEnvironment } from "../../support/services/server.ts";
@@ -12,30 +13,32 @@ import { TcpProxy } from "../../support/services/tcp-proxy.ts";
 import { type FixtureUpstream, startFixtureUpstream } from "../../support/upstreams/fixture-upstream.ts";
 import { type HostileUpstream, startHostileUpstream } from "../../support/upstreams/hostile-upstream.ts";
 import { fakedClock } from "../faked-clock.ts";
-import { type DatabasePair, type Node, startDatabasePair } from "./database-pair.ts";
 import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
-// A complete service whose components can all be faulted: three servers, a worker, a primary with a synchronous replica
-// and the failover watcher, Redis, two upstreams, a payment processor.
+// A complete service whose components can all be faulted: three servers, a worker, three database nodes with Patroni and
+// etcd, HAProxy, Redis, two upstreams, a payment processor.
 
 export interface ChaosServer {
   index: number;
   url: string;
   opsUrl: string;
   process: SupervisedProcess;
-  /** Connections to the database, one proxy for each host. */
-  wires: { node: Node; wire: TcpProxy }[];
+  /** Connections to the database: one proxy for each node, or one to HAProxy. */
+  wires: { node: Node | undefined; wire: TcpProxy }[];
   /** A fault is being injected into it. */
   isBusy: boolean;
 }
 
 export interface ChaosCluster {
   folder: string;
-  pair: DatabasePair;
+  database: PatroniCluster;
   ownerUrl: string;
   owner: Pool;
   servers: readonly ChaosServer[];
   worker: SupervisedProcess;
+  /** Leads to the primary; the second server uses it. */
+  haproxy: SupervisedProcess;
+  haproxyPort: number;
   redis: SupervisedProcess;
   redisPort: number;
   redisWire: TcpProxy;
@@ -50,34 +53,35 @@ export interface ChaosCluster {
   close(): Promise<void>;
 }
 
-export async function openChaosCluster({ diskMib }: { diskMib: number }): Promise<ChaosCluster> {
+export interface ChaosClusterOptions {
+  diskMib: number;
+  /** Of Patroni; see deploy/patroni/patroni.yml. */
+  isFast: boolean;
+}
+
+export async function openChaosCluster(options: ChaosClusterOptions): Promise<ChaosCluster> {
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-chaos-"));
   chmodSync(folder, 0o755);
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
-  const pair = await startDatabasePair(folder, diskMib);
+  const database = await startPatroniCluster({ home: folder, ...options });
   // In case the process exits without closing. Registered after the disks, which are unmounted first.
   process.once("exit", removeFolder);
-  await prepareDatabase(`postgres://postgres@127.0.0.1:${pair.nodes[0].port}/pennyblack`);
-  const [ownerUrl, superuserUrl] = ["pennyblack_owner", "postgres"].map((role) => pair.urlOf(role, "pennyblack"));
-  if (!ownerUrl || !superuserUrl) throw new Error("a role has no URL");
-  const watcher = superviseScript(folder, "failover", "failover/main.ts", {
-    PENNYBLACK_ADMIN_DATABASE_URL: superuserUrl,
-  });
-  watcher.start();
+  const primary = await database.findPrimary();
+  await prepareDatabase(primary?.url.replace(/\/postgres$/, "/pennyblack") ?? "");
+  const ownerUrl = database.urlOf("pennyblack_owner", "pennyblack");
 
-  const dependencies = await startDependencies(folder);
+  const dependencies = await startDependencies(folder, database);
   const setClock = prepareClock(folder);
   const servers = await Promise.all(
-    [0, 1, 2].map((index) => makeServer({ index, folder, pair, dependencies, setClock })),
+    [0, 1, 2].map((index) => makeServer({ index, folder, database, dependencies, setClock })),
   );
   const worker = superviseScript(folder, "worker", "jobs/main.ts", {
-    ...commonSettings(pair, dependencies),
-    PENNYBLACK_WORKER_DATABASE_URL: pair.urlOf("pennyblack_worker", "pennyblack"),
+    ...commonSettings(database, dependencies),
+    PENNYBLACK_WORKER_DATABASE_URL: database.urlOf("pennyblack_worker", "pennyblack"),
     PENNYBLACK_OPS_PORT: String(await choosePort({ host: "127.0.0.1" })),
   });
-  await pair.heal();
   for (const each of [worker, ...servers.map((server) => server.process)]) each.start();
-  for (const server of servers) await until(`server ${server.index} is ready`, () => isReady(server));
+  for (const server of servers) await until(`server ${server.index} is ready`, () => isReady(server), 60_000);
 
   const owner = createPool({
     url: ownerUrl,
@@ -86,9 +90,10 @@ export async function openChaosCluster({ diskMib }: { diskMib: number }): Promis
     statementTimeoutMs: 600_000,
     onIdleError: () => undefined,
   });
+  const { haproxy, redis, redisWire, upstream, otherUpstream, stripe } = dependencies;
   return {
     folder,
-    pair,
+    database,
     ownerUrl,
     owner,
     servers,
@@ -97,20 +102,18 @@ export async function openChaosCluster({ diskMib }: { diskMib: number }): Promis
     setClock,
     isReady,
     async findPrimaryUrl() {
-      const primary = await pair.findPrimary();
+      const primary = await database.findPrimary();
       if (!primary) throw new Error("there is no primary");
       return primary.url.replace(/\/postgres$/, "/pennyblack");
     },
     async close() {
       await owner.end();
-      const all = [...servers.map((server) => server.process), worker, watcher, dependencies.redis];
+      const all = [...servers.map((server) => server.process), worker, haproxy, redis];
       await Promise.all(all.map((each) => each.stop("SIGKILL")));
       await Promise.all(servers.flatMap(({ wires }) => wires.map(({ wire }) => wire.close())));
-      await dependencies.redisWire.close();
-      await Promise.all(
-        [dependencies.upstream, dependencies.otherUpstream, dependencies.stripe].map((each) => each.close()),
-      );
-      await pair.close();
+      await redisWire.close();
+      await Promise.all([upstream, otherUpstream, stripe].map((each) => each.close()));
+      await database.close();
       removeFolder();
       process.removeListener("exit", removeFolder);
     },
@@ -138,23 +141,26 @@ function superviseScript(
 }
 
 /** The services that servers use besides the database. */
-type Dependencies = Pick<ChaosCluster, "redis" | "redisPort" | "redisWire" | "upstream" | "otherUpstream" | "stripe">;
+type Dependencies = Pick<
+  ChaosCluster,
+  "haproxy" | "haproxyPort" | "redis" | "redisPort" | "redisWire" | "upstream" | "otherUpstream" | "stripe"
+>;
 
-async function startDependencies(folder: string): Promise<Dependencies> {
+async function startDependencies(folder: string, database: PatroniCluster): Promise<Dependencies> {
   const [upstream, otherUpstream, stripe] = await Promise.all([
     startHostileUpstream(),
     startFixtureUpstream("brave", "ok"),
     startFakeStripe(),
   ]);
-  return { ...(await startRedis(folder)), upstream, otherUpstream, stripe };
+  return { ...(await startRedis(folder)), ...(await startHaproxy(folder, database)), upstream, otherUpstream, stripe };
 }
 
-function commonSettings(pair: DatabasePair, { stripe }: Dependencies): Record<string, string> {
+function commonSettings(database: PatroniCluster, { stripe }: Dependencies): Record<string, string> {
   return {
     ...testEnvironment({
       ledgerUrl: "",
-      tenantUrl: pair.urlOf("pennyblack_tenant", "pennyblack"),
-      paymentsUrl: pair.urlOf("pennyblack_payments", "pennyblack"),
+      tenantUrl: database.urlOf("pennyblack_tenant", "pennyblack"),
+      paymentsUrl: database.urlOf("pennyblack_payments", "pennyblack"),
     }),
     ...webhookSettings(stripe.url),
     PENNYBLACK_LOG_LEVEL: "warn",
@@ -178,21 +184,46 @@ async function startRedis(
   return { redis, redisPort, redisWire };
 }
 
+/** deploy/patroni/haproxy.cfg with the addresses of these nodes. */
+async function startHaproxy(
+  folder: string,
+  { network }: PatroniCluster,
+): Promise<{ haproxy: SupervisedProcess; haproxyPort: number }> {
+  const haproxyPort = await choosePort({ host: "127.0.0.1" });
+  const file = join(folder, "haproxy.cfg");
+  const shipped = new URL("../../../../deploy/patroni/haproxy.cfg", import.meta.url);
+  const text = readFileSync(shipped, "utf8").replaceAll("10.0.0", network.prefix);
+  writeFileSync(file, text.replace("bind :5000", `bind 127.0.0.1:${haproxyPort}`));
+  const haproxy = superviseProcess({
+    name: "haproxy",
+    program: "haproxy",
+    args: ["-f", file],
+    environment: { PATH: `${process.env["PATH"]}:/usr/sbin` },
+    logFile: join(folder, "haproxy.log"),
+    folder,
+  });
+  haproxy.start();
+  return { haproxy, haproxyPort };
+}
+
 interface ServerOptions {
   index: number;
   folder: string;
-  pair: DatabasePair;
+  database: PatroniCluster;
   dependencies: Dependencies;
   setClock: ChaosCluster["setClock"];
 }
 
-async function makeServer({ index, folder, pair, dependencies, setClock }: ServerOptions): Promise<ChaosServer> {
+async function makeServer({ index, folder, database, dependencies, setClock }: ServerOptions): Promise<ChaosServer> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
-  const wires = pair.nodes.map((node) => ({ node, wire: new TcpProxy({ host: "127.0.0.1", port: node.port }) }));
+  const wires =
+    index === 1
+      ? [{ node: undefined, wire: new TcpProxy({ host: "127.0.0.1", port: dependencies.haproxyPort }) }]
+      : database.nodes.map((node) => ({ node, wire: new TcpProxy({ host: node.address, port: 5432 }) }));
   await Promise.all(wires.map(({ wire }) => wire.listen()));
-  const hosts = wires.map(({ wire, node }) => new URL(wire.through(node.url)).host).join(",");
+  const hosts = wires.map(({ wire }) => new URL(wire.through("postgres://host")).host).join(",");
   const environment = {
-    ...commonSettings(pair, dependencies),
+    ...commonSettings(database, dependencies),
     HOST: "127.0.0.1",
     PORT: String(port),
     PENNYBLACK_OPS_PORT: String(opsPort),

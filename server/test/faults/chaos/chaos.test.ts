@@ -8,6 +8,21 @@ import { lanes } from "./faults.ts";
 
 // The short form of `npm run chaos`; docs/reliability.md describes the long one.
 
+/** The cluster takes ten seconds or more to recover from each, so CI injects the others. */
+const onlyInLongRuns = [
+  "agent_killed",
+  "agent_restarted",
+  "back_end_killed",
+  "disk_full",
+  "etcd_member_killed",
+  "primary_disconnected",
+  "replica_killed",
+  "replica_separated",
+];
+const kinds = Object.values(lanes)
+  .flatMap(Object.keys)
+  .filter((kind) => !onlyInLongRuns.includes(kind));
+
 const script = new URL("./chaos.ts", import.meta.url).pathname;
 const stopped = new AbortController();
 after(() => stopped.abort());
@@ -22,19 +37,19 @@ async function runChaos(...args: string[]): Promise<{ code: number | null; out: 
   return { code: child.exitCode, out, progress };
 }
 
-test("under every kind of fault at once, each search is charged as its response reports", async (t) => {
-  const { code, out, progress } = await runChaos("--short", "--seed", "7");
+test("under many kinds of faults at once, each search is charged as its response reports", async (t) => {
+  const only = kinds.flatMap((kind) => ["--only", kind]);
+  const { code, out, progress } = await runChaos("--short", "--seed", "7", ...only);
   assert.equal(code, 0, `${progress}\n${out}`);
   t.diagnostic(out);
   assert.match(out, /^\| Violations \| 0 \|$/m);
   const skipped = [...out.matchAll(/^Skipped (\w+): /gm)].map(([, kind]) => kind);
-  // A container may not be able to mount a disk or install a library.
+  // A container may not be able to install a library.
   assert.deepEqual(
-    skipped.filter((kind) => kind !== "disk_full" && kind !== "clock_jump"),
-    [],
+    skipped.filter((kind) => kind !== "clock_jump"),
+    onlyInLongRuns.filter((kind) => skipped.includes(kind)),
   );
-  for (const kind of Object.values(lanes).flatMap(Object.keys))
-    if (!skipped.includes(kind)) assert.match(out, new RegExp(`^\\| ${kind} \\| [1-9]`, "m"));
+  for (const kind of kinds) if (!skipped.includes(kind)) assert.match(out, new RegExp(`^\\| ${kind} \\| [1-9]`, "m"));
 });
 
 test("an unknown option is rejected before anything starts", async () => {

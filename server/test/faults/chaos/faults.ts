@@ -3,12 +3,13 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../../support/assertions/until.ts";
+import { type Node, onMachine } from "../../support/patroni/patroni-cluster.ts";
 import { backEndsOf } from "../../support/services/private-postgres.ts";
 import type { BehaviourName, BehaviourOptions } from "../../support/upstreams/hostile-upstream.ts";
 import type { Random } from "../random.ts";
 import { walletStatements } from "../wallet-statements.ts";
 import type { ChaosCluster, ChaosServer } from "./chaos-cluster.ts";
-import type { Node } from "./database-pair.ts";
+import { superviseProcess } from "./supervised-process.ts";
 
 // The faults that are injected. Each kind belongs to a lane. A lane injects one fault at a time, and the lanes run in
 // parallel, so that a server can be killed together with its database.
@@ -118,6 +119,11 @@ export const lanes: Record<string, Record<string, Fault>> = {
       cluster.redis.signal("SIGKILL");
       return "";
     },
+    haproxy_killed: async ({ cluster, count }) => {
+      count("kills");
+      cluster.haproxy.signal("SIGKILL");
+      return "";
+    },
     redis_wiped: async ({ cluster }) => {
       await sendToRedis(cluster.redisPort, "FLUSHALL");
       return "";
@@ -137,48 +143,152 @@ export const lanes: Record<string, Record<string, Fault>> = {
       (await Promise.all([upstreamFault(context), otherUpstreamFault(context)])).join(", "),
   },
   database: {
-    back_end_killed: onPrimary(async (primary, { cluster, random, count }) => {
+    back_end_killed: onPrimary(async (primary, { random, count }) => {
       const name = random.pick(["pennyblack ledger", "pennyblack tenant", "pennyblack worker"]);
       const [victim] = await backEndsOf(primary.url, name).catch(() => []);
       if (victim === undefined) return noTarget;
       count("kills");
       process.kill(victim, "SIGKILL");
-      return `${primary.name} ${name}, ${await cluster.pair.heal()}`;
+      return name;
     }),
-    primary_killed: onPrimary(async (primary, { cluster, count }) => {
-      count("kills");
-      await primary.process.stop("SIGKILL");
-      await until("the replica is promoted", async () => (await cluster.pair.findPrimary()) !== undefined, 60_000);
-      return `${primary.name}, ${await cluster.pair.heal()}`;
+    postgres_killed: onPrimary(async (primary, context) => {
+      killPostgres(primary, context);
+      await context.cluster.database.untilReplaced(primary);
+      return "";
     }),
-    replica_killed: onPrimary(async (primary, { cluster, count }) => {
-      const replica = cluster.pair.other(primary);
+    replica_killed: onPrimary(async (primary, context) => {
+      const replica = context.random.pick(context.cluster.database.replicasOf(primary));
+      killPostgres(replica, context);
+      return replica.name;
+    }),
+    /** PostgreSQL continues without Patroni, until another node is promoted and after that. */
+    agent_killed: onPrimary(async (primary, context) => {
+      context.count("kills");
+      await primary.agent.stop("SIGKILL");
+      await context.cluster.database.untilReplaced(primary);
+      await pause(context, context.random.integer(0, 3_000));
+      primary.agent.start();
+      return "";
+    }),
+    agent_restarted: onPrimary(async (primary, { count }) => {
       count("kills");
-      replica.process.signal("SIGKILL");
-      return `${replica.name}, ${await cluster.pair.heal()}`;
+      primary.agent.signal("SIGKILL");
+      return "";
+    }),
+    node_lost: onPrimary(async (primary, context) => {
+      const { database } = context.cluster;
+      context.count("kills");
+      await database.loseNode(primary);
+      await context.cluster.database.untilReplaced(primary);
+      database.startNode(primary);
+      return "";
+    }),
+    /**
+     * The old primary returns without Patroni and without synchronous commit, as after an operator's mistake, while the new
+     * one restarts. It accepts writes and acknowledges them: only the timeline keeps servers away from it.
+     */
+    old_primary_returns: onPrimary(async (old, context) => {
+      const { database } = context.cluster;
+      context.count("kills");
+      await database.loseNode(old);
+      const next = await context.cluster.database.untilReplaced(old);
+      database.network.reconnect(old);
+      const stop = await startAlone(old, context);
+      killPostgres(next, context);
+      await pause(context, 5_000);
+      await stop();
+      database.startNode(old);
+      return `and ${next.name}`;
+    }),
+    etcd_member_killed: async ({ cluster, random, count }) => {
+      const node = random.pick(cluster.database.nodes);
+      count("kills");
+      node.etcd.signal("SIGKILL");
+      return `${node.name}, ${await cluster.database.heal()}`;
+    },
+    etcd_quorum_lost: async (context) => {
+      const { cluster, random, count } = context;
+      const lost = random.shuffle(cluster.database.nodes).slice(0, 2);
+      count("kills");
+      await Promise.all(lost.map(({ etcd }) => etcd.stop("SIGKILL")));
+      await pause(context, random.integer(3_000, 12_000));
+      for (const { etcd } of lost) etcd.start();
+      return `${lost.map(({ name }) => name).join(" and ")}, ${await cluster.database.heal()}`;
+    },
+    /** Neither servers nor other nodes reach the primary. */
+    primary_disconnected: cutOffPrimary("disconnect"),
+    /** Servers reach both sides of the partition. */
+    primary_separated: cutOffPrimary("separate"),
+    replica_separated: onPrimary(async (primary, context) => {
+      const { database } = context.cluster;
+      const replica = context.random.pick(database.replicasOf(primary));
+      database.network.separate(replica);
+      await pause(context, context.random.integer(2_000, 8_000));
+      database.network.reconnect(replica);
+      return replica.name;
+    }),
+    switchover: onPrimary(async (primary, { cluster }) => {
+      await cluster.database.switchOver(primary);
+      return "";
     }),
     disk_full: onPrimary(async (primary, context) => {
       const ballast = join(primary.folder, "ballast");
       const mib = fillDisk(ballast);
       await pause(context, context.random.integer(1_000, 4_000));
       rmSync(ballast);
-      return `${primary.name}, ${mib} MiB, ${await context.cluster.pair.heal()}`;
+      return `${mib} MiB`;
     }),
   },
 };
 
+/** Afterwards waits until the cluster has recovered by itself. */
 function onPrimary(run: (primary: Node, context: FaultContext) => Promise<string>): Fault {
   return async (context) => {
-    const primary = await context.cluster.pair.findPrimary();
-    return primary ? run(primary, context) : noTarget;
+    const { database } = context.cluster;
+    const primary = await database.findPrimary();
+    if (!primary) return noTarget;
+    const detail = await run(primary, context);
+    return detail === noTarget ? noTarget : `${primary.name} ${detail}, ${await database.heal()}`;
   };
+}
+
+function killPostgres(node: Node, { cluster, count }: FaultContext): void {
+  count("kills");
+  cluster.database.killPostgres(node);
+}
+
+/** Makes the primary unreachable until another node is promoted, and some time longer. */
+function cutOffPrimary(how: "disconnect" | "separate"): Fault {
+  return onPrimary(async (primary, context) => {
+    const { database } = context.cluster;
+    database.network[how](primary);
+    await database.untilReplaced(primary);
+    await pause(context, context.random.integer(0, 3_000));
+    database.network.reconnect(primary);
+    return "";
+  });
+}
+
+/** Starts PostgreSQL without Patroni, and waits until it accepts writes. */
+async function startAlone(node: Node, { cluster }: FaultContext): Promise<() => Promise<void>> {
+  const { account, programs } = cluster.database;
+  const settings = ["synchronous_standby_names=", `listen_addresses=${node.address}`].flatMap((each) => ["-c", each]);
+  const alone = superviseProcess({
+    name: `${node.name} alone`,
+    ...onMachine(node, account, [join(programs, "postgres"), "-D", node.data, ...settings]),
+    logFile: join(cluster.folder, `${node.name}-alone.log`),
+    folder: cluster.folder,
+  });
+  alone.start();
+  await until(`${node.name} accepts writes`, () => cluster.database.acceptsWrites(node), 60_000);
+  return () => alone.stop("SIGQUIT");
 }
 
 /** Kinds that cannot run on this machine, with the reason. */
 export function skippedKinds(cluster: ChaosCluster): Record<string, string> {
   return {
     ...(cluster.setClock ? {} : { clock_jump: "libfaketime is not installed and cannot be" }),
-    ...(cluster.pair.noDiskReason ? { disk_full: cluster.pair.noDiskReason } : {}),
+    ...(cluster.database.noDiskReason ? { disk_full: cluster.database.noDiskReason } : {}),
   };
 }
 
@@ -201,8 +311,8 @@ async function breakConnection(context: FaultContext, how: BreakKind): Promise<s
   const { cluster, random, count } = context;
   const verb = random.pick(["hold", "hold", "capture", "capture", "release"] as const);
   const server = random.pick(cluster.servers);
-  const primary = await cluster.pair.findPrimary();
-  const wire = server.wires.find(({ node }) => node === primary)?.wire;
+  const primary = await cluster.database.findPrimary();
+  const wire = server.wires.find(({ node }) => node === undefined || node === primary)?.wire;
   if (!wire) return noTarget;
   const hit = wire[how](walletStatements[verb]).then(() => count(`${how} ${verb}`));
   await Promise.race([hit, pause(context, 3_000)]);

@@ -8,6 +8,7 @@ export function formatResult(options: ChaosOptions, result: ChaosResult): string
   const sum = (counters: Map<string, number>): number => [...counters.values()].reduce((a, b) => a + b, 0);
   const facts: [string, string | number][] = [
     ["Seed", options.seed],
+    ["Settings of Patroni", options.isFast ? "fast profile" : "as shipped"],
     ["Duration", `${Math.round(result.seconds)} s`],
     ["Searches sent", callers.searches],
     ["Paid, each once", counts.charged],
@@ -39,13 +40,13 @@ export function formatResult(options: ChaosOptions, result: ChaosResult): string
 /** The duration of each failover. A lost acknowledgement would be among the violations. */
 function failoverTable({ failovers }: ChaosResult): string[] {
   if (failovers.length === 0) return [];
-  const ms = (value: number): string => `${(value / 1_000).toFixed(2)} s`;
+  const seconds = (value: number): string => `${(value / 1_000).toFixed(1)} s`;
   return [
-    "| kill -9 of the primary | replica promoted | first paid search | new replica in step |",
-    "|---:|---:|---:|---:|",
+    "| Fault | Another node promoted | First paid search | Three nodes again | Failed searches |",
+    "|---|---:|---:|---:|---:|",
     ...failovers.map(
-      ({ promotedMs, paidMs, rebuiltMs }, index) =>
-        `| ${index + 1} | ${ms(promotedMs)} | ${ms(paidMs)} | ${ms(rebuiltMs)} |`,
+      ({ kind, promotedMs, paidMs, wholeMs, failedSearches }) =>
+        `| ${kind} | ${seconds(promotedMs)} | ${seconds(paidMs)} | ${seconds(wholeMs)} | ${failedSearches} |`,
     ),
     "",
   ];

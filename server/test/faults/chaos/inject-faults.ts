@@ -41,7 +41,7 @@ const pausesMs: Record<string, [number, number]> = {
   pauses: [1_000, 4_000],
   network: [100, 600],
   dependencies: [300, 1_500],
-  database: [3_000, 10_000],
+  database: [500, 2_000],
 };
 
 export function injectFaults({ cluster, seed, only, holdLifetimeMs, calm }: InjectionOptions): FaultInjection {

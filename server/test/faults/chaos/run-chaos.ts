@@ -32,7 +32,7 @@ type Log = (line: string) => void;
 const defaultHoldLifetimeMs = 60_000;
 
 export async function runChaos(options: ChaosOptions, log: Log): Promise<ChaosResult> {
-  log("starting PostgreSQL with a replica, Redis, two upstreams, three servers, a worker and the failover watcher");
+  log("starting three database nodes with Patroni, HAProxy, Redis, two upstreams, three servers and a worker");
   const cluster = await openChaosCluster(options);
   try {
     return await runIn(cluster, options, log);
@@ -67,14 +67,13 @@ async function runIn(cluster: ChaosCluster, options: ChaosOptions, log: Log): Pr
     const done = await failOver(cluster, callers, options.times, log);
     failovers.push(...done.failovers);
     injection.records.push(...done.records);
-    injection.kinds.set("primary_killed", done.records.length);
-    injection.extras.set("kills", done.records.length);
+    for (const { kind } of done.failovers) injection.kinds.set(kind, options.times);
   } else {
     await runUntilComplete({ options, callers, injection, startedAt, log });
     log("fault injection ended, waiting for the service to recover");
   }
   await injection.stop();
-  await cluster.pair.heal();
+  await cluster.database.heal();
   await Promise.race([callers.timeToPaid(), wait(30_000)]);
   await callers.stop();
   await owners.stop();

@@ -1,18 +1,46 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { until } from "../../support/assertions/until.ts";
+import type { Node, PatroniCluster } from "../../support/patroni/patroni-cluster.ts";
 import type { Callers } from "../callers.ts";
 import type { ChaosCluster } from "./chaos-cluster.ts";
 import type { FaultRecord } from "./inject-faults.ts";
 
 export interface Failover {
-  /** From kill -9 of the primary until the replica accepts writes. */
+  kind: string;
+  /** From the fault until another node accepts writes. */
   promotedMs: number;
-  /** From the kill until a search sent after it is paid. */
+  /** From the fault until a search sent after it is paid. */
   paidMs: number;
-  rebuiltMs: number;
+  /** From the fault until the primary has two replicas again. */
+  wholeMs: number;
+  /** Searches answered with a status of 500 or more. */
+  failedSearches: number;
 }
 
-/** Repeatedly kills the primary under load, without other faults. */
+type Inject = (database: PatroniCluster, primary: Node) => Promise<void> | void;
+
+interface Fault {
+  /** Before the time is taken. */
+  prepare?: Inject;
+  inject: Inject;
+}
+
+const leadEtcdElsewhere: Inject = async (database, primary) => {
+  const [replica] = database.replicasOf(primary);
+  if (replica) await database.leadEtcd(replica);
+};
+
+const faults: Record<string, Fault> = {
+  postgres_killed: { inject: (database, primary) => database.killPostgres(primary) },
+  node_lost: { prepare: leadEtcdElsewhere, inject: (database, primary) => database.loseNode(primary) },
+  // A new leader of etcd restarts the time of every lease.
+  node_and_etcd_leader_lost: {
+    prepare: (database, primary) => database.leadEtcd(primary),
+    inject: (database, primary) => database.loseNode(primary),
+  },
+  switchover: { inject: (database, primary) => database.switchOver(primary) },
+};
+
+/** Replaces the primary in each way, repeatedly, under load and without other faults. */
 export async function failOver(
   cluster: ChaosCluster,
   callers: Callers,
@@ -21,24 +49,49 @@ export async function failOver(
 ): Promise<{ failovers: Failover[]; records: FaultRecord[] }> {
   const failovers: Failover[] = [];
   const records: FaultRecord[] = [];
-  for (let time = 1; time <= times; time += 1) {
-    // Load without faults in between, so that each failover is measured from a steady state.
-    await wait(3_000);
-    const primary = await cluster.pair.findPrimary();
-    if (!primary) throw new Error("there is no primary to kill");
-    const beganAt = Date.now();
-    const killedAt = performance.now();
-    const paid = callers.timeToPaid();
-    await primary.process.stop("SIGKILL");
-    await until("the replica is promoted", async () => (await cluster.pair.findPrimary()) !== undefined, 60_000);
-    const promotedMs = performance.now() - killedAt;
-    const paidMs = await paid;
-    await cluster.pair.heal();
-    failovers.push({ promotedMs, paidMs, rebuiltMs: performance.now() - killedAt });
-    records.push({ kind: "primary_killed", beganAt, endedAt: Date.now(), detail: primary.name });
-    log(
-      `failover ${time} of ${times}: promoted after ${Math.round(promotedMs)} ms, a paid search after ${Math.round(paidMs)} ms`,
-    );
+  for (const [kind, fault] of Object.entries(faults)) {
+    for (let time = 1; time <= times; time += 1) {
+      // Load without faults in between, so that each failover is measured from a steady state.
+      await wait(3_000);
+      const beganAt = Date.now();
+      const { name, ...measured } = await measure(cluster, callers, fault);
+      const failover = { kind, ...measured };
+      failovers.push(failover);
+      records.push({ kind, beganAt, endedAt: Date.now(), detail: name });
+      const { promotedMs, paidMs, failedSearches } = failover;
+      log(
+        `${kind} ${time} of ${times}: promoted after ${Math.round(promotedMs)} ms, a paid search after ${Math.round(paidMs)} ms, ${failedSearches} failed searches`,
+      );
+    }
   }
   return { failovers, records };
+}
+
+async function measure(
+  { database }: ChaosCluster,
+  callers: Callers,
+  { prepare, inject }: Fault,
+): Promise<Omit<Failover, "kind"> & { name: string }> {
+  const primary = await database.findPrimary();
+  if (!primary) throw new Error("there is no primary");
+  await prepare?.(database, primary);
+  const failedBefore = countFailed(callers);
+  const startedAt = performance.now();
+  const injected = inject(database, primary);
+  const paid = callers.timeToPaid();
+  await database.untilReplaced(primary);
+  const promotedMs = performance.now() - startedAt;
+  const paidMs = await paid;
+  await injected;
+  database.startNode(primary);
+  await database.heal();
+  const wholeMs = performance.now() - startedAt;
+  return { name: primary.name, promotedMs, paidMs, wholeMs, failedSearches: countFailed(callers) - failedBefore };
+}
+
+function countFailed({ counts }: Callers): number {
+  return counts.statuses
+    .entries()
+    .filter(([outcome]) => outcome.startsWith("5"))
+    .reduce((sum, [, count]) => sum + count, 0);
 }

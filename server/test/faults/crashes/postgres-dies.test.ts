@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { request } from "undici";
 import { until } from "../../support/assertions/until.ts";
 import { backEndsOf } from "../../support/services/private-postgres.ts";
 import type { Callers } from "../callers.ts";
@@ -54,4 +56,55 @@ test("after kill -9 of backends under load every 200 was charged once, no error 
 
 test("the same holds after kill -9 of the postmaster and a restart", async (t) => {
   await killUnderLoad(t, 2, postgres.killPostmaster);
+});
+
+test("while PostgreSQL is down a search waits 8 s and is not charged, and one that starts before the restart succeeds", async () => {
+  const wallet = await fixture.createWallet("5.00");
+  const { url } = servers[0];
+  let paid = 0;
+  const search = async (preference: Record<string, string> = {}) => {
+    const startMs = performance.now();
+    const { statusCode, headers, body } = await request(`${url}/v1/search`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${wallet.live}`, "content-type": "application/json", ...preference },
+      body: JSON.stringify({ query: "cats" }),
+      // A new connection each time: the server may close an idle one while it is reused.
+      reset: true,
+    });
+    const { code } = (await body.json()) as { code?: string };
+    if (statusCode === 200) paid += 1;
+    return { status: statusCode, code, retryAfter: headers["retry-after"], afterMs: performance.now() - startMs };
+  };
+  assert.equal((await search()).status, 200);
+
+  await postgres.stop();
+  const [hurried, late] = await Promise.all([search({ prefer: "wait=4" }), search()]);
+  for (const { status, code, retryAfter } of [hurried, late]) {
+    assert.deepEqual([status, code, retryAfter], [503, "ledger_unavailable", "2"]);
+  }
+  assert.ok(late.afterMs >= 8_000 && late.afterMs < 30_000, `${late.afterMs} ms`);
+  assert.ok(hurried.afterMs < late.afterMs, `${hurried.afterMs} ms`);
+
+  // The last outage must be shorter than the wait, which a busy machine can prevent.
+  for (let attempt = 0; ; attempt += 1) {
+    const searches = Promise.all(Array.from({ length: 20 }, () => search()));
+    const startMs = performance.now();
+    // Longer than a key look-up and nearly as long as a hold take otherwise.
+    await wait(2_500);
+    await postgres.restart();
+    const outageMs = performance.now() - startMs;
+    const statuses = (await searches).map(({ status }) => status);
+    if (outageMs > 6_000 && attempt < 5) {
+      await postgres.stop();
+      continue;
+    }
+    assert.deepEqual(new Set(statuses), new Set([200]), `outage of ${Math.round(outageMs)} ms`);
+    break;
+  }
+  const { rows } = await fixture.db.owner.query<{ captured: bigint }>(
+    "select count(*) as captured from pb.transfers where wallet_id = $1 and kind = 'capture'",
+    [wallet.walletId],
+  );
+  assert.equal(Number(rows[0]?.captured), paid);
+  await fixture.assertBooksBalance();
 });

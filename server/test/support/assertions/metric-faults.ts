@@ -20,7 +20,7 @@ export function metricFaults(text: string): string[] {
     const row = rows.get(name) ?? findMetric(name);
     if (!row) return otherNames.test(name) ? [] : [`${name} is not a metric`];
     return [...matchers.matchAll(/(\w+)\s*(?:=~|!=|=)\s*"([^"]*)"/g)].flatMap(([, label = "", values = ""]) => {
-      const known = row.labels?.[label];
+      const known = label === "le" ? row.buckets?.map(String) : row.labels?.[label];
       if (!known) return [`${name} has no label ${label}`];
       if (typeof known === "string") return [];
       return values

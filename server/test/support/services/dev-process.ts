@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compileCache } from "./compile-cache.ts";
 
 export interface DevReady {
   url: string;
@@ -74,7 +75,13 @@ function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {},
     throughNpm ? ["run", "dev", "--", ...words.slice(1)] : words,
     {
       cwd: folder,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TMPDIR: temporary, ...environment },
+      env: {
+        PATH: process.env["PATH"],
+        HOME: process.env["HOME"],
+        TMPDIR: temporary,
+        ...compileCache,
+        ...environment,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );

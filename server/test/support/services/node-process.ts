@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after } from "node:test";
+import { compileCache } from "./compile-cache.ts";
 
 export interface NodeProcess {
   process: ChildProcess;
@@ -23,7 +24,10 @@ export function killAfterTests<Child extends ChildProcess>(child: Child): Child 
   return child;
 }
 
-/** Runs a script of server/src with this environment and no other. It is killed after the last test of the file. */
+/**
+ * Runs a script of server/src with this environment and no other, except for the compile cache. It is killed after the last
+ * test of the file.
+ */
 export function spawnNode(
   script: string,
   environment: Record<string, string>,
@@ -31,7 +35,7 @@ export function spawnNode(
 ): NodeProcess {
   const path = new URL(`../../../src/${script}`, import.meta.url).pathname;
   const child = spawn(process.execPath, [...nodeOptions, path, ...args], {
-    env: environment,
+    env: { ...compileCache, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   killAfterTests(child);

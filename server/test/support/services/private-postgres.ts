@@ -19,6 +19,8 @@ export interface PrivatePostgres {
   programs: string;
   /** Sends SIGKILL to the postmaster. Its child processes notice and exit. */
   killPostmaster: () => Promise<void>;
+  /** A fast shutdown. Resolves when all connections are closed. */
+  stop: () => Promise<void>;
   /** Waits until it accepts connections; if it has exited, starts it again on the same data, as a supervisor would. */
   restart(): Promise<void>;
   log(): string;
@@ -80,6 +82,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
     data,
     programs,
     killPostmaster: () => end("SIGKILL"),
+    stop: () => end("SIGINT"),
     restart,
     log: () => output.join(""),
     async close() {

@@ -2,6 +2,7 @@ import { choosePort } from "../../../src/dev/choose-port.ts";
 import { until } from "../assertions/until.ts";
 import type { TestDatabase } from "./database.ts";
 import { type NodeProcess, spawnNode } from "./node-process.ts";
+import { withPgBouncer } from "./pgbouncer.ts";
 import { testEnvironment } from "./server.ts";
 
 export interface ServerProcess extends NodeProcess {
@@ -17,7 +18,9 @@ export async function startServerProcess(
 ): Promise<ServerProcess> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
-  const server = spawnNode("main.ts", { ...testEnvironment(db), ...listeners, ...settings }, { nodeOptions });
+  const server = spawnNode("main.ts", await withPgBouncer({ ...testEnvironment(db), ...listeners, ...settings }), {
+    nodeOptions,
+  });
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   await until("the server is ready", async () => {
     if (server.process.exitCode !== null) throw new Error(`The server exited: ${server.output()}`);

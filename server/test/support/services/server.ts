@@ -9,6 +9,7 @@ import { createSecrets } from "../../../src/lib/secrets.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { topUpBatch } from "../../../src/wallet/statements.ts";
 import type { TestDatabase } from "./database.ts";
+import { withPgBouncer } from "./pgbouncer.ts";
 
 export interface TestServer {
   url: string;
@@ -67,7 +68,8 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
     done();
   };
   const log = createLog("debug", new Writable({ write }));
-  const app = createApp(readConfig(serverSettings, { ...testEnvironment(db), ...settings }), log);
+  const environment = await withPgBouncer({ ...testEnvironment(db), ...settings });
+  const app = createApp(readConfig(serverSettings, environment), log);
   const url = await app.http.listen({ host: "127.0.0.1", port: Number(settings["PORT"] ?? 0) });
   const opsUrl = await app.ops.listen({ host: "127.0.0.1", port: 0 });
 

@@ -1,0 +1,115 @@
+import { execFileSync } from "node:child_process";
+import { randomInt } from "node:crypto";
+
+// Network namespaces that stand for machines, connected by a bridge to this one. Each has its own address, and can be cut
+// off. Requires root.
+
+export interface Machine {
+  name: string;
+  address: string;
+  namespace: string;
+}
+
+export interface MachineNetwork {
+  machines: readonly Machine[];
+  /** The first three numbers of every address. */
+  prefix: string;
+  /** Packets from and to this machine are lost. */
+  disconnect(machine: Machine): void;
+  /** Packets between this machine and the others are lost; this computer still reaches it. */
+  separate(machine: Machine): void;
+  reconnect(machine: Machine): void;
+  /** Kills every process on the machine with SIGKILL. */
+  killAll(machine: Machine): void;
+  close(): void;
+}
+
+export function createNetwork(names: readonly string[]): MachineNetwork {
+  const { bridge, prefix } = createBridge();
+  const machines = names.map((name, index) => ({
+    name,
+    address: `${prefix}.${11 + index}`,
+    namespace: `${bridge}-${name}`,
+  }));
+  const inside = ({ namespace }: Machine, ...args: string[]): void => ip("-n", namespace, ...args);
+  const others = (machine: Machine): Machine[] => machines.filter((other) => other !== machine);
+  for (const machine of machines) connectMachine(bridge, machine);
+
+  function close(): void {
+    process.removeListener("exit", close);
+    for (const machine of machines) {
+      killAll(machine);
+      ip("netns", "del", machine.namespace);
+    }
+    ip("link", "del", bridge);
+  }
+  // In case the process exits without closing.
+  process.once("exit", close);
+
+  return {
+    machines,
+    prefix,
+    disconnect: ({ namespace }) => ip("link", "set", namespace, "down"),
+    separate(machine) {
+      for (const { address } of others(machine)) inside(machine, "route", "replace", "blackhole", address);
+    },
+    reconnect(machine) {
+      ip("link", "set", machine.namespace, "up");
+      for (const { address } of others(machine))
+        ipIfPossible("-n", machine.namespace, "route", "del", "blackhole", address);
+    },
+    killAll,
+    close,
+  };
+}
+
+/** In 198.18.0.0/15, which is reserved for tests of networks. Several tests may run at the same time. */
+function createBridge(): { bridge: string; prefix: string } {
+  for (let attempt = 1; ; attempt += 1) {
+    const number = randomInt(1, 255);
+    const bridge = `pb${number}`;
+    try {
+      ip("link", "add", bridge, "type", "bridge");
+    } catch (error) {
+      if (attempt === 20) throw error;
+      continue;
+    }
+    const prefix = `198.18.${number}`;
+    ip("address", "add", `${prefix}.1/24`, "dev", bridge);
+    ip("link", "set", bridge, "up");
+    return { bridge, prefix };
+  }
+}
+
+function connectMachine(bridge: string, { namespace, address }: Machine): void {
+  ip("netns", "add", namespace);
+  // The outer end of the cable has the name of the namespace.
+  ip("link", "add", namespace, "type", "veth", "peer", "name", "eth0", "netns", namespace);
+  ip("link", "set", namespace, "master", bridge, "up");
+  ip("-n", namespace, "link", "set", "lo", "up");
+  ip("-n", namespace, "address", "add", `${address}/24`, "dev", "eth0");
+  ip("-n", namespace, "link", "set", "eth0", "up");
+}
+
+function killAll({ namespace }: Machine): void {
+  const pids = execFileSync("ip", ["netns", "pids", namespace], { encoding: "utf8" }).split("\n").filter(Boolean);
+  for (const pid of pids) {
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    }
+  }
+}
+
+function ip(...args: string[]): void {
+  execFileSync("ip", args, { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+function ipIfPossible(...args: string[]): void {
+  try {
+    ip(...args);
+  } catch {
+    // The route does not exist.
+  }
+}

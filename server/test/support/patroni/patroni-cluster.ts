@@ -1,0 +1,368 @@
+import { execFile } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { parse } from "yaml";
+import { readIdentity } from "../../../src/db/fence.ts";
+import { type Account, findAccount } from "../../../src/dev/postgres-programs.ts";
+import { type SupervisedProcess, superviseProcess } from "../../faults/chaos/supervised-process.ts";
+import { until } from "../assertions/until.ts";
+import { findClusterPrograms } from "../services/make-cluster.ts";
+import { mountDisk, unmountDisk } from "./mount-disk.ts";
+import { createNetwork, type Machine, type MachineNetwork } from "./node-network.ts";
+
+// Three database nodes with the files in deploy/patroni, each with PostgreSQL, Patroni and etcd, in a network namespace and
+// with its data on its own disk in memory. Only addresses, folders, sizes and authentication differ from the files.
+
+export interface Node extends Machine {
+  folder: string;
+  data: string;
+  /** The database "postgres", as superuser. */
+  url: string;
+  /** Patroni's REST API. */
+  apiUrl: string;
+  /** Patroni itself. PostgreSQL continues without it. */
+  agent: SupervisedProcess;
+  etcd: SupervisedProcess;
+}
+
+export interface PatroniCluster {
+  nodes: readonly Node[];
+  network: MachineNetwork;
+  /** Folder of the PostgreSQL programs. */
+  programs: string;
+  account: Account | undefined;
+  /** For patronictl. */
+  configFile: string;
+  controlEnvironment: Record<string, string>;
+  /** The reason why the disks cannot be filled, if they cannot. */
+  noDiskReason: string | undefined;
+  /** The URL of a database, with all hosts. */
+  urlOf(role: string, database: string): string;
+  /** The primary on the latest timeline seen so far. An old primary is not returned. */
+  findPrimary(): Promise<Node | undefined>;
+  replicasOf(primary: Node): Node[];
+  /** True for every node that is not a replica, also for an old primary. */
+  acceptsWrites(node: Node): Promise<boolean>;
+  /** Kills the postmaster with SIGKILL. Its child processes notice and exit. */
+  killPostgres(node: Node): void;
+  /** Waits until another node is the primary, and returns it. */
+  untilReplaced(old: Node): Promise<Node>;
+  /** The machine disappears without closing its connections. */
+  loseNode(node: Node): Promise<void>;
+  startNode(node: Node): void;
+  switchOver(primary: Node): Promise<void>;
+  /** Makes this node's member the leader of etcd. */
+  leadEtcd(node: Node): Promise<void>;
+  /** Waits until the primary has two replicas, one of them synchronous. Resolves with whether it had to. */
+  heal(): Promise<"nothing" | "waited">;
+  close(): Promise<void>;
+}
+
+export interface PatroniOptions {
+  /** An existing folder that every account can read. */
+  home: string;
+  diskMib: number;
+  /** Recovers faster from the loss of a node; see deploy/patroni/patroni.yml. */
+  isFast: boolean;
+}
+
+const shipped = resolve(import.meta.dirname, "../../../../deploy/patroni");
+const fastSettings = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
+const healMs = 180_000;
+
+export async function startPatroniCluster({ home, diskMib, isFast }: PatroniOptions): Promise<PatroniCluster> {
+  const account = findAccount();
+  const programs = findClusterPrograms(home, account);
+  const network = createNetwork(["db1", "db2", "db3"]);
+  const folders = network.machines.map(({ name }) => join(home, name));
+  const disks = mountDisks(folders, { diskMib, account });
+
+  const configFile = join(home, "patroni.yml");
+  writeFileSync(configFile, JSON.stringify(readConfig({ home, diskMib, isFast })));
+  const nodes = network.machines.map((machine) => makeNode(machine, { home, configFile, programs, account, network }));
+  for (const node of nodes) node.etcd.start();
+  for (const node of nodes) node.agent.start();
+
+  const findPrimary = createPrimaryFinder(nodes);
+
+  async function isWhole(): Promise<boolean> {
+    const primary = await findPrimary();
+    // Only a synchronous replica that Patroni has recorded may be promoted.
+    if (!primary || !(await hasSynchronousReplica(primary))) return false;
+    const states = await connectTo(primary, readReplicationStates).catch((): string[] => []);
+    return states.length === 2 && states.includes("sync");
+  }
+
+  const cluster: PatroniCluster = {
+    nodes,
+    network,
+    programs,
+    account,
+    configFile,
+    controlEnvironment: readEnvironment(
+      "node.env",
+      network.machines[0] ?? { name: "", address: "", namespace: "" },
+      network.prefix,
+    ),
+    noDiskReason: disks.faultReason,
+    urlOf: (role, database) =>
+      `postgres://${role}@${nodes.map(({ address }) => `${address}:5432`).join(",")}/${database}`,
+    findPrimary,
+    replicasOf: (primary) => nodes.filter((node) => node !== primary),
+    acceptsWrites: async (node) => (await timelineOf(node)) > 0,
+    killPostgres,
+    untilReplaced: (old) => untilReplaced(old, findPrimary),
+    async loseNode(node) {
+      network.disconnect(node);
+      await Promise.all([node.agent.stop("SIGKILL"), node.etcd.stop("SIGKILL")]);
+      network.killAll(node);
+    },
+    startNode(node) {
+      network.reconnect(node);
+      node.etcd.start();
+      node.agent.start();
+    },
+    switchOver,
+    leadEtcd: (node) => leadEtcd(nodes, node),
+    async heal() {
+      if (await isWhole()) return "nothing";
+      await until("the primary has two replicas, one of them synchronous", isWhole, healMs);
+      return "waited";
+    },
+    async close() {
+      await Promise.all(nodes.flatMap(({ agent, etcd }) => [agent.stop("SIGKILL"), etcd.stop("SIGKILL")]));
+      network.close();
+      disks.unmount();
+    },
+  };
+  await cluster.heal();
+  return cluster;
+}
+
+function createPrimaryFinder(nodes: readonly Node[]): PatroniCluster["findPrimary"] {
+  let latest = 0;
+  let shared = { primary: Promise.resolve<Node | undefined>(undefined), until: 0 };
+
+  async function queryNodes(): Promise<Node | undefined> {
+    const timelines = await Promise.all(nodes.map(timelineOf));
+    latest = Math.max(latest, ...timelines);
+    return latest > 0 ? nodes[timelines.indexOf(latest)] : undefined;
+  }
+
+  /** Callers within this time share a result, because polling takes CPU time from the cluster. */
+  return () => {
+    if (shared.until < performance.now()) shared = { primary: queryNodes(), until: performance.now() + 200 };
+    return shared.primary;
+  };
+}
+
+interface Disks {
+  /** Why they could not be mounted, if they could not. */
+  faultReason: string | undefined;
+  unmount(): void;
+}
+
+function mountDisks(folders: string[], { diskMib, account }: { diskMib: number; account: Account | undefined }): Disks {
+  for (const folder of folders) mkdirSync(folder);
+  const faultReason = folders.map((folder) => mountDisk(folder, diskMib)).find((reason) => reason !== undefined);
+  for (const folder of folders) {
+    if (account) chownSync(folder, account.uid, account.gid);
+    chmodSync(folder, 0o700);
+  }
+  function unmount(): void {
+    process.removeListener("exit", unmount);
+    folders.forEach(unmountDisk);
+  }
+  // In case the process exits without closing.
+  process.once("exit", unmount);
+  return { faultReason, unmount };
+}
+
+interface DynamicConfig {
+  postgresql: { parameters: Record<string, string | number> };
+}
+
+interface PatroniConfig {
+  bootstrap: { dcs: DynamicConfig };
+  postgresql: { pgpass: string; pg_hba: string[]; parameters?: Record<string, string> };
+}
+
+function readConfig({ home, diskMib, isFast }: PatroniOptions): PatroniConfig {
+  const config = parse(readFileSync(join(shipped, "patroni.yml"), "utf8")) as PatroniConfig;
+  const { dcs } = config.bootstrap;
+  if (isFast) Object.assign(dcs, fastSettings);
+  // A quarter of the disk each.
+  const quarter = `${Math.floor(diskMib / 4)}MB`;
+  Object.assign(dcs.postgresql.parameters, {
+    shared_buffers: "256MB",
+    max_wal_size: quarter,
+    wal_keep_size: quarter,
+  });
+  config.postgresql.pgpass = join(home, "pgpass");
+  config.postgresql.pg_hba = ["host all all 198.18.0.0/15 trust", "host replication all 198.18.0.0/15 trust"];
+  return config;
+}
+
+interface Surroundings {
+  home: string;
+  configFile: string;
+  programs: string;
+  account: Account | undefined;
+  network: MachineNetwork;
+}
+
+/** A program that runs on the machine, under the account. */
+export function onMachine(
+  { namespace }: Machine,
+  account: Account | undefined,
+  command: readonly string[],
+): { program: string; args: string[] } {
+  return {
+    // Patroni considers a PostgreSQL that was killed as running until it is reaped, and the first process of a container may
+    // do that after seconds.
+    program: "tini",
+    args: [
+      "-s",
+      "--",
+      "nsenter",
+      `--net=/run/netns/${namespace}`,
+      "setpriv",
+      // tini does not forward SIGKILL.
+      "--pdeathsig=KILL",
+      ...(account ? [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"] : []),
+      ...command,
+    ],
+  };
+}
+
+function makeNode(machine: Machine, { home, configFile, programs, account, network }: Surroundings): Node {
+  const { name, address } = machine;
+  const folder = join(home, name);
+  const data = join(folder, "data");
+  const supervise = (program: string, args: string[], environment: Record<string, string>): SupervisedProcess =>
+    superviseProcess({
+      name: `${program} ${name}`,
+      ...onMachine(machine, account, [program, ...args]),
+      environment: { HOME: folder, ...environment },
+      logFile: join(home, `${name}-${program}.log`),
+      folder: home,
+    });
+  const agentEnvironment = {
+    ...readEnvironment("node.env", machine, network.prefix),
+    PATRONI_POSTGRESQL_DATA_DIR: data,
+    PATRONI_POSTGRESQL_BIN_DIR: programs,
+    PATRONI_POSTGRESQL_PGPASS: join(folder, "pgpass"),
+  };
+  const nodeConfig = join(home, `${name}.yml`);
+  const config = parse(readFileSync(configFile, "utf8")) as PatroniConfig;
+  // Nodes on one machine cannot share a socket folder.
+  config.postgresql.parameters = { unix_socket_directories: folder };
+  writeFileSync(nodeConfig, JSON.stringify(config));
+  const etcdEnvironment = {
+    ...readEnvironment("etcd.env", machine, network.prefix),
+    ETCD_DATA_DIR: join(folder, "etcd"),
+  };
+  return {
+    ...machine,
+    folder,
+    data,
+    url: `postgres://postgres@${address}:5432/postgres`,
+    apiUrl: `http://${address}:8008`,
+    agent: supervise("patroni", [nodeConfig], agentEnvironment),
+    etcd: supervise("etcd", [], etcdEnvironment),
+  };
+}
+
+/** The file of the first node, with the addresses and the name of this one. */
+function readEnvironment(file: string, { name, address }: Machine, prefix: string): Record<string, string> {
+  const lines = readFileSync(join(shipped, file), "utf8").matchAll(/^([A-Z0-9_]+)="?(.*?)"?$/gm);
+  return Object.fromEntries(
+    [...lines].map(([, key = "", value = ""]) => {
+      if (value.includes(",")) return [key, value.replaceAll("10.0.0", prefix)];
+      return [key, value.replaceAll("10.0.0.11", address).replaceAll("db1", name)];
+    }),
+  );
+}
+
+/** 0 if the node is a replica or unavailable. */
+async function timelineOf(node: Node): Promise<number> {
+  return (await connectTo(node, readIdentity).catch(() => undefined))?.timeline ?? 0;
+}
+
+async function connectTo<Result>(node: Node, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: node.url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+async function readReplicationStates(client: pg.Client): Promise<string[]> {
+  // A base backup streams as well.
+  const { rows } = await client.query<{ state: string }>(
+    "select sync_state as state from pg_stat_replication where state = 'streaming' and application_name ~ '^db[123]$'",
+  );
+  return rows.map(({ state }) => state);
+}
+
+async function hasSynchronousReplica(primary: Node): Promise<boolean> {
+  const members = await readMembers(primary).catch(() => []);
+  return (
+    members.some(({ name, role }) => name === primary.name && role === "leader") &&
+    members.some(({ role }) => role === "sync_standby")
+  );
+}
+
+async function readMembers({ apiUrl }: Node): Promise<{ name: string; role: string }[]> {
+  const reply = await fetch(`${apiUrl}/cluster`, { signal: AbortSignal.timeout(2_000) });
+  return ((await reply.json()) as { members: { name: string; role: string }[] }).members;
+}
+
+/** Throws if PostgreSQL does not run. */
+function killPostgres({ data }: Node): void {
+  process.kill(Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n", 1)[0]), "SIGKILL");
+}
+
+async function untilReplaced(old: Node, findPrimary: PatroniCluster["findPrimary"]): Promise<Node> {
+  let next: Node | undefined;
+  await until(
+    "another node is promoted",
+    async () => {
+      next = await findPrimary();
+      return next !== undefined && next !== old;
+    },
+    90_000,
+  );
+  return next ?? old;
+}
+
+async function switchOver(primary: Node): Promise<void> {
+  const reply = await fetch(`${primary.apiUrl}/switchover`, {
+    method: "POST",
+    headers: { authorization: `Basic ${Buffer.from("patroni:...").toString("base64")}` },
+    body: JSON.stringify({ leader: primary.name }),
+    signal: AbortSignal.timeout(120_000),
+  });
+  if (!reply.ok) throw new Error(`switchover: ${reply.status} ${await reply.text()}`);
+}
+
+async function leadEtcd(nodes: readonly Node[], node: Node): Promise<void> {
+  const endpoints = nodes.map(({ address }) => `http://${address}:2379`).join(",");
+  const etcdctl = async (...args: string[]): Promise<string> => {
+    const env = { PATH: process.env["PATH"], ETCDCTL_API: "3" };
+    return (await promisify(execFile)("etcdctl", args, { env, timeout: 20_000 })).stdout;
+  };
+  const status = await etcdctl("endpoint", "status", "--endpoints", endpoints, "--write-out", "fields");
+  const members = [...status.matchAll(/"MemberID" : (\d+)[^]*?"Leader" : (\d+)[^]*?"Endpoint" : "http:\/\/([\d.]+):/g)];
+  const target = members.find(([, , , address]) => address === node.address)?.[1];
+  const leader = members.find(([, id, leaderId]) => id === leaderId);
+  if (target === undefined || leader === undefined) throw new Error(`etcd has no leader:\n${status}`);
+  if (leader[1] === target) return;
+  const [, , , leaderAddress] = leader;
+  await etcdctl("move-leader", BigInt(target).toString(16), "--endpoints", `http://${leaderAddress}:2379`);
+}
