@@ -91,7 +91,7 @@ test("a failed delivery is retried, and the delivery list shows each result", as
     ["pending", 1, 500, "status", eventId],
   );
   const waitMs = Date.parse(failed.next_attempt_at) - Date.parse(failed.last_attempt_at);
-  assert.ok(waitMs >= 5_000 && waitMs <= 5_600, `${waitMs} ms`);
+  assert.ok(waitMs >= 5_000 && waitMs <= 60_000, `${waitMs} ms`);
   assert.deepEqual(await attemptsAt(id), [], "not before it is due");
   await fixture.makeDue(id);
   await fixture.send();
