@@ -2,9 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
 import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
+import { formatJson } from "./http/format-json.ts";
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import { type OpenapiDocument, renderReference } from "./http/render-reference.ts";
+import { resolveReferences } from "./http/resolve-references.ts";
 import { version } from "./lib/version.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.ts";
 import { renderMetricsPage } from "./telemetry/metric-table.ts";
@@ -17,7 +19,7 @@ const root = new URL("../../", import.meta.url);
 const description = openapi();
 const files = new Map<string, string>([
   ["openapi.json", description],
-  ["docs/reference.md", renderReference(JSON.parse(description) as OpenapiDocument)],
+  ["docs/reference.md", renderReference(resolveReferences(JSON.parse(description) as OpenapiDocument))],
   ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
@@ -33,7 +35,7 @@ function openapi(): string {
   const dependencies = { search: {}, lenses: {}, publicUrl: "", management: {} } as ApiDependencies;
   const site = { publicUrl: "", securityContact: undefined, hasDocs: false, jwks: undefined };
   const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
-  return `${JSON.stringify(describeRoutes(routes, { version, serverUrl: "http://localhost:8080" }), null, 2)}\n`;
+  return `${formatJson(describeRoutes(routes, { version, serverUrl: "https://pennyblack.example" }))}\n`;
 }
 
 function problemMarkdown(code: ProblemCode): string {

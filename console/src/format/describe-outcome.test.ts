@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { resolveReferences } from "../../../server/src/http/resolve-references.ts";
 import { describeOutcome } from "./describe-outcome.ts";
 
 test("every problem code of a search has its own text", () => {
   const text = readFileSync(join(import.meta.dirname, "../../../openapi.json"), "utf8");
-  const { paths } = JSON.parse(text) as { paths: Record<string, { post?: { responses: object } }> };
+  const { paths } = resolveReferences(JSON.parse(text) as { paths: Record<string, { post?: { responses: object } }> });
   const codes = [...JSON.stringify(paths["/v1/search"]?.post?.responses).matchAll(/"code":"(\w+)","request_id"/g)].map(
     (match) => match[1] ?? "",
   );

@@ -50,7 +50,8 @@ export function apiRoutes(dependencies: ConsoleDependencies, routes: ApiRoute[])
 
 /** Console routes are internal to our pages: undocumented, and free to change. */
 export function consoleRoute(route: Pick<Route, "method" | "path" | "handle">): Route {
-  return { ...route, summary: "", description: "", answer: "application/json", problems: [] };
+  const undocumented = { operationId: "", tag: "Documents" as const, summary: "", description: "", problems: [] };
+  return { ...route, ...undocumented, answer: "application/json" };
 }
 
 export const walletPath = "/console/api/wallets/:walletId";

@@ -5,9 +5,16 @@ import { readSite, type SiteFile } from "./site-files.ts";
 // Serves the output of `npm run docs:build` under /docs. Requests are looked up in a map of the folder's files; no path of a
 // request ever reaches the file system.
 
-type Page = Pick<Route, "summary" | "description" | "answer" | "problems">;
+type Page = Pick<Route, "operationId" | "tag" | "summary" | "description" | "answer" | "problems">;
 
-const page: Page = { summary: "Docs", description: "HTML pages.", answer: "text/html", problems: ["not_found"] };
+const page: Page = {
+  operationId: "getDocs",
+  tag: "Documents",
+  summary: "Docs",
+  description: "HTML pages.",
+  answer: "text/html",
+  problems: ["not_found"],
+};
 
 /** Reads the files on the first request. */
 export function docsRoutes(folder: string): Route[] {

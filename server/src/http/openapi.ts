@@ -1,15 +1,21 @@
-import { limitNames } from "../problems/exceeded-limit.ts";
+import { STATUS_CODES } from "node:http";
+import type { TSchema } from "typebox";
 import { exampleProblem, type ProblemCode, problemRow } from "../problems/problems.ts";
+import { type Components, createComponents, type Json } from "./components.ts";
+import { problemSchema, toPascalCase } from "./problem-schema.ts";
+import { type ResponseHeader, responseHeaders } from "./response-headers.ts";
 import type { Route } from "./route.ts";
-
-type Json = Record<string, unknown>;
+import { tags } from "./tags.ts";
 
 /** Generates the OpenAPI 3.1 document from the routes the server runs. */
 export function describeRoutes(routes: readonly Route[], about: { version: string; serverUrl: string }): Json {
+  const components = createComponents();
+  const describeProblems = createProblemDescriber(routes, components);
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeOperation(route) };
+    const operation = describeOperation(route, components, describeProblems(route));
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
   }
   return {
     openapi: "3.1.0",
@@ -17,93 +23,186 @@ export function describeRoutes(routes: readonly Route[], about: { version: strin
       title: "Pennyblack",
       version: about.version,
       summary: "Prepaid web search: one cent per search, charged only if it succeeds.",
+      description:
+        "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, times are ISO 8601 in UTC.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: about.serverUrl }],
+    servers: [{ url: about.serverUrl, description: "The base URL of your Pennyblack server." }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An API key: `Authorization: Bearer pb_live_...`" },
-        apiKey: { type: "apiKey", in: "header", name: "x-api-key" },
+        apiKey: { type: "apiKey", in: "header", name: "x-api-key", description: "An API key, without `Bearer`." },
       },
-      headers: Object.fromEntries(Object.entries(answerHeaders).map(describeHeader)),
-      schemas: { Problem: problemSchema },
+      ...components.collected,
     },
   };
 }
 
-function describeOperation(route: Route): Json {
+function describeOperation(route: Route, components: Components, problems: Json): Json {
+  const { operationId, tag, summary, description, scope, requestBody, answerStatus = 200 } = route;
+  const parameters = describeParameters(route, components);
   return {
-    operationId: operationId(route),
-    summary: route.summary,
-    description: route.description,
-    ...(route.scope && { security: [{ bearer: [] }, { apiKey: [] }] }),
-    ...(route.scope && route.scope !== "any" && { "x-required-scope": route.scope }),
-    parameters: describeParameters(route),
-    ...(route.requestBody && {
-      requestBody: { required: true, content: { "application/json": { schema: route.requestBody } } },
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    ...(scope === undefined && { security: [] }),
+    ...(scope !== undefined && scope !== "any" && { "x-required-scope": scope }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && {
+      requestBody: {
+        required: true,
+        content: { "application/json": { schema: components.describeSchema(requestBody) } },
+      },
     }),
-    responses: { [route.answerStatus ?? 200]: describeAnswer(route), ...describeProblems(route.problems) },
+    responses: { [answerStatus]: describeAnswer(route, components), ...problems },
   };
 }
 
-function operationId(route: Route): string {
-  const words = route.path.split(/[^a-z0-9]+/i).filter((word) => word !== "" && word !== "v1");
-  return [route.method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join("");
-}
+/** The parameters after each path segment, which are the same in all routes. */
+const pathParameters: Record<string, { component: string; description: string; schema: Json }> = {
+  keys: { component: "KeyId", description: "The id of a key.", schema: { type: "string", format: "uuid" } },
+  searches: {
+    component: "SearchId",
+    description: "The `Request-Id` of a search.",
+    schema: { type: "string", format: "uuid" },
+  },
+  "top-ups": { component: "TopUpId", description: "The id of a top-up.", schema: { type: "string", format: "uuid" } },
+  webhooks: {
+    component: "WebhookId",
+    description: "The id of a webhook endpoint.",
+    schema: { type: "string", format: "uuid" },
+  },
+  deliveries: {
+    component: "DeliveryId",
+    description: "The id of a delivery.",
+    schema: { type: "string", format: "uuid" },
+  },
+  lenses: { component: "LensName", description: "The name of a lens, such as `base`.", schema: { type: "string" } },
+  problems: { component: "ProblemCode", description: "A problem code.", schema: { type: "string" } },
+};
 
-function describeParameters(route: Route): Json[] {
-  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: text,
-  }));
-  const inQuery = Object.entries(route.query ?? {}).map(([name, schema]) => ({
-    name,
-    in: "query",
-    required: false,
-    schema,
-  }));
-  const inHeader = Object.entries(route.requestHeaders ?? {}).map(([name, description]) => ({
-    name,
-    in: "header",
-    required: false,
-    description,
-    schema: text,
-  }));
+function describeParameters(route: Route, components: Components): Json[] {
+  const { requestHeaders = {}, requiredHeaders = {}, query = {} } = route;
+  const inPath = [...route.path.matchAll(/([\w-]+)\/:(\w+)/g)].map(([, segment = "", name]) => {
+    const known = pathParameters[segment];
+    if (!known) throw new Error(`${route.path}: describe the parameter ${name} in pathParameters`);
+    const { component, ...parameter } = known;
+    return components.add("parameters", component, { name, in: "path", required: true, ...parameter });
+  });
+  const inQuery = Object.entries(query).map(([name, schema]) => describeQueryParameter(name, schema, components));
+  const inHeader = [
+    ...Object.entries(requiredHeaders).map(([name, description]) => ({
+      name,
+      in: "header",
+      required: true,
+      description,
+    })),
+    ...Object.entries(requestHeaders).map(([name, description]) => ({
+      name,
+      in: "header",
+      required: false,
+      description,
+    })),
+  ].map((header) => ({ ...header, schema: { type: "string" } }));
   return [...inPath, ...inQuery, ...inHeader];
 }
 
-function describeAnswer({ answer }: Route): Json {
-  const content = typeof answer === "string" ? { [answer]: {} } : { "application/json": { schema: answer } };
-  const headers = Object.fromEntries(
-    Object.keys(answerHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
-  return { description: "Success.", headers, content };
+/** A query parameter whose schema has a title is shared under that name. */
+function describeQueryParameter(name: string, schema: TSchema, components: Components): Json {
+  const { title, description, examples, ...unnamed }: Json = { ...schema };
+  const parameter = {
+    name,
+    in: "query",
+    required: false,
+    ...(description !== undefined && { description }),
+    schema: components.describeSchema(unnamed),
+    ...(Array.isArray(examples) && { example: examples[0] as unknown }),
+  };
+  return typeof title === "string" ? components.add("parameters", title, parameter) : parameter;
 }
 
-function describeHeader([name, description]: [string, string]): [string, Json] {
-  return [name, { description, schema: name === "Request-Id" ? { ...text, format: "uuid" } : text }];
+function describeAnswer(route: Route, components: Components): Json {
+  const { answer, answerStatus = 200, answerHeaders = [], scope } = route;
+  const content =
+    typeof answer === "string"
+      ? { [answer]: { schema: { type: "string" } } }
+      : { "application/json": { schema: components.describeSchema(answer) } };
+  const names: ResponseHeader[] = ["Request-Id", "Wallet-Charge"];
+  if (scope !== undefined) names.push("RateLimit-Policy", "RateLimit");
+  return {
+    description: answerStatus === 201 ? "Created." : "Success.",
+    headers: describeHeaders([...names, ...answerHeaders], components),
+    content,
+  };
 }
 
-/** One response per status, with an example for each code that uses it. */
-function describeProblems(codes: readonly ProblemCode[]): Json {
-  const byStatus = Object.groupBy(codes, (code) => problemRow(code).status);
-  return Object.fromEntries(
-    Object.entries(byStatus).map(([status, sharing = []]) => [
-      status,
-      {
-        description: sharing.map((code) => `\`${code}\`: ${problemRow(code).title}.`).join(" "),
-        content: {
-          "application/problem+json": {
-            schema: { $ref: "#/components/schemas/Problem" },
-            examples: Object.fromEntries(sharing.map((code) => [code, { value: exampleOf(code) }])),
-          },
-        },
+function describeHeaders(names: readonly ResponseHeader[], components: Components): Json {
+  const describe = (name: ResponseHeader): Json => ({
+    description: responseHeaders[name],
+    schema: name === "Retry-After" ? { type: "integer" } : { type: "string" },
+  });
+  return Object.fromEntries(names.map((name) => [name, components.add("headers", name, describe(name))]));
+}
+
+type ProblemGroup = readonly ProblemCode[];
+
+/**
+ * Returns a function that describes the error responses of a route: one per status, with an example for each code. A
+ * response of several routes is shared. The most common one of a status has the name of the status; others are named
+ * after the codes in which they differ from it.
+ */
+function createProblemDescriber(routes: readonly Route[], components: Components): (route: Route) => Json {
+  const groups = routes.flatMap(({ problems }) => Object.entries(groupByStatus(problems)));
+  const uses = (status: string, codes: ProblemGroup): number =>
+    groups.filter((group) => isSameGroup(group, [status, codes])).length;
+  const commonGroups = new Map<string, ProblemGroup>();
+  for (const [status, codes] of groups) {
+    const current = commonGroups.get(status);
+    if (!current || uses(status, codes) > uses(status, current)) commonGroups.set(status, codes);
+  }
+
+  function describe([status, codes]: [string, ProblemGroup]): [string, Json] {
+    const response = describeProblemResponse(codes, components);
+    if (uses(status, codes) < 2) return [status, response];
+    const common = commonGroups.get(status) ?? [];
+    const isCommon = isSameGroup([status, codes], [status, common]);
+    const differing = codes.filter((code) => !common.includes(code));
+    const name = isCommon ? (STATUS_CODES[status] ?? status) : (differing.length > 0 ? differing : codes).join(" or ");
+    return [status, components.add("responses", toPascalCase(name), response)];
+  }
+
+  return ({ problems }) => Object.fromEntries(Object.entries(groupByStatus(problems)).map(describe));
+}
+
+function groupByStatus(codes: ProblemGroup): Record<string, ProblemGroup> {
+  return Object.groupBy(codes.toSorted(), (code) => problemRow(code).status) as Record<string, ProblemGroup>;
+}
+
+function isSameGroup([status, codes]: [string, ProblemGroup], [otherStatus, other]: [string, ProblemGroup]): boolean {
+  return status === otherStatus && codes.join() === other.join();
+}
+
+function describeProblemResponse(codes: ProblemGroup, components: Components): Json {
+  const names: ResponseHeader[] = ["Request-Id", "Wallet-Charge"];
+  if (codes.some((code) => problemRow(code).retryAfterSeconds !== undefined)) names.push("Retry-After");
+  const examples = codes.map((code) => {
+    const example = { summary: problemRow(code).title, value: exampleOf(code) };
+    return [code, components.add("examples", code, example)] as const;
+  });
+  return {
+    description: codes.map((code) => `\`${code}\`: ${problemRow(code).title}.`).join(" "),
+    headers: describeHeaders(names, components),
+    content: {
+      "application/problem+json": {
+        schema: components.describeSchema(problemSchema),
+        examples: Object.fromEntries(examples),
       },
-    ]),
-  );
+    },
+  };
 }
 
 export function exampleOf(code: ProblemCode): Json {
@@ -121,64 +220,3 @@ export function exampleOf(code: ProblemCode): Json {
     ...members,
   };
 }
-
-const text = { type: "string" };
-
-const answerHeaders: Record<string, string> = {
-  "Request-Id": "Identifies this request, its hold and its charge.",
-  "Wallet-Charge": "The amount charged for this request: `0.01;currency=usd` or `0.00;currency=usd`.",
-  "Wallet-Balance": "The wallet balance after this request. Only for keys with the `wallet:read` scope.",
-  "RateLimit-Policy":
-    'The rate limit with the fewest requests left: `"key";q=1000;w=1` is 1,000 requests per second for the key. Other names are `wallet` and `test`, the test keys of a wallet.',
-  RateLimit: 'The remaining requests and the seconds until reset: `"key";r=997;t=1`.',
-  "Server-Timing": "Duration of the steps auth, hold, upstream and capture, in milliseconds.",
-  "Search-Upstreams": "Number of upstreams queried.",
-  "Rank-Lens": "The lens that ranked the results, as `name@version`. See `/v1/lenses`.",
-  "Rank-Explain": "If requested: each result's position at the upstream, tier, reason and score. At most 4 kB.",
-  "Preference-Applied": "`wait=2` if the `Prefer` header set the timeout.",
-  "Idempotent-Replayed": "`true` if this is the stored answer of an earlier request. It is not charged again.",
-};
-
-const problemSchema: Json = {
-  type: "object",
-  description: "RFC 9457 problem details. Errors are never charged.",
-  required: ["type", "title", "status", "detail", "instance", "code", "request_id", "retryable", "charged"],
-  properties: {
-    type: { ...text, format: "uri" },
-    title: text,
-    status: { type: "integer" },
-    detail: text,
-    instance: text,
-    code: text,
-    request_id: { ...text, format: "uuid" },
-    retryable: { type: "boolean", description: "Whether the same request can succeed later." },
-    charged: { const: false },
-    errors: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: { pointer: text, code: text, detail: text },
-        required: ["pointer", "code", "detail"],
-      },
-    },
-    exceeded: {
-      type: "object",
-      description: "The limit that a 429 or a 503 `overloaded` is about.",
-      properties: {
-        limit: { enum: limitNames },
-        applies_to: {
-          ...text,
-          description: "The first word of `limit`: the key, the wallet, your network or the server.",
-        },
-        max: { type: "integer", description: "The value of the limit." },
-        window_seconds: {
-          type: "integer",
-          description: "The period of a rate. Absent for a number of requests in flight.",
-        },
-        retry_after_seconds: { type: "integer" },
-      },
-      required: ["limit", "applies_to", "max", "retry_after_seconds"],
-    },
-  },
-  additionalProperties: true,
-};

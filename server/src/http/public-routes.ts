@@ -3,7 +3,7 @@ import type { Jwks } from "../lib/sign-jws.ts";
 import { isProblemCode, Problem } from "../problems/problems.ts";
 import { llmsText } from "./llms-text.ts";
 import { problemPage, problemPagePolicy } from "./problem-page.ts";
-import type { Route } from "./route.ts";
+import { publicProblems, type Route } from "./route.ts";
 
 const dayMs = 24 * 3_600 * 1_000;
 
@@ -25,10 +25,12 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
     {
       method: "GET",
       path: "/openapi.json",
-      summary: "OpenAPI document",
+      operationId: "getOpenapi",
+      tag: "Documents",
+      summary: "Get the OpenAPI document",
       description: "The OpenAPI 3.1 description of this API, generated from the routes and schemas the server runs.",
-      answer: Type.Object({}, { additionalProperties: true }),
-      problems: [],
+      answer: Type.Object({}, { additionalProperties: true, title: "OpenapiDocument" }),
+      problems: publicProblems,
       handle: async (_request, reply) => {
         reply.type("application/json; charset=utf-8");
         return readOpenapi();
@@ -37,11 +39,13 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
     {
       method: "GET",
       path: "/problems/:code",
-      summary: "Problem page",
+      operationId: "getProblemPage",
+      tag: "Documents",
+      summary: "Get the page of a problem",
       description:
         "Explains a problem code and what to do about it. The `type` of every error is the URL of such a page.",
       answer: "text/html",
-      problems: ["not_found"],
+      problems: ["not_found", ...publicProblems],
       handle: async (request, reply) => {
         const { code } = request.params as { code: string };
         if (!isProblemCode(code)) throw new Problem("not_found");
@@ -52,10 +56,12 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
     {
       method: "GET",
       path: "/llms.txt",
-      summary: "API summary for language models",
+      operationId: "getLlmsText",
+      tag: "Documents",
+      summary: "Get the API summary for language models",
       description: "This API on one page of plain text.",
       answer: "text/plain",
-      problems: [],
+      problems: publicProblems,
       handle: async (_request, reply) => {
         reply.type("text/plain; charset=utf-8");
         return llmsText({ publicUrl, hasDocs });
@@ -65,10 +71,12 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
     {
       method: "GET",
       path: "/.well-known/security.txt",
-      summary: "Security contact",
+      operationId: "getSecurityContact",
+      tag: "Documents",
+      summary: "Get the security contact",
       description: "Where to report a vulnerability (RFC 9116). 404 if the operator has not configured a contact.",
       answer: "text/plain",
-      problems: ["not_found"],
+      problems: ["not_found", ...publicProblems],
       handle: async (_request, reply) => {
         if (!securityContact) throw new Problem("not_found");
         reply.type("text/plain; charset=utf-8");
@@ -83,25 +91,30 @@ function jwksRoute(jwks: Jwks | undefined): Route {
   return {
     method: "GET",
     path: "/.well-known/jwks.json",
-    summary: "Signing keys",
+    operationId: "listSigningKeys",
+    tag: "Receipts",
+    summary: "List signing keys",
     description:
       "The public keys of receipts and roots as a JSON Web Key Set (RFC 7517). The first key signs; the others verify what it replaced. Store the set: with it you can verify receipts offline. 404 if the operator has not configured a key.",
     answer: Type.Object(
       {
         keys: Type.Array(
-          Type.Object({
-            kty: Type.Literal("OKP"),
-            crv: Type.Literal("Ed25519"),
-            x: Type.String({ description: "The public key, in base64url." }),
-            kid: Type.String({ description: "The key's RFC 7638 thumbprint, which signatures name." }),
-            alg: Type.Literal("EdDSA"),
-            use: Type.Literal("sig"),
-          }),
+          Type.Object(
+            {
+              kty: Type.Literal("OKP"),
+              crv: Type.Literal("Ed25519"),
+              x: Type.String({ description: "The public key, in base64url." }),
+              kid: Type.String({ description: "The key's RFC 7638 thumbprint, which signatures name." }),
+              alg: Type.Literal("EdDSA"),
+              use: Type.Literal("sig"),
+            },
+            { title: "SigningKey" },
+          ),
         ),
       },
-      { title: "Jwks" },
+      { title: "SigningKeySet" },
     ),
-    problems: ["not_found"],
+    problems: ["not_found", ...publicProblems],
     handle: async () => {
       if (!jwks) throw new Problem("not_found");
       return jwks;

@@ -5,6 +5,7 @@ interface Schema {
   const?: string | number | boolean;
   enum?: (string | number)[];
   anyOf?: Schema[];
+  allOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
@@ -32,7 +33,7 @@ interface Operation {
   description: string;
   security?: unknown;
   "x-required-scope"?: string;
-  parameters: Parameter[];
+  parameters?: Parameter[];
   requestBody?: { content: Record<string, Content> };
   responses: Record<string, { content?: Record<string, Content> }>;
 }
@@ -81,7 +82,7 @@ function chapterOf(path: string): string | undefined {
 }
 
 function renderOperation({ path, method, operation }: { path: string; method: string; operation: Operation }) {
-  const { summary, description, parameters, requestBody, responses } = operation;
+  const { summary, description, parameters = [], requestBody, responses } = operation;
   const [status = "", answer] = Object.entries(responses).find(([key]) => key.startsWith("2")) ?? [];
   const [mediaType = "", content] = Object.entries(answer?.content ?? {})[0] ?? [];
   const body = requestBody?.content["application/json"]?.schema;
@@ -98,7 +99,7 @@ function renderOperation({ path, method, operation }: { path: string; method: st
 }
 
 function authenticationOf(operation: Operation): string {
-  if (!operation.security) return "none";
+  if (operation.security) return "none";
   const scope = operation["x-required-scope"];
   return scope === undefined ? "any API key" : `API key with the ${code(scope)} scope`;
 }
@@ -136,8 +137,16 @@ function fieldsOf(schema: Schema, parent = ""): string[][] {
   });
 }
 
-/** The schema of a nullable field when it is not null. */
+/** The schema of a nullable field when it is not null, with the fields of all its parts. */
 function unwrap(schema: Schema): Schema {
+  if (schema.allOf) {
+    const parts = schema.allOf.map(unwrap);
+    return {
+      type: "object",
+      properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Record<string, Schema>,
+      required: parts.flatMap(({ required = [] }) => required),
+    };
+  }
   const real = schema.anyOf?.filter(({ type }) => type !== "null");
   return real?.length === 1 && real[0] ? unwrap(real[0]) : schema;
 }

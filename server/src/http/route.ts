@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { TSchema } from "typebox";
+import { type TSchema, Type } from "typebox";
 import type { ProblemCode } from "../problems/problems.ts";
+import type { ResponseHeader } from "./response-headers.ts";
+import type { Tag } from "./tags.ts";
 
 /** One route of the API: its handler, and its description for openapi.json. */
 export interface Route {
@@ -8,15 +10,22 @@ export interface Route {
   path: string;
   /** The scope a key needs, or "any" for every key. A route without a scope is public. */
   scope?: string;
+  /** Names the operation in generated clients: a verb and the resource, such as `listKeys`. */
+  operationId: string;
+  tag: Tag;
   summary: string;
   description: string;
+  /** Optional and required request headers with their descriptions. */
   requestHeaders?: Record<string, string>;
+  requiredHeaders?: Record<string, string>;
   query?: Record<string, TSchema>;
   requestBody?: TSchema;
   /** The schema of a successful response, or its media type if that is not JSON. */
   answer: TSchema | string;
   /** The status of a successful response, if it is not 200. */
   answerStatus?: 201;
+  /** Headers of a successful response, in addition to those of every response. */
+  answerHeaders?: readonly ResponseHeader[];
   /**
    * "public": the request occupies a slot of the pool for unknown callers until its handler has finished or knows its
    * caller. "handler": the handler occupies a slot itself. Default: "handler" with a scope, "public" without.
@@ -26,6 +35,34 @@ export interface Route {
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
+
+/** Query parameters of lists. */
+export const pageParameters = {
+  cursor: Type.String({
+    title: "Cursor",
+    description: "`next_cursor` of the previous page. Repeat the other parameters.",
+  }),
+  limit: Type.Integer({
+    title: "Limit",
+    minimum: 1,
+    maximum: 100,
+    default: 50,
+    description: "Maximum number of items per page.",
+  }),
+};
+
+/** Field of lists. */
+export const nextCursor = Type.Union([Type.String(), Type.Null()], {
+  description: "Pass as `cursor` to get the next page. Null on the last page.",
+});
+
+/** Problems of every public route. */
+export const publicProblems: readonly ProblemCode[] = [
+  "concurrency_limited",
+  "internal_error",
+  "overloaded",
+  "shutting_down",
+];
 
 /** Problems of every route that reads a JSON body. */
 export const bodyProblems: readonly ProblemCode[] = [
@@ -48,5 +85,7 @@ export const managementProblems: readonly ProblemCode[] = [
   "rate_limited",
   "concurrency_limited",
   "internal_error",
+  "overloaded",
+  "shutting_down",
   "ledger_unavailable",
 ];

@@ -47,6 +47,7 @@ const changeable = {
         },
         {
           additionalProperties: false,
+          title: "KeyBudgetLimits",
           description:
             "Spending limits of a live key: total, per day and per month (UTC). Null removes a limit. A change leaves omitted limits as they are.",
         },
@@ -57,26 +58,29 @@ const changeable = {
 
 export const newKeySchema = Type.Object(
   {
-    mode: Type.Enum(["live", "test", "mgmt"]),
+    mode: Type.Enum(["live", "test", "mgmt"], { title: "KeyMode" }),
     ...changeable,
     name: nameSchema,
     scopes: Type.Optional(
-      Type.Array(Type.Enum(["search", "wallet:read", "wallet:write", "keys:write", "webhooks:write"]), {
-        minItems: 1,
-        maxItems: 5,
-        uniqueItems: true,
-        description:
-          "Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. Default: `search` for live and test keys, all scopes of your own key for management keys.",
-      }),
+      Type.Array(
+        Type.Enum(["search", "wallet:read", "wallet:write", "keys:write", "webhooks:write"], { title: "Scope" }),
+        {
+          minItems: 1,
+          maxItems: 5,
+          uniqueItems: true,
+          description:
+            "Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. Default: `search` for live and test keys, all scopes of your own key for management keys.",
+        },
+      ),
     ),
   },
-  { additionalProperties: false, title: "NewKey" },
+  { additionalProperties: false, title: "CreateKeyRequest" },
 );
 
 export const keyChangesSchema = Type.Object(changeable, {
   additionalProperties: false,
   minProperties: 1,
-  title: "KeyChanges",
+  title: "UpdateKeyRequest",
 });
 
 export const rotationSchema = Type.Object(
@@ -87,7 +91,7 @@ export const rotationSchema = Type.Object(
       description: "How long the old key keeps working. 0 to expire it immediately.",
     }),
   },
-  { additionalProperties: false, title: "KeyRotation" },
+  { additionalProperties: false, title: "RotateKeyRequest" },
 );
 
 /** `own`: the scopes of the key that creates the new one. */

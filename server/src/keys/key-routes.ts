@@ -1,11 +1,10 @@
 import pg from "pg";
-import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import { isFinal } from "../db/settle-batch.ts";
 import { paginate } from "../http/paginate.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
-import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
+import { bodyProblems, managementProblems, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
 import {
@@ -56,6 +55,8 @@ function readCurrent({ tenant, guard }: KeyRouteDependencies): Route {
     method: "GET",
     path: "/v1/key",
     scope: "any",
+    operationId: "getCurrentKey",
+    tag: "Keys",
     summary: "Get the current key",
     description: "Returns the key of this request, with its permissions and budget. Works with every key.",
     answer: keySchema,
@@ -72,12 +73,11 @@ function list({ tenant, guard }: KeyRouteDependencies): Route {
     method: "GET",
     path: "/v1/keys",
     scope: "keys:write",
+    operationId: "listKeys",
+    tag: "Keys",
     summary: "List keys",
     description: "Returns the wallet's keys, newest first, including revoked and expired ones.",
-    query: {
-      cursor: Type.String({ description: "`next_cursor` of the previous page." }),
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    },
+    query: pageParameters,
     answer: keysSchema,
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
@@ -97,6 +97,8 @@ function read({ tenant, guard }: KeyRouteDependencies): Route {
     method: "GET",
     path: "/v1/keys/:id",
     scope: "keys:write",
+    operationId: "getKey",
+    tag: "Keys",
     summary: "Get a key",
     description: "Returns a key's permissions, limits and spending. The key itself is never returned again.",
     answer: keySchema,
@@ -114,6 +116,8 @@ function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     method: "POST",
     path: "/v1/keys",
     scope: "keys:write",
+    operationId: "createKey",
+    tag: "Keys",
     summary: "Create a key",
     description:
       "Returns the key itself, only this once. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have. The exception is `search`, which management keys cannot have: any key with `keys:write` can create keys that search and spend.",
@@ -138,7 +142,9 @@ function change({ tenant, guard }: KeyRouteDependencies): Route {
     method: "PATCH",
     path: "/v1/keys/:id",
     scope: "keys:write",
-    summary: "Change a key",
+    operationId: "updateKey",
+    tag: "Keys",
+    summary: "Update a key",
     description:
       "Omitted fields stay unchanged. Changing the limits of a budget does not reset the amount spent; removing all limits removes the budget, and a new one starts at zero. A new budget or expiry applies to every search that starts after the response; other limits apply within a second.",
     requestBody: keyChangesSchema,
@@ -160,6 +166,8 @@ function rotate({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     method: "POST",
     path: "/v1/keys/:id/rotate",
     scope: "keys:write",
+    operationId: "rotateKey",
+    tag: "Keys",
     summary: "Rotate a key",
     description:
       "Creates a key with the same name, scopes, limits, budget and expiry, and returns it, only this once. The old key keeps working for `grace_seconds`, shares the budget, and then expires. A key can be rotated once; after that, rotate the new key.",
@@ -186,6 +194,8 @@ function revoke({ tenant, guard }: KeyRouteDependencies): Route {
     method: "DELETE",
     path: "/v1/keys/:id",
     scope: "keys:write",
+    operationId: "revokeKey",
+    tag: "Keys",
     summary: "Revoke a key",
     description:
       "Permanent and idempotent. No search that starts after the response can spend with the key. A key can revoke itself.",

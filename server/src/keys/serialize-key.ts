@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { nextCursor } from "../http/route.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import type { KeyWithBudget } from "./manage-keys.ts";
 
@@ -8,57 +9,68 @@ const timeOrNull = (description: string) =>
   Type.Union([Type.String({ format: "date-time" }), Type.Null()], { description });
 const usd = Type.String({ pattern: "^\\d+\\.\\d{2,6}$" });
 
-const spentSchema = (resetsAt: string) =>
-  Type.Union([Type.Object({ limit: usd, spent: usd, resets_at: timeOrNull(resetsAt) }), Type.Null()]);
-
-const keyFields = {
-  id: Type.String({ format: "uuid" }),
-  mode: Type.Enum(["live", "test", "mgmt"]),
-  name: Type.String(),
-  start: Type.String({ description: "The first characters of the key, to recognize it by." }),
-  state: Type.Enum(["active", "expired", "revoked"]),
-  scopes: Type.Array(Type.String()),
-  allowed_ips: Type.Union([Type.Array(Type.String()), Type.Null()], { description: "Null for any address." }),
-  searches_per_second: Type.Integer(),
-  searches_in_flight: Type.Integer(),
-  budget: Type.Union(
+const periodSchema = (description: string) =>
+  Type.Union(
     [
-      Type.Object({
-        total: spentSchema("Always null: a total does not reset."),
-        day: spentSchema("Next midnight, UTC."),
-        month: spentSchema("First day of next month, UTC."),
-      }),
+      Type.Object(
+        { limit: usd, spent: usd, resets_at: timeOrNull("Null if it does not reset.") },
+        { title: "KeyBudgetPeriod" },
+      ),
       Type.Null(),
     ],
-    {
-      description: "Spending limits in USD. Searches in flight count as spent. Null without a budget.",
-    },
-  ),
-  expires_at: timeOrNull("Null for no expiry."),
-  revoked_at: timeOrNull("Null if not revoked."),
-  revoked_reason: Type.Union([Type.Enum(["owner", "operator", "leaked", "account_deleted"]), Type.Null()]),
-  rotated_from: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
-    description: "The id of the key that this one replaced.",
-  }),
-  last_used_at: timeOrNull("Up to a minute old. Null if never used."),
-  created_at: Type.String({ format: "date-time" }),
-};
+    { description },
+  );
 
-export const keySchema = Type.Object(keyFields, { title: "Key" });
+export const keySchema = Type.Object(
+  {
+    id: Type.String({ format: "uuid" }),
+    mode: Type.Enum(["live", "test", "mgmt"], { title: "KeyMode" }),
+    name: Type.String(),
+    start: Type.String({ description: "The first characters of the key, to recognize it by." }),
+    state: Type.Enum(["active", "expired", "revoked"]),
+    scopes: Type.Array(Type.String()),
+    allowed_ips: Type.Union([Type.Array(Type.String()), Type.Null()], { description: "Null for any address." }),
+    searches_per_second: Type.Integer(),
+    searches_in_flight: Type.Integer(),
+    budget: Type.Union(
+      [
+        Type.Object(
+          {
+            total: periodSchema("In total. It does not reset."),
+            day: periodSchema("Per day. It resets at midnight UTC."),
+            month: periodSchema("Per month. It resets on the first day of the month, UTC."),
+          },
+          { title: "KeyBudget" },
+        ),
+        Type.Null(),
+      ],
+      {
+        description: "Spending limits in USD. Searches in flight count as spent. Null without a budget.",
+      },
+    ),
+    expires_at: timeOrNull("Null for no expiry."),
+    revoked_at: timeOrNull("Null if not revoked."),
+    revoked_reason: Type.Union([Type.Enum(["owner", "operator", "leaked", "account_deleted"]), Type.Null()]),
+    rotated_from: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
+      description: "The id of the key that this one replaced.",
+    }),
+    last_used_at: timeOrNull("Up to a minute old. Null if never used."),
+    created_at: Type.String({ format: "date-time" }),
+  },
+  { title: "Key" },
+);
 
-export const createdKeySchema = Type.Object(
-  { ...keyFields, key: Type.String({ description: "The key itself. It is returned only once." }) },
+export const createdKeySchema = Type.Intersect(
+  [keySchema, Type.Object({ key: Type.String({ description: "The key itself. It is returned only once." }) })],
   { title: "CreatedKey" },
 );
 
 export const keysSchema = Type.Object(
   {
     keys: Type.Array(keySchema),
-    next_cursor: Type.Union([Type.String(), Type.Null()], {
-      description: "Pass it as `cursor` to get the next page.",
-    }),
+    next_cursor: nextCursor,
   },
-  { title: "Keys" },
+  { title: "KeyList" },
 );
 
 export function serializeKey(key: KeyWithBudget) {

@@ -1,26 +1,29 @@
 import { Type } from "typebox";
-import type { Route } from "../http/route.ts";
+import { publicProblems, type Route } from "../http/route.ts";
 import { Problem } from "../problems/problems.ts";
 import { type LensFolder, tagOf } from "./lenses.ts";
 
 const lensesSchema = Type.Object(
   {
     lenses: Type.Array(
-      Type.Object({
-        name: Type.String({ description: "`base`, or the category it ranks." }),
-        version: Type.String({ description: "The version in the header `Rank-Lens: name@version`." }),
-        digest: Type.String({
-          description: "Hash of the lens and the lens it extends. Lenses with the same digest rank identically.",
-        }),
-        lambda: Type.Number({
-          description: "Weight of authority in the score, from 0 to 1. The rest is the upstream's rank.",
-        }),
-        rules: Type.Integer({ description: "Number of rules, including inherited ones." }),
-        url: Type.String({ format: "uri", description: "URL of the lens text." }),
-      }),
+      Type.Object(
+        {
+          name: Type.String({ description: "`base`, or the category it ranks." }),
+          version: Type.String({ description: "The version in the header `Rank-Lens: name@version`." }),
+          digest: Type.String({
+            description: "Hash of the lens and the lens it extends. Lenses with the same digest rank identically.",
+          }),
+          lambda: Type.Number({
+            description: "Weight of authority in the score, from 0 to 1. The rest is the upstream's rank.",
+          }),
+          rules: Type.Integer({ description: "Number of rules, including inherited ones." }),
+          url: Type.String({ format: "uri", description: "URL of the lens text." }),
+        },
+        { title: "Lens" },
+      ),
     ),
   },
-  { title: "Lenses" },
+  { title: "LensList" },
 );
 
 /** The ranking rules are public. */
@@ -29,10 +32,12 @@ export function lensRoutes(folder: LensFolder, publicUrl: string): Route[] {
     {
       method: "GET",
       path: "/v1/lenses",
-      summary: "List the ranking rules",
+      operationId: "listLenses",
+      tag: "Lenses",
+      summary: "List lenses",
       description: "Returns the lenses in use: one per category, and `base` for searches without a category.",
       answer: lensesSchema,
-      problems: [],
+      problems: publicProblems,
       handle: async () => ({
         lenses: folder.list().map(({ name, version, digest, lambda, ruleCount }) => {
           return { name, version, digest, lambda, rules: ruleCount, url: `${publicUrl}/v1/lenses/${name}` };
@@ -42,10 +47,12 @@ export function lensRoutes(folder: LensFolder, publicUrl: string): Route[] {
     {
       method: "GET",
       path: "/v1/lenses/:name",
-      summary: "Read a lens",
+      operationId: "getLens",
+      tag: "Lenses",
+      summary: "Get a lens",
       description: "Returns the text of a lens: one rule per line, each with its reason.",
       answer: "text/plain",
-      problems: ["not_found"],
+      problems: ["not_found", ...publicProblems],
       handle: async (request, reply) => {
         const { name: requested } = request.params as { name: string };
         const lens = folder.list().find(({ name }) => name === requested);

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
-import { managementProblems, type Route } from "../http/route.ts";
+import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
@@ -17,7 +17,7 @@ const settingsSchema = Type.Object(
     monthly_cap: amount("Maximum added per UTC month."),
     daily_cap: Type.Optional(amount("Maximum added per UTC day. Default: `monthly_cap`.")),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "SetAutoTopUpRequest" },
 );
 const readSettings = jsonReader(settingsSchema);
 
@@ -49,7 +49,9 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
       method: "GET",
       path,
       scope: "wallet:read",
-      summary: "Read the automatic top-up",
+      operationId: "getAutoTopUp",
+      tag: "Top-ups",
+      summary: "Get the automatic top-up",
       description: "Returns the automatic top-up settings and their state.",
       answer: answerSchema,
       problems: managementProblems,
@@ -62,19 +64,14 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
       method: "PUT",
       path,
       scope: "wallet:write",
+      operationId: "setAutoTopUp",
+      tag: "Top-ups",
       summary: "Set the automatic top-up",
       description:
         "Charges a saved card when the balance falls below the threshold, within the caps. The next paid checkout saves the card. Setting it again also ends a back-off.",
       requestBody: settingsSchema,
       answer: answerSchema,
-      problems: [
-        "malformed_json",
-        "invalid_request",
-        "payload_too_large",
-        "unsupported_media_type",
-        "payments_not_configured",
-        ...managementProblems,
-      ],
+      problems: ["payments_not_configured", ...bodyProblems, ...managementProblems],
       async handle(request, reply) {
         const { walletId } = await dependencies.guard(request, reply, "wallet:write");
         if (!dependencies.processor) throw new Problem("payments_not_configured");
@@ -94,6 +91,8 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
       method: "DELETE",
       path,
       scope: "wallet:write",
+      operationId: "deleteAutoTopUp",
+      tag: "Top-ups",
       summary: "Delete the automatic top-up",
       description: "Stops automatic charges and removes the saved card from the payment processor.",
       answer: answerSchema,

@@ -4,7 +4,7 @@ import { invalidHeader, readIdempotencyKey } from "../http/idempotency-key.ts";
 import { paginate } from "../http/paginate.ts";
 import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
 import { invalidInput, jsonReader } from "../http/read-json.ts";
-import { managementProblems, type Route } from "../http/route.ts";
+import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
@@ -44,7 +44,7 @@ const requestSchema = Type.Object(
     success_url: page("Page to return to after payment."),
     cancel_url: page("Page to return to if the checkout is canceled."),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "CreateTopUpRequest" },
 );
 const readRequest = jsonReader(requestSchema);
 
@@ -76,9 +76,9 @@ const topUpSchema = Type.Object(
 const topUpsSchema = Type.Object(
   {
     top_ups: Type.Array(topUpSchema),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
+    next_cursor: nextCursor,
   },
-  { title: "TopUps" },
+  { title: "TopUpList" },
 );
 
 export function topUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
@@ -90,13 +90,16 @@ function openRoute(dependencies: TopUpRouteDependencies): Route {
     method: "POST",
     path: "/v1/wallet/top-ups",
     scope: "wallet:write",
+    operationId: "createTopUp",
+    tag: "Top-ups",
     summary: "Create a top-up",
     description:
       "Returns a top-up with a payment page for the wallet's owner. The wallet is credited once the payment succeeds. A retry with the same Idempotency-Key and body returns the same top-up.",
-    requestHeaders: { "Idempotency-Key": "Required. 1 to 255 printable ASCII characters, unique to this top-up." },
+    requiredHeaders: { "Idempotency-Key": "1 to 255 printable ASCII characters, unique to this top-up." },
     requestBody: requestSchema,
     answer: topUpSchema,
     answerStatus: 201,
+    answerHeaders: ["Idempotent-Replayed"],
     problems: [
       "malformed_json",
       "invalid_request",
@@ -142,12 +145,11 @@ function listRoute(dependencies: TopUpRouteDependencies): Route {
     method: "GET",
     path: "/v1/wallet/top-ups",
     scope: "wallet:read",
-    summary: "List the wallet's top-ups",
+    operationId: "listTopUps",
+    tag: "Top-ups",
+    summary: "List top-ups",
     description: "Returns top-ups, newest first.",
-    query: {
-      cursor: Type.String({ description: "`next_cursor` of the previous page." }),
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    },
+    query: pageParameters,
     answer: topUpsSchema,
     problems: ["invalid_request", ...managementProblems],
     async handle(request, reply) {
@@ -156,8 +158,8 @@ function listRoute(dependencies: TopUpRouteDependencies): Route {
       const pageSize = readLimit(limit, { default: 50, max: 100 });
       const query = { before: readCursor(cursor), limit: pageSize + 1 };
       const found = await readTopUps(dependencies.tenant, walletId, query).catch(unavailable);
-      const { rows, nextCursor } = paginate(found, pageSize, (last) => toCursor(last.id));
-      return { top_ups: rows.map(serializeTopUp), next_cursor: nextCursor };
+      const listed = paginate(found, pageSize, (last) => toCursor(last.id));
+      return { top_ups: listed.rows.map(serializeTopUp), next_cursor: listed.nextCursor };
     },
   };
 }
@@ -167,7 +169,9 @@ function readRoute(dependencies: TopUpRouteDependencies): Route {
     method: "GET",
     path: "/v1/wallet/top-ups/:id",
     scope: "wallet:read",
-    summary: "Read a top-up",
+    operationId: "getTopUp",
+    tag: "Top-ups",
+    summary: "Get a top-up",
     description: "Returns a top-up. Its status is `succeeded` once the wallet has been credited.",
     answer: topUpSchema,
     problems: ["not_found", ...managementProblems],

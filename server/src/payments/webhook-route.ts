@@ -27,14 +27,16 @@ export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
   return {
     method: "POST",
     path: "/v1/payments/stripe/webhook",
-    summary: "Receive a payment event",
+    operationId: "receiveStripeEvent",
+    tag: "Top-ups",
+    summary: "Receive a Stripe event",
     description:
       "Called by Stripe. The body must be signed with the endpoint's secret. Unused event types are accepted and ignored.",
-    requestHeaders: { "Stripe-Signature": "Stripe's signature of the body." },
-    requestBody: Type.Object({}, { additionalProperties: true }),
+    requiredHeaders: { "Stripe-Signature": "Stripe's signature of the body." },
+    requestBody: Type.Object({}, { additionalProperties: true, title: "StripeEvent" }),
     answer: Type.Object(
       { outcome: Type.String({ description: "How the event was applied." }) },
-      { title: "WebhookReceipt" },
+      { title: "StripeEventOutcome" },
     ),
     // Occupied below, only for a plausible signature.
     admission: "handler",
@@ -46,6 +48,7 @@ export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
       "internal_error",
       "payment_processor_unavailable",
       "overloaded",
+      "shutting_down",
       "ledger_unavailable",
       "payments_not_configured",
     ],

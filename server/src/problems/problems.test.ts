@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { resolveReferences } from "../http/resolve-references.ts";
 import { consoleProblems } from "./console-problems.ts";
 import { exampleProblem, problemCodes, problemRow } from "./problems.ts";
 
@@ -35,7 +36,7 @@ test("the SDK has exactly the codes that an API key can get", () => {
 test("the console describes exactly the outcomes that a search can have", () => {
   const path = "console/src/format/describe-outcome.ts";
   const codes = [...readText(path).matchAll(/^ {2}(\w+): \{/gm)].map(([, code = ""]) => code);
-  const openapi = JSON.parse(readText("openapi.json"));
+  const openapi = resolveReferences(JSON.parse(readText("openapi.json")));
   const responses = Object.values<{ content?: Record<string, { examples?: object }> }>(
     openapi.paths["/v1/search"].post.responses,
   );

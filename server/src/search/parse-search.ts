@@ -33,7 +33,10 @@ export const searchRequestSchema = Type.Object(
       }),
     ),
     category: Type.Optional(
-      Type.Enum([...categories], { description: "Hint for the kind of source to prefer. Case-sensitive." }),
+      Type.Enum([...categories], {
+        title: "Category",
+        description: "Hint for the kind of source to prefer. Case-sensitive.",
+      }),
     ),
   },
   { additionalProperties: false, title: "SearchRequest" },

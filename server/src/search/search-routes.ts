@@ -12,18 +12,21 @@ import { searchRequestSchema } from "./parse-search.ts";
 import { type SearchAnswer, type SearchDependencies, type SearchRequest, search } from "./search.ts";
 import { type Steps, startSteps } from "./steps.ts";
 
-const resultSchema = Type.Object({
-  title: Type.String({ description: "Title of the page. Plain text, at most 300 characters." }),
-  url: Type.String({
-    description: "URL of the page, http or https, at most 2,048 characters. Results with a longer URL are dropped.",
-    format: "uri",
-    maxLength: 2_048,
-  }),
-  snippet: Type.String({
-    description: "Excerpt of the page. Plain text, at most 1,000 characters. Untrusted: it comes from the web.",
-  }),
-  source: Type.String({ description: "Hostname of the URL, without a leading `www.`." }),
-});
+const resultSchema = Type.Object(
+  {
+    title: Type.String({ description: "Title of the page. Plain text, at most 300 characters." }),
+    url: Type.String({
+      description: "URL of the page, http or https, at most 2,048 characters. Results with a longer URL are dropped.",
+      format: "uri",
+      maxLength: 2_048,
+    }),
+    snippet: Type.String({
+      description: "Excerpt of the page. Plain text, at most 1,000 characters. Untrusted: it comes from the web.",
+    }),
+    source: Type.String({ description: "Hostname of the URL, without a leading `www.`." }),
+  },
+  { title: "SearchResult" },
+);
 
 const searchAnswerSchema = Type.Object(
   {
@@ -31,7 +34,7 @@ const searchAnswerSchema = Type.Object(
     n: Type.Integer({ minimum: 0, maximum: 20, description: "Number of results returned." }),
     results: Type.Array(resultSchema, { maxItems: 20 }),
   },
-  { title: "SearchAnswer" },
+  { title: "SearchResponse" },
 );
 
 /** Problems that a search never returns. The console's are excluded as well. */
@@ -54,6 +57,8 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
       method: "POST",
       path: "/v1/search",
       scope: "search",
+      operationId: "createSearch",
+      tag: "Search",
       summary: "Search the web",
       description:
         "Runs one search. Costs 0.01 USD if the response is 200, and nothing otherwise. A failed search is never returned as an empty result.",
@@ -66,6 +71,15 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
       },
       requestBody: searchRequestSchema,
       answer: searchAnswerSchema,
+      answerHeaders: [
+        "Wallet-Balance",
+        "Server-Timing",
+        "Search-Upstreams",
+        "Rank-Lens",
+        "Rank-Explain",
+        "Preference-Applied",
+        "Idempotent-Replayed",
+      ],
       problems: searchProblems,
       handle: (request, reply) => handleSearch(dependencies, request, reply),
     },

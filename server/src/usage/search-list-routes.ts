@@ -9,7 +9,7 @@ import {
   readParameters,
   toCursor,
 } from "../http/query-parameters.ts";
-import { managementProblems, type Route } from "../http/route.ts";
+import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { decodeWalletCursor, encodeWalletCursor } from "../http/wallet-cursor.ts";
 import { formatUsd } from "../lib/money.ts";
@@ -32,62 +32,68 @@ const id = Type.String({ format: "uuid" });
 const moment = Type.String({ format: "date-time" });
 const nullable = Type.Union([Type.String(), Type.Null()]);
 
-const searchFields = {
-  request_id: Type.String({ format: "uuid", description: "The `Request-Id` of its response." }),
-  at: Type.String({ format: "date-time", description: "When the search was accepted." }),
-  mode: Type.Enum(["live", "test"]),
-  key_id: id,
-  key_name: nullable,
-  category: nullable,
-  outcome: Type.String({
-    description:
-      "`ok`, or the problem code of the failure. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged.",
-  }),
-  charged: money("Amount charged, before any refund"),
-  ms: Type.Union([Type.Integer(), Type.Null()], {
-    description: "Milliseconds from the hold to the charge or release. Null while the search is in flight.",
-  }),
-  run: Type.Union([Type.String(), Type.Null()], {
-    description:
-      "The run named by its `Search-Run` header. Null without a run, and once the run is deleted, an hour after it ends.",
-  }),
-};
+const searchSchema = Type.Object(
+  {
+    request_id: Type.String({ format: "uuid", description: "The `Request-Id` of its response." }),
+    at: Type.String({ format: "date-time", description: "When the search was accepted." }),
+    mode: Type.Enum(["live", "test"]),
+    key_id: id,
+    key_name: nullable,
+    category: nullable,
+    outcome: Type.String({
+      description:
+        "`ok`, or the problem code of the failure. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged.",
+    }),
+    charged: money("Amount charged, before any refund"),
+    ms: Type.Union([Type.Integer(), Type.Null()], {
+      description: "Milliseconds from the hold to the charge or release. Null while the search is in flight.",
+    }),
+    run: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "The run named by its `Search-Run` header. Null without a run, and once the run is deleted, an hour after it ends.",
+    }),
+  },
+  { title: "Search" },
+);
 
 const searchesSchema = Type.Object(
   {
-    searches: Type.Array(Type.Object(searchFields)),
+    searches: Type.Array(searchSchema),
     since: Type.String({ format: "date-time", description: "Searches sent before this time are not listed." }),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
         "Pass as `cursor` to get the next page. With `key_id` or `outcome`, a page scans at most 5,000 searches, so it can be short or empty without being the last.",
     }),
   },
-  { title: "Searches" },
+  { title: "SearchList" },
 );
 
-const searchSchema = Type.Object(
-  {
-    ...searchFields,
-    entries: Type.Array(entrySchema, { description: "Its charge and refund, newest first." }),
-  },
-  { title: "SearchOfWallet" },
+const searchDetailsSchema = Type.Intersect(
+  [
+    searchSchema,
+    Type.Object({ entries: Type.Array(entrySchema, { description: "Its charge and refund, newest first." }) }),
+  ],
+  { title: "SearchDetails" },
 );
 
 const runsSchema = Type.Object(
   {
     runs: Type.Array(
-      Type.Object({
-        run: Type.String({ description: "The id sent in `Search-Run`." }),
-        spent: money("Amount spent, including searches in flight"),
-        limit: money("Its `max`"),
-        searches: Type.Integer({ minimum: 0, description: "Number of searches counted in `spent`." }),
-        first_at: Type.String({ format: "date-time", description: "When its first search started it." }),
-        expires_at: moment,
-      }),
+      Type.Object(
+        {
+          run: Type.String({ description: "The id sent in `Search-Run`." }),
+          spent: money("Amount spent, including searches in flight"),
+          limit: money("Its `max`"),
+          searches: Type.Integer({ minimum: 0, description: "Number of searches counted in `spent`." }),
+          first_at: Type.String({ format: "date-time", description: "When its first search started it." }),
+          expires_at: moment,
+        },
+        { title: "Run" },
+      ),
     ),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
+    next_cursor: nextCursor,
   },
-  { title: "Runs" },
+  { title: "RunList" },
 );
 
 /** Routes that list single searches and runs. */
@@ -100,7 +106,9 @@ function listSearches({ tenant, guard }: UsageRouteDependencies): Route {
     method: "GET",
     path: "/v1/searches",
     scope: "wallet:read",
-    summary: "List the wallet's searches",
+    operationId: "listSearches",
+    tag: "Searches",
+    summary: "List searches",
     description:
       "Returns finished searches and their outcomes, newest first. Requests refused before a hold, and replays of an `Idempotency-Key`, are not listed; `GET /v1/usage` counts them. Queries are not included.",
     query: {
@@ -108,10 +116,9 @@ function listSearches({ tenant, guard }: UsageRouteDependencies): Route {
         description: "`ok`, `failed` for every other outcome, or a single outcome.",
         examples: ["failed"],
       }),
-      key_id: id,
-      mode: Type.Enum(["live", "test"]),
-      cursor: Type.String({ description: "`next_cursor` of the previous page. Repeat the other parameters." }),
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+      key_id: Type.String({ format: "uuid", description: "Only searches with this key." }),
+      mode: Type.Enum(["live", "test"], { description: "Only searches in this mode." }),
+      ...pageParameters,
     },
     answer: searchesSchema,
     problems: ["invalid_request", ...managementProblems],
@@ -132,10 +139,12 @@ function readOneSearch({ tenant, guard }: UsageRouteDependencies): Route {
     method: "GET",
     path: "/v1/searches/:id",
     scope: "wallet:read",
-    summary: "Read one search",
+    operationId: "getSearch",
+    tag: "Searches",
+    summary: "Get a search",
     description:
       "Returns the outcome of a search and its charge and refund, by Request-Id. Returns 404 if the request was refused before a hold; it was not charged.",
-    answer: searchSchema,
+    answer: searchDetailsSchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "wallet:read");
@@ -154,13 +163,14 @@ function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
     method: "GET",
     path: "/v1/runs",
     scope: "wallet:read",
-    summary: "List the wallet's runs",
+    operationId: "listRuns",
+    tag: "Searches",
+    summary: "List runs",
     description:
       "Returns runs that are open or ended within the last hour, newest first. Test keys spend nothing, so their runs are not recorded.",
     query: {
       from: Type.String({ description: "Start day or time. Only runs started since then." }),
-      cursor: Type.String({ description: "`next_cursor` of the previous page." }),
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+      ...pageParameters,
     },
     answer: runsSchema,
     problems: ["invalid_request", ...managementProblems],
@@ -174,10 +184,10 @@ function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
         before: position && { id: position.id, openedMicros: position.figures[0] ?? 0n },
       };
       const found = await readRuns(tenant, walletId, { ...query, limit: limit + 1 }).catch(unavailable);
-      const { rows, nextCursor } = paginate(found, limit, (last) =>
+      const page = paginate(found, limit, (last) =>
         encodeWalletCursor(walletId, { id: last.id, figures: [last.openedMicros] }),
       );
-      return { runs: rows.map(serializeRun), next_cursor: nextCursor };
+      return { runs: page.rows.map(serializeRun), next_cursor: page.nextCursor };
     },
   };
 }

@@ -54,12 +54,15 @@ const summarySchema = Type.Object(
       p95_ms: milliseconds("95th percentile of the same searches."),
     }),
     hours: Type.Array(
-      Type.Object({
-        start: Type.String({ format: "date-time" }),
-        searches: Type.Integer({ minimum: 0 }),
-        ok: Type.Integer({ minimum: 0 }),
-        charged: money("Total charged for them"),
-      }),
+      Type.Object(
+        {
+          start: Type.String({ format: "date-time" }),
+          searches: Type.Integer({ minimum: 0 }),
+          ok: Type.Integer({ minimum: 0 }),
+          charged: money("Total charged for them"),
+        },
+        { title: "HourlySearches" },
+      ),
       { description: "The current hour and the 23 before it, oldest first, in UTC." },
     ),
   },
@@ -72,7 +75,9 @@ export function summaryRoutes({ tenant, guard }: UsageRouteDependencies): Route[
       method: "GET",
       path: "/v1/wallet/summary",
       scope: "wallet:read",
-      summary: "Summarize the wallet",
+      operationId: "getWalletSummary",
+      tag: "Wallet",
+      summary: "Get a summary of the wallet",
       description:
         "Returns the balance, how many days it lasts at the current burn rate, today compared with a typical day, and the last 24 hours.",
       query: { mode: Type.Enum(["live", "test"], { default: "live", description: "Mode of the searches to count." }) },

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import { paginate } from "../http/paginate.ts";
 import { invalidParameter, isUuid, readLimit, readMoment, readParameters } from "../http/query-parameters.ts";
-import { managementProblems, type Route } from "../http/route.ts";
+import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
@@ -26,24 +26,27 @@ const usageSchema = Type.Object(
     }),
     currency: Type.Literal("usd"),
     usage: Type.Array(
-      Type.Object({
-        start: Type.String({ format: "date-time", description: "Start of the hour or day, in UTC." }),
-        mode: Type.Enum(["live", "test"]),
-        key_id: Type.Optional(Type.String({ format: "uuid" })),
-        category: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-        outcome: Type.Optional(
-          Type.String({
-            description:
-              "`ok`, or the problem code of the failure. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again.",
-          }),
-        ),
-        searches: Type.Integer({ minimum: 0 }),
-        charged: Type.String({ description: "Amount in USD as a decimal string.", pattern: "^\\d+\\.\\d{2,6}$" }),
-      }),
+      Type.Object(
+        {
+          start: Type.String({ format: "date-time", description: "Start of the hour or day, in UTC." }),
+          mode: Type.Enum(["live", "test"]),
+          key_id: Type.Optional(Type.String({ format: "uuid" })),
+          category: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+          outcome: Type.Optional(
+            Type.String({
+              description:
+                "`ok`, or the problem code of the failure. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again.",
+            }),
+          ),
+          searches: Type.Integer({ minimum: 0 }),
+          charged: Type.String({ description: "Amount in USD as a decimal string.", pattern: "^\\d+\\.\\d{2,6}$" }),
+        },
+        { title: "UsagePeriod" },
+      ),
     ),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
+    next_cursor: nextCursor,
   },
-  { title: "Usage" },
+  { title: "UsageReport" },
 );
 
 export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
@@ -52,7 +55,9 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
       method: "GET",
       path: "/v1/usage",
       scope: "wallet:read",
-      summary: "Read usage",
+      operationId: "getUsage",
+      tag: "Usage",
+      summary: "Get usage",
       description:
         "Returns the number of searches and the amount charged per hour or day (UTC), oldest first, split by mode and by the fields in `group`. Periods without searches are omitted. Refused requests with a valid key are included with a charge of 0.00; a server that crashes can lose the last few seconds of those. Queries are not included.",
       query: {
@@ -68,8 +73,13 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
           description: "Comma-separated list of `key`, `category` and `outcome`.",
           examples: ["key,outcome"],
         }),
-        cursor: Type.String({ description: "`next_cursor` of the previous page. Repeat the other parameters." }),
-        limit: Type.Integer({ minimum: 1, maximum: 2_000, default: 1_000 }),
+        cursor: pageParameters.cursor,
+        limit: Type.Integer({
+          minimum: 1,
+          maximum: 2_000,
+          default: 1_000,
+          description: "Maximum number of items per page.",
+        }),
       },
       answer: usageSchema,
       problems: ["invalid_request", ...managementProblems],
@@ -80,15 +90,15 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
           ...query,
           limit: query.limit + 1,
         }).catch(unavailable);
-        const { rows, nextCursor } = paginate(lines, query.limit, (last) => toCursor(positionOf(last)));
+        const page = paginate(lines, query.limit, (last) => toCursor(positionOf(last)));
         return {
           from: query.from.toISOString(),
           to: query.to.toISOString(),
           by: query.by,
           as_of: asOf.toISOString(),
           currency: "usd",
-          usage: rows.map(serializeLine),
-          next_cursor: nextCursor,
+          usage: page.rows.map(serializeLine),
+          next_cursor: page.nextCursor,
         };
       },
     },

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { paginate } from "../http/paginate.ts";
 import { readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
-import { managementProblems, type Route } from "../http/route.ts";
+import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
 import { type DeliveryView, listDeliveries, replayDelivery, testEndpoint } from "./deliveries.ts";
@@ -16,7 +16,7 @@ const deliverySchema = Type.Object(
   {
     id: uuid,
     endpoint_id: uuid,
-    event: Type.Object({ id: uuid, type: Type.String(), created_at: time }),
+    event: Type.Object({ id: uuid, type: Type.String(), created_at: time }, { title: "DeliveryEvent" }),
     status: Type.Enum(["pending", "delivered", "failed"]),
     attempts: Type.Integer(),
     response_status: Type.Union([Type.Integer(), Type.Null()], {
@@ -30,15 +30,15 @@ const deliverySchema = Type.Object(
     next_attempt_at: orNull(time, "Time of the next attempt, while the delivery is pending."),
     created_at: time,
   },
-  { title: "WebhookDelivery" },
+  { title: "Delivery" },
 );
 
 const deliveriesSchema = Type.Object(
   {
     deliveries: Type.Array(deliverySchema),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
+    next_cursor: nextCursor,
   },
-  { title: "WebhookDeliveries" },
+  { title: "DeliveryList" },
 );
 
 export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
@@ -47,12 +47,11 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
       method: "GET",
       path: "/v1/webhooks/:id/deliveries",
       scope,
-      summary: "List an endpoint's deliveries",
+      operationId: "listDeliveries",
+      tag: "Webhooks",
+      summary: "List deliveries",
       description: "Returns the deliveries of the last 30 days, newest first, with their status and next attempt.",
-      query: {
-        cursor: Type.String({ description: "`next_cursor` of the previous page." }),
-        limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-      },
+      query: pageParameters,
       answer: deliveriesSchema,
       problems: ["not_found", "invalid_request", ...managementProblems],
       handle: async (request, reply) => {
@@ -63,14 +62,16 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
         const query = { endpointId, before: readCursor(cursor), limit: pageSize + 1 };
         const found = await listDeliveries(tenant, walletId, query).catch(unavailable);
         if (!found) throw new Problem("not_found");
-        const { rows, nextCursor } = paginate(found, pageSize, (last) => toCursor(last.id));
-        return { deliveries: rows.map(serializeDelivery), next_cursor: nextCursor };
+        const page = paginate(found, pageSize, (last) => toCursor(last.id));
+        return { deliveries: page.rows.map(serializeDelivery), next_cursor: page.nextCursor };
       },
     },
     {
       method: "POST",
       path: "/v1/webhooks/:id/test",
       scope,
+      operationId: "testWebhook",
+      tag: "Webhooks",
       summary: "Send a test event",
       description: "Queues a `webhook.test` event for this endpoint, even if it is disabled.",
       answer: deliverySchema,
@@ -84,6 +85,8 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
       method: "POST",
       path: "/v1/webhooks/deliveries/:id/replay",
       scope,
+      operationId: "replayDelivery",
+      tag: "Webhooks",
       summary: "Replay a delivery",
       description: "Queues a new delivery of the same event, with the same event id, to the same endpoint.",
       answer: deliverySchema,

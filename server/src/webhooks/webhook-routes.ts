@@ -35,7 +35,11 @@ const scope = "webhooks:write";
 const time = Type.String({ format: "date-time" });
 const maybeTime = (description: string) => Type.Union([time, Type.Null()], { description });
 
-const events = Type.Array(Type.Enum([...eventTypes]), { minItems: 1, maxItems: eventTypes.length, uniqueItems: true });
+const events = Type.Array(Type.Enum([...eventTypes], { title: "EventType" }), {
+  minItems: 1,
+  maxItems: eventTypes.length,
+  uniqueItems: true,
+});
 const url = Type.String({ maxLength: 2048, description: "An https URL on the public internet." });
 const description = Type.String({ maxLength: 200, description: "For your own use." });
 const secret = Type.String({ description: "Signing secret. Shown only once." });
@@ -54,15 +58,18 @@ const endpoint = {
   created_at: time,
 };
 
-const endpointSchema = Type.Object(endpoint, { title: "WebhookEndpoint" });
-const endpointsSchema = Type.Object({ endpoints: Type.Array(endpointSchema) }, { title: "WebhookEndpoints" });
-const newEndpointSchema = Type.Object({ ...endpoint, secret }, { title: "NewWebhookEndpoint" });
-const rotatedSchema = Type.Object({ id: endpoint.id, secret, previous_secret_until: time }, { title: "RotatedSecret" });
-const deletedSchema = Type.Object({ id: endpoint.id, deleted: Type.Literal(true) }, { title: "DeletedEndpoint" });
+const endpointSchema = Type.Object(endpoint, { title: "Webhook" });
+const endpointsSchema = Type.Object({ endpoints: Type.Array(endpointSchema) }, { title: "WebhookList" });
+const newEndpointSchema = Type.Intersect([endpointSchema, Type.Object({ secret })], { title: "CreatedWebhook" });
+const rotatedSchema = Type.Object(
+  { id: endpoint.id, secret, previous_secret_until: time },
+  { title: "RotatedWebhookSecret" },
+);
+const deletedSchema = Type.Object({ id: endpoint.id, deleted: Type.Literal(true) }, { title: "DeletedWebhook" });
 
 const createBody = Type.Object(
   { url, description: Type.Optional(description), events: Type.Optional(events) },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "CreateWebhookRequest" },
 );
 const changeBody = Type.Object(
   {
@@ -71,13 +78,18 @@ const changeBody = Type.Object(
     events: Type.Optional(events),
     enabled: Type.Optional(Type.Boolean()),
   },
-  { additionalProperties: false, minProperties: 1 },
+  { additionalProperties: false, minProperties: 1, title: "UpdateWebhookRequest" },
 );
 const readCreateBody = jsonReader(createBody);
 const readChangeBody = jsonReader(changeBody);
 
 export function webhookRoutes(dependencies: WebhookRouteDependencies): Route[] {
-  return [...readingRoutes(dependencies), ...changingRoutes(dependencies), rotateRoute(dependencies)];
+  return [
+    ...readingRoutes(dependencies),
+    ...changingRoutes(dependencies),
+    deleteRoute(dependencies),
+    rotateRoute(dependencies),
+  ];
 }
 
 function readingRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
@@ -86,7 +98,9 @@ function readingRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
       method: "GET",
       path: "/v1/webhooks",
       scope,
-      summary: "List the webhook endpoints",
+      operationId: "listWebhooks",
+      tag: "Webhooks",
+      summary: "List webhook endpoints",
       description: `Returns all endpoints of the wallet, oldest first. A wallet can have ${maxEndpoints}.`,
       answer: endpointsSchema,
       problems: managementProblems,
@@ -99,7 +113,9 @@ function readingRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
       method: "GET",
       path: "/v1/webhooks/:id",
       scope,
-      summary: "Read a webhook endpoint",
+      operationId: "getWebhook",
+      tag: "Webhooks",
+      summary: "Get a webhook endpoint",
       description: "Returns an endpoint without its secret.",
       answer: endpointSchema,
       problems: ["not_found", ...managementProblems],
@@ -117,6 +133,8 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
       method: "POST",
       path: "/v1/webhooks",
       scope,
+      operationId: "createWebhook",
+      tag: "Webhooks",
       summary: "Create a webhook endpoint",
       description:
         "Sends events of the wallet to a URL, signed according to Standard Webhooks. Without `events`, the endpoint receives all event types.",
@@ -147,7 +165,9 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
       method: "PATCH",
       path: "/v1/webhooks/:id",
       scope,
-      summary: "Change a webhook endpoint",
+      operationId: "updateWebhook",
+      tag: "Webhooks",
+      summary: "Update a webhook endpoint",
       description:
         "Changes only the fields in the body. `enabled: false` cancels pending deliveries. `enabled: true` resumes with new events; missed ones can be replayed.",
       requestBody: changeBody,
@@ -163,22 +183,27 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
         );
       },
     },
-    {
-      method: "DELETE",
-      path: "/v1/webhooks/:id",
-      scope,
-      summary: "Delete a webhook endpoint",
-      description: "Deletes an endpoint and its delivery log. A delivery in flight may still arrive.",
-      answer: deletedSchema,
-      problems: ["not_found", ...managementProblems],
-      handle: async (request, reply) => {
-        const { walletId } = await guard(request, reply, scope);
-        const id = readId(request);
-        if (!(await deleteEndpoint(tenant, walletId, id).catch(unavailable))) throw new Problem("not_found");
-        return { id, deleted: true };
-      },
-    },
   ];
+}
+
+function deleteRoute({ tenant, guard }: WebhookRouteDependencies): Route {
+  return {
+    method: "DELETE",
+    path: "/v1/webhooks/:id",
+    scope,
+    operationId: "deleteWebhook",
+    tag: "Webhooks",
+    summary: "Delete a webhook endpoint",
+    description: "Deletes an endpoint and its delivery log. A delivery in flight may still arrive.",
+    answer: deletedSchema,
+    problems: ["not_found", ...managementProblems],
+    handle: async (request, reply) => {
+      const { walletId } = await guard(request, reply, scope);
+      const id = readId(request);
+      if (!(await deleteEndpoint(tenant, walletId, id).catch(unavailable))) throw new Problem("not_found");
+      return { id, deleted: true };
+    },
+  };
 }
 
 function rotateRoute({ tenant, guard, secrets }: WebhookRouteDependencies): Route {
@@ -186,7 +211,9 @@ function rotateRoute({ tenant, guard, secrets }: WebhookRouteDependencies): Rout
     method: "POST",
     path: "/v1/webhooks/:id/rotate-secret",
     scope,
-    summary: "Rotate an endpoint's secret",
+    operationId: "rotateWebhookSecret",
+    tag: "Webhooks",
+    summary: "Rotate a webhook secret",
     description:
       "Creates a new secret. For 24 hours deliveries are also signed with the previous one, so that the receiver can switch over. Any older secret stops working immediately.",
     answer: rotatedSchema,

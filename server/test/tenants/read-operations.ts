@@ -1,3 +1,4 @@
+import { resolveReferences } from "../../src/http/resolve-references.ts";
 import type { Schema } from "../attack/fuzz/schema-values.ts";
 import type { CreateRequest } from "./tenant-requests.ts";
 
@@ -19,7 +20,7 @@ export interface Operation {
 interface Described {
   security?: unknown[];
   "x-required-scope"?: string;
-  parameters: { name: string; in: string; schema?: Schema }[];
+  parameters?: { name: string; in: string; schema?: Schema }[];
   requestBody?: { content?: { "application/json": { schema: Schema } } };
 }
 
@@ -27,16 +28,18 @@ export interface OpenapiDocument {
   paths: Record<string, Record<string, Described>>;
 }
 
-export function readOperations({ paths }: OpenapiDocument): Operation[] {
+export function readOperations(document: OpenapiDocument): Operation[] {
+  const { paths } = resolveReferences(document);
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([lowerMethod, described]) => {
       const method = lowerMethod.toUpperCase();
-      const named = (place: string) => described.parameters.filter((each) => each.in === place).map(({ name }) => name);
+      const { parameters = [], security } = described;
+      const named = (place: string) => parameters.filter((each) => each.in === place).map(({ name }) => name);
       return {
         name: `${method} ${path}`,
         method,
         path,
-        isPublic: described.security === undefined,
+        isPublic: security?.length === 0,
         scope: described["x-required-scope"] ?? "any",
         inPath: named("path"),
         inQuery: named("query"),

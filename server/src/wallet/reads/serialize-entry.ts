@@ -18,24 +18,28 @@ export const entryKinds = [
   "breakage",
 ];
 
-export const entrySchema = Type.Object({
-  id: Type.String({ format: "uuid" }),
-  kind: Type.Enum(entryKinds, {
-    description:
-      "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: the operator reversed an entry that was wrong. `payout`: the operator paid out the balance. `breakage`: a balance was forfeited.",
-  }),
-  amount: money("Amount added to the wallet; negative if it was deducted"),
-  currency: Type.Literal("usd"),
-  request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
-    description: "The search that was charged or refunded. Null for other kinds.",
-  }),
-  created_at: Type.String({ format: "date-time" }),
-  balance: Type.Optional(
-    money(
-      "Balance after this entry: the previous entry's balance plus this amount. Omitted in lists filtered by `kind` or `request_id`",
+export const entrySchema = Type.Object(
+  {
+    id: Type.String({ format: "uuid" }),
+    kind: Type.Enum(entryKinds, {
+      title: "EntryKind",
+      description:
+        "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: the operator reversed an entry that was wrong. `payout`: the operator paid out the balance. `breakage`: a balance was forfeited.",
+    }),
+    amount: money("Amount added to the wallet; negative if it was deducted"),
+    currency: Type.Literal("usd"),
+    request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
+      description: "The search that was charged or refunded. Null for other kinds.",
+    }),
+    created_at: Type.String({ format: "date-time" }),
+    balance: Type.Optional(
+      money(
+        "Balance after this entry: the previous entry's balance plus this amount. Omitted in lists filtered by `kind` or `request_id`",
+      ),
     ),
-  ),
-});
+  },
+  { title: "Entry" },
+);
 
 export function serializeEntry({ balance, ...entry }: Entry & { balance?: Micros }) {
   return {

@@ -17,7 +17,7 @@ const alertsSchema = Type.Object(
       description: "Alert when the balance falls below this amount, in USD, at most once an hour. Null for no alert.",
     }),
   },
-  { title: "WalletAlerts", additionalProperties: false },
+  { title: "AlertSettings", additionalProperties: false },
 );
 const readAlertsBody = jsonReader(alertsSchema);
 
@@ -27,7 +27,9 @@ export function alertRoutes(dependencies: WalletRouteDependencies): Route[] {
       method: "GET",
       path: "/v1/wallet/alerts",
       scope: "wallet:read",
-      summary: "Read the wallet's alerts",
+      operationId: "getAlerts",
+      tag: "Wallet",
+      summary: "Get the alert settings",
       description: "Returns the low-balance threshold and the alert email address.",
       answer: alertsSchema,
       problems: ["not_found", ...managementProblems],
@@ -45,7 +47,9 @@ export function alertRoutes(dependencies: WalletRouteDependencies): Route[] {
       method: "PUT",
       path: "/v1/wallet/alerts",
       scope: "wallet:write",
-      summary: "Set the wallet's alerts",
+      operationId: "setAlerts",
+      tag: "Wallet",
+      summary: "Set the alert settings",
       description:
         "Replaces both fields; null turns an alert off. If the balance is already below the threshold, the alert is sent immediately. Webhook endpoints subscribed to `wallet.low_balance` receive the event as well.",
       requestBody: alertsSchema,

@@ -9,12 +9,21 @@ import { readProof } from "../reads/read-proof.ts";
 
 const sha256 = (description: string) => Type.String({ pattern: "^[0-9a-f]{64}$", description });
 
-const placeSchema = Type.Object({
-  leaf_index: Type.Integer({ minimum: 0 }),
-  tree_size: Type.Integer({ minimum: 1 }),
-  path: Type.Array(sha256("Sibling hash"), { description: "The sibling hashes from the leaf to the root (RFC 6962)." }),
-  signed: Type.String({ description: "The signed root: a compact JWS." }),
-});
+const placeSchema = Type.Object(
+  {
+    leaf_index: Type.Integer({ minimum: 0 }),
+    tree_size: Type.Integer({ minimum: 1 }),
+    path: Type.Array(sha256("Sibling hash"), {
+      description: "The sibling hashes from the leaf to the root (RFC 6962).",
+    }),
+    signed: Type.String({ description: "The signed root: a compact JWS." }),
+  },
+  {
+    title: "InclusionProof",
+    description:
+      "The place of a hash in a signed tree: for `in_hour`, of the digest among all wallets with entries in this hour.",
+  },
+);
 
 const proofSchema = Type.Object(
   {
@@ -28,9 +37,7 @@ const proofSchema = Type.Object(
       description: "The wallet has no other entries between this hour and this time.",
     }),
     digest: sha256("The digest of all entries up to and including this hour."),
-    in_hour: Type.Object(placeSchema.properties, {
-      description: "The place of the digest in the tree of all wallets with entries in this hour.",
-    }),
+    in_hour: placeSchema,
     in_day: Type.Union([placeSchema, Type.Null()], {
       description: "The place of the hour's root in the tree of the day. Null until the day is complete.",
     }),
@@ -46,7 +53,9 @@ export function proofRoute({ tenant, guard }: { tenant: Pool; guard: Guard }): R
     method: "GET",
     path: "/v1/wallet/proof",
     scope: "wallet:read",
-    summary: "Prove the wallet's entries",
+    operationId: "getWalletProof",
+    tag: "Receipts",
+    summary: "Get a proof of the wallet's entries",
     description:
       "Returns the proof that the wallet's entries are part of a signed root. The SDK's `verifyStatement` checks it together with the exported entries. Returns 404 if no closed hour contains an entry of the wallet yet.",
     query: {

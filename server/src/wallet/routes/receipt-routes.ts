@@ -53,7 +53,9 @@ function searchReceiptRoute(dependencies: ReceiptRouteDependencies): Route {
     method: "GET",
     path: "/v1/searches/:id/receipt",
     scope: "wallet:read",
-    summary: "Get a search's receipt",
+    operationId: "getSearchReceipt",
+    tag: "Receipts",
+    summary: "Get the receipt of a search",
     description:
       'Returns a signed receipt for a search, by Request-Id: its outcome, the amount charged ("0.00" if it was not charged), and its charge and refund. Returns 404 if the request was refused before a hold; it was not charged.',
     answer: receiptSchema,
@@ -77,7 +79,9 @@ function topUpReceiptRoute(dependencies: ReceiptRouteDependencies): Route {
     method: "GET",
     path: "/v1/wallet/top-ups/:id/receipt",
     scope: "wallet:read",
-    summary: "Get a top-up's receipt",
+    operationId: "getTopUpReceipt",
+    tag: "Receipts",
+    summary: "Get the receipt of a top-up",
     description:
       'Returns a signed receipt for a top-up: its status, the amount credited ("0.00" if it was not paid), and the entry that credited it.',
     answer: receiptSchema,

@@ -10,7 +10,7 @@ import {
   readParameters,
   toCursor,
 } from "../../http/query-parameters.ts";
-import { managementProblems, type Route } from "../../http/route.ts";
+import { managementProblems, nextCursor, pageParameters, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import { decodeWalletCursor, encodeWalletCursor } from "../../http/wallet-cursor.ts";
 import type { Guard } from "../../keys/keys.ts";
@@ -45,9 +45,9 @@ const walletSchema = Type.Object(
 const entriesSchema = Type.Object(
   {
     entries: Type.Array(entrySchema),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Pass as `cursor` to get the next page." }),
+    next_cursor: nextCursor,
   },
-  { title: "WalletEntries" },
+  { title: "EntryList" },
 );
 
 export function walletRoutes(dependencies: WalletRouteDependencies): Route[] {
@@ -56,7 +56,9 @@ export function walletRoutes(dependencies: WalletRouteDependencies): Route[] {
       method: "GET",
       path: "/v1/wallet",
       scope: "wallet:read",
-      summary: "Read the wallet",
+      operationId: "getWallet",
+      tag: "Wallet",
+      summary: "Get the wallet",
       description: "Returns the wallet of the management key.",
       answer: walletSchema,
       problems: ["not_found", ...managementProblems],
@@ -81,16 +83,17 @@ export function walletRoutes(dependencies: WalletRouteDependencies): Route[] {
       method: "GET",
       path: "/v1/wallet/entries",
       scope: "wallet:read",
-      summary: "List the wallet's entries",
+      operationId: "listEntries",
+      tag: "Wallet",
+      summary: "List entries",
       description:
         "Returns every entry, newest first. All pages of a listing are one snapshot taken at its first page, so balances add up across pages. Use `request_id` to find out whether a search was charged: an empty list one minute after the request means it was not.",
       query: {
         request_id: Type.String({ format: "uuid", description: "The Request-Id of a search." }),
-        cursor: Type.String({ description: "`next_cursor` of the previous page." }),
         from: Type.String({ description: "Start day or time. A search counts at the time it was sent." }),
         to: Type.String({ description: "End day or time, exclusive." }),
-        kind: Type.Enum(entryKinds),
-        limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+        kind: Type.Enum(entryKinds, { description: "Only entries of this kind." }),
+        ...pageParameters,
       },
       answer: entriesSchema,
       problems: ["invalid_request", ...managementProblems],
@@ -133,8 +136,8 @@ async function listMatchingEntries(
 ) {
   const before = readCursor(cursor);
   const found = await readEntries(tenant, walletId, { ...query, before, limit: limit + 1 }).catch(unavailable);
-  const { rows, nextCursor } = paginate(found, limit, (last) => toCursor(last.id));
-  return { entries: rows.map((entry) => serializeEntry(entry)), next_cursor: nextCursor };
+  const page = paginate(found, limit, (last) => toCursor(last.id));
+  return { entries: page.rows.map((entry) => serializeEntry(entry)), next_cursor: page.nextCursor };
 }
 
 function readEntriesQuery(query: unknown) {

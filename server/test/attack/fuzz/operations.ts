@@ -16,7 +16,7 @@ export function readOperations(): FuzzOperation[] {
 function publicOperations(): FuzzOperation[] {
   const file = new URL("../../../../openapi.json", import.meta.url);
   const operations = readApiOperations(JSON.parse(readFileSync(file, "utf8")) as OpenapiDocument);
-  return operations.map(({ method, path, isPublic, scope, described: { parameters, requestBody } }) => {
+  return operations.map(({ method, path, isPublic, scope, described: { parameters = [], requestBody } }) => {
     const inQuery = parameters.filter((each) => each.in === "query");
     const hasKey = parameters.some(({ name }) => name === "Idempotency-Key");
     const needsKey = path === "/v1/search" ? "optional" : "required";

@@ -1,0 +1,18 @@
+/** Response headers in openapi.json and the reference. */
+export const responseHeaders = {
+  "Request-Id": "Identifies this request, its hold and its charge.",
+  "Wallet-Charge": "The amount charged for this request: `0.01;currency=usd` or `0.00;currency=usd`.",
+  "Wallet-Balance": "The wallet balance after this request. Only for keys with the `wallet:read` scope.",
+  "RateLimit-Policy":
+    'The rate limit with the fewest requests left: `"key";q=1000;w=1` is 1,000 requests per second for the key. Other names are `wallet` and `test`, the test keys of a wallet.',
+  RateLimit: 'The remaining requests and the seconds until reset: `"key";r=997;t=1`.',
+  "Retry-After": "The number of seconds to wait before a retry, if a retry can succeed.",
+  "Server-Timing": "Duration of the steps auth, hold, upstream and capture, in milliseconds.",
+  "Search-Upstreams": "Number of upstreams queried.",
+  "Rank-Lens": "The lens that ranked the results, as `name@version`. See `/v1/lenses`.",
+  "Rank-Explain": "If requested: each result's position at the upstream, tier, reason and score. At most 4 kB.",
+  "Preference-Applied": "`wait=2` if the `Prefer` header set the timeout.",
+  "Idempotent-Replayed": "`true` if this is the stored answer of an earlier request. It is not charged again.",
+} as const;
+
+export type ResponseHeader = keyof typeof responseHeaders;
