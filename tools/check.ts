@@ -13,6 +13,7 @@ const checks = [
   "imports",
   "unused",
   "stale",
+  "openapi",
   "text",
   "supply-chain",
   "docs:build",
