@@ -114,7 +114,7 @@ const baseSchema = Type.Object(
     retryable: Type.Boolean({ description: "Whether the same request can succeed later." }),
     charged: Type.Literal(false),
   },
-  { title: "ProblemBase", additionalProperties: true, description: "The members of every problem." },
+  { title: "ProblemBase", description: "The members of every problem." },
 );
 
 export const problemSchema = Type.Union(

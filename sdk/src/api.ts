@@ -1,0 +1,842 @@
+// Generated from openapi.json by `npm run generate`.
+
+/**
+ * Identifies the error. Codes never change; later versions can add codes.
+ * @enum {string}
+ */
+export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
+
+/** The members of every problem. */
+export type ProblemBase = {
+    /**
+     * Format: uri
+     * URL of the page that explains this code.
+     */
+    type: string;
+    title: string;
+    /** The HTTP status of the response. */
+    status: number;
+    /** What happened, whether you were charged, and what to do next. */
+    detail: string;
+    /** The path of the request. */
+    instance: string;
+    code: ProblemCode;
+    /** Format: uuid */
+    request_id: string;
+    /** Whether the same request can succeed later. */
+    retryable: boolean;
+    /** @constant */
+    charged: false;
+};
+
+export type FieldError = {
+    /** JSON Pointer to the invalid field, such as `#/n`. `#` is the whole request. */
+    pointer: string;
+    /** What is wrong with it. */
+    code: string;
+    /** The rule it violates. */
+    detail: string;
+};
+
+export type MalformedJsonProblem = ProblemBase & {
+    /** @constant */
+    code: "malformed_json";
+    /** Every invalid part of the request. */
+    errors: FieldError[];
+};
+
+export type InvalidRequestProblem = ProblemBase & {
+    /** @constant */
+    code: "invalid_request";
+    /** Every invalid part of the request. */
+    errors: FieldError[];
+};
+
+export type ConflictingCredentialsProblem = ProblemBase & {
+    /** @constant */
+    code: "conflicting_credentials";
+    /** Every invalid part of the request. */
+    errors: FieldError[];
+};
+
+export type QueryTooLongProblem = ProblemBase & {
+    /** @constant */
+    code: "query_too_long";
+    /** The longest query accepted. */
+    max_characters: number;
+    /** Present if an upstream limits the number of words. */
+    max_words?: number;
+    /** Every invalid part of the request. */
+    errors: FieldError[];
+};
+
+export type TopUpOptions = {
+    /**
+     * Format: uri
+     * Where the wallet's owner adds money.
+     */
+    url: string;
+    /** The smallest amount that pays the debt and one search, in USD as a decimal string. */
+    minimum: string;
+    /** How to add money. */
+    instructions: string;
+    /** The request that creates a top-up, if payments are configured. */
+    create?: {
+        /** @constant */
+        method: "POST";
+        /** Format: uri */
+        url: string;
+        /** @constant */
+        required_scope: "wallet:write";
+        body: {
+            /** The amount to top up, in USD as a decimal string. */
+            amount: string;
+        };
+    };
+};
+
+export type InsufficientBalanceProblem = ProblemBase & {
+    /** @constant */
+    code: "insufficient_balance";
+    /** The wallet balance, in USD as a decimal string. */
+    balance: string;
+    /** The price of a search, in USD as a decimal string. */
+    price: string;
+    /** @constant */
+    currency: "usd";
+    /** Debt left by refunded or disputed payments, in USD as a decimal string. */
+    owed: string;
+    top_up: TopUpOptions;
+};
+
+export type BalanceReservedProblem = ProblemBase & {
+    /** @constant */
+    code: "balance_reserved";
+    /** The wallet balance, in USD as a decimal string. */
+    balance: string;
+    /** The price of a search, in USD as a decimal string. */
+    price: string;
+    /** @constant */
+    currency: "usd";
+};
+
+export type InsufficientScopeProblem = ProblemBase & {
+    /** @constant */
+    code: "insufficient_scope";
+    /** The scope that the request needs. */
+    required_scope: string;
+};
+
+export type KeyBudgetSpentProblem = ProblemBase & {
+    /** @constant */
+    code: "key_budget_spent";
+    /** The budget, in USD as a decimal string. */
+    limit: string;
+    /** The amount spent, including searches in flight, in USD as a decimal string. */
+    spent: string;
+    /** @constant */
+    currency?: "usd";
+    /** When the budget resets. Null if it does not. */
+    resets_at: string | null;
+};
+
+export type RunBudgetSpentProblem = ProblemBase & {
+    /** @constant */
+    code: "run_budget_spent";
+    /** The budget, in USD as a decimal string. */
+    limit: string;
+    /** The amount spent, including searches in flight, in USD as a decimal string. */
+    spent: string;
+    /** @constant */
+    currency?: "usd";
+    /** When the budget resets. Null if it does not. */
+    resets_at: string | null;
+};
+
+export type PayloadTooLargeProblem = ProblemBase & {
+    /** @constant */
+    code: "payload_too_large";
+    /** The limit of the request body. */
+    max_bytes: number;
+};
+
+/** The limit that was exceeded. */
+export type ExceededLimit = {
+    /** @enum {string} */
+    limit: "key_rate" | "key_in_flight" | "wallet_rate" | "wallet_in_flight" | "wallet_test_rate" | "wallet_test_in_flight" | "wallet_management_rate" | "wallet_management_in_flight" | "wallet_unpaid_calls" | "network_rate" | "network_in_flight" | "network_invalid_keys" | "network_sign_ins" | "mailbox_emails" | "person_emails" | "account_invitations" | "wallet_share" | "network_share" | "server_in_flight" | "server_test_in_flight" | "server_look_ups" | "server_public_in_flight" | "server_webhooks_in_flight" | "ledger_queue";
+    /** The first word of `limit`: the key, the wallet, your network or the server. */
+    applies_to: string;
+    /** The value of the limit. */
+    max: number;
+    /** The period of a rate. Absent for a number of requests in flight. */
+    window_seconds?: number;
+    retry_after_seconds: number;
+};
+
+export type RateLimitedProblem = ProblemBase & {
+    /** @constant */
+    code: "rate_limited";
+    exceeded: ExceededLimit;
+};
+
+export type ConcurrencyLimitedProblem = ProblemBase & {
+    /** @constant */
+    code: "concurrency_limited";
+    exceeded: ExceededLimit;
+};
+
+export type UnpaidCallsLimitedProblem = ProblemBase & {
+    /** @constant */
+    code: "unpaid_calls_limited";
+    exceeded: ExceededLimit;
+};
+
+export type OverloadedProblem = ProblemBase & {
+    /** @constant */
+    code: "overloaded";
+    exceeded: ExceededLimit;
+};
+
+export type UpstreamErrorProblem = ProblemBase & {
+    /** @constant */
+    code: "upstream_error";
+    /** The status that the search provider returned. */
+    upstream_status?: number;
+};
+
+export type UpstreamInvalidResponseProblem = ProblemBase & {
+    /** @constant */
+    code: "upstream_invalid_response";
+    /** The status that the search provider returned. */
+    upstream_status?: number;
+};
+
+/** A problem without members of its own. */
+export type BasicProblem = ProblemBase & {
+    /** @enum {string} */
+    code: "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
+};
+
+/** RFC 9457 problem details. `code` determines the other members. Errors are never charged. */
+export type Problem = MalformedJsonProblem | InvalidRequestProblem | ConflictingCredentialsProblem | QueryTooLongProblem | InsufficientBalanceProblem | BalanceReservedProblem | InsufficientScopeProblem | KeyBudgetSpentProblem | RunBudgetSpentProblem | PayloadTooLargeProblem | RateLimitedProblem | ConcurrencyLimitedProblem | UnpaidCallsLimitedProblem | OverloadedProblem | UpstreamErrorProblem | UpstreamInvalidResponseProblem | BasicProblem;
+
+/**
+ * Hint for the kind of source to prefer. Case-sensitive.
+ * @enum {string}
+ */
+export type Category = "programming" | "research" | "gov" | "business";
+
+export type SearchRequest = {
+    /**
+     * Search keywords, 1 to 2048 characters after trimming white space.
+     * @example postgresql advisory locks
+     */
+    query: string;
+    /**
+     * Maximum number of results. The price does not depend on it.
+     * @default 10
+     */
+    n?: number;
+    category?: Category;
+};
+
+export type SearchResult = {
+    /** Title of the page. Plain text, at most 300 characters. */
+    title: string;
+    /**
+     * Format: uri
+     * URL of the page, http or https, at most 2,048 characters. Results with a longer URL are dropped.
+     */
+    url: string;
+    /** Excerpt of the page. Plain text, at most 1,000 characters. Untrusted: it comes from the web. */
+    snippet: string;
+    /** Hostname of the URL, without a leading `www.`. */
+    source: string;
+};
+
+export type SearchResponse = {
+    /** The query that was run. */
+    query: string;
+    /** Number of results returned. */
+    n: number;
+    results: SearchResult[];
+};
+
+export type Lens = {
+    /** `base`, or the category it ranks. */
+    name: string;
+    /** The version in the header `Rank-Lens: name@version`. */
+    version: string;
+    /** Hash of the lens and the lens it extends. Lenses with the same digest rank identically. */
+    digest: string;
+    /** Weight of authority in the score, from 0 to 1. The rest is the upstream's rank. */
+    lambda: number;
+    /** Number of rules, including inherited ones. */
+    rules: number;
+    /**
+     * Format: uri
+     * URL of the lens text.
+     */
+    url: string;
+};
+
+export type LensList = {
+    lenses: Lens[];
+};
+
+export type Wallet = {
+    /** Format: uuid */
+    id: string;
+    name: string;
+    /** @constant */
+    currency: "usd";
+    /** Credits minus charges, in USD as a decimal string. */
+    balance: string;
+    /** Part of the balance reserved for searches in flight, in USD as a decimal string. */
+    held: string;
+    /** Balance that new searches can spend, in USD as a decimal string. */
+    available: string;
+    /** Debt left by refunded or disputed payments; money that becomes available pays it first, in USD as a decimal string. */
+    owed: string;
+    /** Price of one search, in USD as a decimal string. */
+    price: string;
+    suspended: boolean;
+};
+
+/**
+ * `reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: the operator reversed an entry that was wrong. `payout`: the operator paid out the balance. `breakage`: a balance was forfeited.
+ * @enum {string}
+ */
+export type EntryKind = "search" | "refund" | "top_up" | "credit" | "reversal" | "reinstatement" | "settlement" | "correction" | "payout" | "breakage";
+
+export type Entry = {
+    /** Format: uuid */
+    id: string;
+    kind: EntryKind;
+    /** Amount added to the wallet; negative if it was deducted, in USD as a decimal string. */
+    amount: string;
+    /** @constant */
+    currency: "usd";
+    /** The search that was charged or refunded. Null for other kinds. */
+    request_id: string | null;
+    /** Format: date-time */
+    created_at: string;
+    /** Balance after this entry: the previous entry's balance plus this amount. Omitted in lists filtered by `kind` or `request_id`, in USD as a decimal string. */
+    balance?: string;
+};
+
+export type EntryList = {
+    entries: Entry[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+/** The place of a hash in a signed tree: for `in_hour`, of the digest among all wallets with entries in this hour. */
+export type InclusionProof = {
+    leaf_index: number;
+    tree_size: number;
+    /** The sibling hashes from the leaf to the root (RFC 6962). */
+    path: string[];
+    /** The signed root: a compact JWS. */
+    signed: string;
+};
+
+export type WalletProof = {
+    /** Format: uuid */
+    wallet_id: string;
+    /**
+     * Format: date-time
+     * The last closed hour with entries of the wallet. An entry belongs to the hour of its `created_at`.
+     */
+    hour: string;
+    /**
+     * Format: date-time
+     * The wallet has no other entries between this hour and this time.
+     */
+    complete_until: string;
+    /** The digest of all entries up to and including this hour. */
+    digest: string;
+    in_hour: InclusionProof;
+    /** The place of the hour's root in the tree of the day. Null until the day is complete. */
+    in_day: InclusionProof | null;
+};
+
+export type Receipt = {
+    /** A compact JWS (RFC 7515) signed with Ed25519. Its claims: `iss`, `iat`, `jti`, `sub` (the wallet), `kind` (`search` or `top_up`), `id`, `status`, `amount`, `currency` and `entries`, the ledger entries with microseconds. Verify it with `/.well-known/jwks.json`. */
+    receipt: string;
+};
+
+/** @enum {string} */
+export type KeyMode = "live" | "test" | "mgmt";
+
+export type KeyBudgetPeriod = {
+    limit: string;
+    spent: string;
+    /** Null if it does not reset. */
+    resets_at: string | null;
+};
+
+export type KeyBudget = {
+    /** In total. It does not reset. */
+    total: KeyBudgetPeriod | null;
+    /** Per day. It resets at midnight UTC. */
+    day: KeyBudgetPeriod | null;
+    /** Per month. It resets on the first day of the month, UTC. */
+    month: KeyBudgetPeriod | null;
+};
+
+export type Key = {
+    /** Format: uuid */
+    id: string;
+    mode: KeyMode;
+    name: string;
+    /** The first characters of the key, to recognize it by. */
+    start: string;
+    /** @enum {string} */
+    state: "active" | "expired" | "revoked";
+    scopes: string[];
+    /** Null for any address. */
+    allowed_ips: string[] | null;
+    searches_per_second: number;
+    searches_in_flight: number;
+    /** Spending limits in USD. Searches in flight count as spent. Null without a budget. */
+    budget: KeyBudget | null;
+    /** Null for no expiry. */
+    expires_at: string | null;
+    /** Null if not revoked. */
+    revoked_at: string | null;
+    revoked_reason: ("owner" | "operator" | "leaked" | "account_deleted") | null;
+    /** The id of the key that this one replaced. */
+    rotated_from: string | null;
+    /** Up to a minute old. Null if never used. */
+    last_used_at: string | null;
+    /** Format: date-time */
+    created_at: string;
+};
+
+export type KeyList = {
+    keys: Key[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+/** Spending limits of a live key: total, per day and per month (UTC). Null removes a limit. A change leaves omitted limits as they are. */
+export type KeyBudgetLimits = {
+    total?: string | null;
+    day?: string | null;
+    month?: string | null;
+};
+
+/** @enum {string} */
+export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:write" | "webhooks:write";
+
+export type CreateKeyRequest = {
+    mode: KeyMode;
+    /** A name of your choice, shown in lists and alerts. Never sent to an upstream. */
+    name: string;
+    allowed_ips?: string[] | null;
+    expires_at?: string | null;
+    /** @default 1000 */
+    searches_per_second?: number;
+    /** @default 1000 */
+    searches_in_flight?: number;
+    budget?: KeyBudgetLimits | null;
+    /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
+    scopes?: Scope[];
+};
+
+export type CreatedKey = Key & {
+    /** The key itself. It is returned only once. */
+    key: string;
+};
+
+export type UpdateKeyRequest = {
+    /** A name of your choice, shown in lists and alerts. Never sent to an upstream. */
+    name?: string;
+    allowed_ips?: string[] | null;
+    expires_at?: string | null;
+    /** @default 1000 */
+    searches_per_second?: number;
+    /** @default 1000 */
+    searches_in_flight?: number;
+    budget?: KeyBudgetLimits | null;
+};
+
+export type RotateKeyRequest = {
+    /** How long the old key keeps working. 0 to expire it immediately. */
+    grace_seconds: number;
+};
+
+export type Search = {
+    /**
+     * Format: uuid
+     * The `Request-Id` of its response.
+     */
+    request_id: string;
+    /**
+     * Format: date-time
+     * When the search was accepted.
+     */
+    at: string;
+    /** @enum {string} */
+    mode: "live" | "test";
+    /** Format: uuid */
+    key_id: string;
+    key_name: string | null;
+    category: string | null;
+    /** `ok`, or the problem code of the failure. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged. */
+    outcome: string;
+    /** Amount charged, before any refund, in USD as a decimal string. */
+    charged: string;
+    /** Milliseconds from the hold to the charge or release. Null while the search is in flight. */
+    ms: number | null;
+    /** The run named by its `Search-Run` header. Null without a run, and once the run is deleted, an hour after it ends. */
+    run: string | null;
+};
+
+export type SearchList = {
+    searches: Search[];
+    /**
+     * Format: date-time
+     * Searches sent before this time are not listed.
+     */
+    since: string;
+    /** Pass as `cursor` to get the next page. With `key_id` or `outcome`, a page scans at most 5,000 searches, so it can be short or empty without being the last. */
+    next_cursor: string | null;
+};
+
+export type SearchDetails = Search & {
+    /** Its charge and refund, newest first. */
+    entries: Entry[];
+};
+
+export type Run = {
+    /** The id sent in `Search-Run`. */
+    run: string;
+    /** Amount spent, including searches in flight, in USD as a decimal string. */
+    spent: string;
+    /** Its `max`, in USD as a decimal string. */
+    limit: string;
+    /** Number of searches counted in `spent`. */
+    searches: number;
+    /**
+     * Format: date-time
+     * When its first search started it.
+     */
+    first_at: string;
+    /** Format: date-time */
+    expires_at: string;
+};
+
+export type RunList = {
+    runs: Run[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+export type UsagePeriod = {
+    /**
+     * Format: date-time
+     * Start of the hour or day, in UTC.
+     */
+    start: string;
+    /** @enum {string} */
+    mode: "live" | "test";
+    /** Format: uuid */
+    key_id?: string;
+    category?: string | null;
+    /** `ok`, or the problem code of the failure. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again. */
+    outcome?: string;
+    searches: number;
+    /** Amount in USD as a decimal string. */
+    charged: string;
+};
+
+export type UsageReport = {
+    /** Format: date-time */
+    from: string;
+    /** Format: date-time */
+    to: string;
+    /** @enum {string} */
+    by: "hour" | "day";
+    /**
+     * Format: date-time
+     * Every search accepted before this time is counted, usually a few minutes ago.
+     */
+    as_of: string;
+    /** @constant */
+    currency: "usd";
+    usage: UsagePeriod[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+export type HourlySearches = {
+    /** Format: date-time */
+    start: string;
+    searches: number;
+    ok: number;
+    /** Total charged for them, in USD as a decimal string. */
+    charged: string;
+};
+
+export type WalletSummary = {
+    /** @enum {string} */
+    mode: "live" | "test";
+    /** @constant */
+    currency: "usd";
+    /**
+     * Format: date-time
+     * Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.
+     */
+    as_of: string;
+    /** Credits minus charges, in USD as a decimal string. */
+    balance: string;
+    /** Part of the balance reserved for searches in flight, in USD as a decimal string. */
+    held: string;
+    /** Balance that new searches can spend, in USD as a decimal string. */
+    available: string;
+    /** Debt left by refunded or disputed payments, in USD as a decimal string. */
+    owed: string;
+    /** Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent, but at least one day, in USD as a decimal string. */
+    burn_per_day: string;
+    /** `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days. */
+    runway_days: number | null;
+    today: {
+        /** Finished searches accepted since midnight UTC. */
+        searches: number;
+        /** Total charged for them, in USD as a decimal string. */
+        charged: string;
+        /** Average number of searches by this time of day, over the previous seven days or since the first search. Null on the first day. */
+        usual_searches_by_now: number | null;
+    };
+    last_24h: {
+        /** Total of `hours`. */
+        searches: number;
+        /** Searches that succeeded. */
+        ok: number;
+        /** `ok` divided by `searches`. A search whose caller disconnected did not succeed; refused requests are not counted. */
+        success_rate: number | null;
+        /** Median time from the hold to the charge, over the latest 1,000 successful searches of the last 24 hours. */
+        p50_ms: number | null;
+        /** 95th percentile of the same searches. */
+        p95_ms: number | null;
+    };
+    /** The current hour and the 23 before it, oldest first, in UTC. */
+    hours: HourlySearches[];
+};
+
+export type AlertSettings = {
+    /** Address that receives alerts, if the operator has configured email. Null for no email. */
+    email: string | null;
+    /** Alert when the balance falls below this amount, in USD, at most once an hour. Null for no alert. */
+    low_balance: string | null;
+};
+
+/** @enum {string} */
+export type EventType = "wallet.low_balance" | "wallet.depleted" | "top_up.succeeded" | "top_up.failed" | "key.created" | "key.rotated" | "key.revoked" | "key.budget_spent";
+
+export type Webhook = {
+    /** Format: uuid */
+    id: string;
+    /** An https URL on the public internet. */
+    url: string;
+    /** For your own use. */
+    description: string;
+    events: EventType[];
+    enabled: boolean;
+    /** `gone`: the endpoint returned 410. `failing`: every delivery failed for five days. */
+    disabled_reason: ("owner" | "gone" | "failing") | null;
+    /** Time of the first failure since the last success. */
+    failing_since: string | null;
+    /** Until this time, deliveries are also signed with the previous secret. */
+    previous_secret_until: string | null;
+    /** Format: date-time */
+    created_at: string;
+};
+
+export type WebhookList = {
+    endpoints: Webhook[];
+};
+
+export type CreateWebhookRequest = {
+    /** An https URL on the public internet. */
+    url: string;
+    /** For your own use. */
+    description?: string;
+    events?: EventType[];
+};
+
+export type CreatedWebhook = Webhook & {
+    /** Signing secret. Shown only once. */
+    secret: string;
+};
+
+export type UpdateWebhookRequest = {
+    /** An https URL on the public internet. */
+    url?: string;
+    /** For your own use. */
+    description?: string;
+    events?: EventType[];
+    enabled?: boolean;
+};
+
+export type DeletedWebhook = {
+    /** Format: uuid */
+    id: string;
+    /** @constant */
+    deleted: true;
+};
+
+export type RotatedWebhookSecret = {
+    /** Format: uuid */
+    id: string;
+    /** Signing secret. Shown only once. */
+    secret: string;
+    /** Format: date-time */
+    previous_secret_until: string;
+};
+
+export type DeliveryEvent = {
+    /** Format: uuid */
+    id: string;
+    type: string;
+    /** Format: date-time */
+    created_at: string;
+};
+
+export type Delivery = {
+    /** Format: uuid */
+    id: string;
+    /** Format: uuid */
+    endpoint_id: string;
+    event: DeliveryEvent;
+    /** @enum {string} */
+    status: "pending" | "delivered" | "failed";
+    attempts: number;
+    /** HTTP status of the last response. */
+    response_status: number | null;
+    /** Why the last attempt failed: status, redirect, timeout, unreachable, private_address, not_https, endpoint_disabled. */
+    error: string | null;
+    /** Time of the last attempt. */
+    last_attempt_at: string | null;
+    /** Time of the next attempt, while the delivery is pending. */
+    next_attempt_at: string | null;
+    /** Format: date-time */
+    created_at: string;
+};
+
+export type DeliveryList = {
+    deliveries: Delivery[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+export type CreateTopUpRequest = {
+    /** Amount in USD, in whole cents, such as "20.00". */
+    amount: string;
+    /** Page to return to after payment. */
+    success_url?: string;
+    /** Page to return to if the checkout is canceled. */
+    cancel_url?: string;
+};
+
+export type TopUp = {
+    /** Format: uuid */
+    id: string;
+    /**
+     * `succeeded`: the wallet has been credited.
+     * @enum {string}
+     */
+    status: "pending" | "succeeded" | "failed" | "expired" | "refunded" | "disputed";
+    /** @enum {string} */
+    kind: "checkout" | "automatic";
+    /** Amount of the top-up, in USD as a decimal string. */
+    amount: string;
+    /** Amount refunded, in USD as a decimal string. */
+    refunded: string;
+    /** @constant */
+    currency: "usd";
+    /** Payment page, while the top-up is pending. */
+    checkout_url: string | null;
+    /** Receipt from the payment processor. */
+    receipt_url: string | null;
+    /** Decline or error code, if it failed. */
+    failure: string | null;
+    /** Format: date-time */
+    created_at: string;
+    /** When the checkout expires. */
+    expires_at: string | null;
+    /** When it left the `pending` status. */
+    settled_at: string | null;
+};
+
+export type TopUpList = {
+    top_ups: TopUp[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+export type AutoTopUp = {
+    /**
+     * `waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined; the next attempt is at `next_attempt_at`. `off`: turned off after four declines; set it again to resume.
+     * @enum {string}
+     */
+    state: "none" | "waiting_for_card" | "active" | "backing_off" | "off";
+    /** The wallet is topped up when its balance falls below this amount. */
+    threshold: string | null;
+    /** Amount of each top-up. */
+    amount: string | null;
+    /** Maximum added per UTC day. */
+    daily_cap: string | null;
+    /** Maximum added per UTC month. */
+    monthly_cap: string | null;
+    /** Amount added automatically in this UTC month. */
+    added_this_month: string | null;
+    next_attempt_at: string | null;
+    /** @constant */
+    currency: "usd";
+};
+
+export type SetAutoTopUpRequest = {
+    /** The wallet is topped up when its balance falls below this amount. */
+    threshold: string;
+    /** Amount of each top-up. */
+    amount: string;
+    /** Maximum added per UTC month. */
+    monthly_cap: string;
+    /** Maximum added per UTC day. Default: `monthly_cap`. */
+    daily_cap?: string;
+};
+
+export type StripeEvent = {
+    [key: string]: unknown;
+};
+
+export type StripeEventOutcome = {
+    /** How the event was applied. */
+    outcome: string;
+};
+
+export type OpenapiDocument = {
+    [key: string]: unknown;
+};
+
+export type SigningKey = {
+    /** @constant */
+    kty: "OKP";
+    /** @constant */
+    crv: "Ed25519";
+    /** The public key, in base64url. */
+    x: string;
+    /** The key's RFC 7638 thumbprint, which signatures name. */
+    kid: string;
+    /** @constant */
+    alg: "EdDSA";
+    /** @constant */
+    use: "sig";
+};
+
+export type SigningKeySet = {
+    keys: SigningKey[];
+};
