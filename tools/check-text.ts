@@ -20,6 +20,7 @@ const moneyTables = [
   "refunds",
   "key_budgets",
   "run_budgets",
+  "test_run_budgets",
   "trials",
   "trial_days",
   "trial_terms",

@@ -420,7 +420,7 @@ export type KeyList = {
     next_cursor: string | null;
 };
 
-/** Spending limits of a live key: total, per day and per month (UTC). Null removes a limit. A change leaves omitted limits as they are. */
+/** Spending limits of a live or test key: total, per day and per month (UTC). A test key spends play money. Null removes a limit. A change leaves omitted limits as they are. */
 export type KeyBudgetLimits = {
     total?: string | null;
     day?: string | null;
@@ -490,7 +490,7 @@ export type Search = {
     charged: string;
     /** Milliseconds from the hold to the charge or release. Null while the search is in flight. */
     ms: number | null;
-    /** The run named by its `Search-Run` header. Null without a run, and once the run is deleted, an hour after it ends. */
+    /** The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends. */
     run: string | null;
 };
 

@@ -54,8 +54,8 @@ begin
 end
 $$;
 
--- The event's data for a key budget that is spent, or NULL. A budget outlives the rotation of its key; the newest key
--- that is not revoked is reported.
+-- The event's data for a key budget that is spent, or NULL. Play money causes no event. A budget outlives the rotation of
+-- its key; the newest key that is not revoked is reported.
 create or replace function pb.describe_budget(b pb.key_budgets) returns jsonb stable language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -79,7 +79,7 @@ begin
     where newest.wallet_id = b.wallet_id and newest.budget_id = b.id
     order by newest.revoked_at is null desc, newest.id desc limit 1
   ) k on true
-  where p.spent + pb.price_micros() > p.cap
+  where p.spent + pb.price_micros() > p.cap and b.mode = 'live'
   limit 1;
   return payload;
 end

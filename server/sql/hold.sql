@@ -11,6 +11,13 @@
 --
 -- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), key budget, run budget (403).
 --
+-- A test search costs nothing, and spends the price as play money against its run and key budget. Play money has counters
+-- of its own: a key budget has the mode of its keys, and test runs are in pb.test_run_budgets.
+--
+-- An item with a run or a key budget has one more row for each limit, before the row with its outcome. Their outcome is the
+-- limit: 'run', 'total', 'day' or 'month'. spent_micros is the amount spent without this search. Additional columns would
+-- change the result type. Servers of the previous release use the last row of an item.
+--
 -- Three paths, from fast to slow. Below full load most batches hold a single search, and per-statement overhead
 -- dominates.
 --   1. One new search without Idempotency-Key or run: takes the money first, then checks the key, and returns the money
@@ -82,6 +89,8 @@ declare
   still_held boolean;
   claimed bytea;
   claim_fingerprint bytea[];
+  counted bigint;  -- the price, if this search is held already and therefore counted
+  budget_spent bigint;
   budget_taken bigint[];
   run_id uuid[];
   run_max bigint[];
@@ -92,6 +101,7 @@ declare
   held_modes pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
   held_budgets uuid[] := array_fill(null::uuid, array[size]);
   held_runs uuid[] := array_fill(null::uuid, array[size]);
+  has_test_runs boolean := false;
 begin
   oldest_id := pb.uuid_floor(now_at - interval '1 day');
   newest_id := pb.uuid_floor(now_at + interval '1 day');
@@ -132,7 +142,7 @@ begin
       r.expires_at as open_run_expires,
       dense_rank() over (order by k.budget_id) as budget_number,
       dense_rank() over (order by b.wallet_id, k.mode, b.idempotency_hmac) as claim_number,
-      dense_rank() over (order by b.wallet_id, b.run_name) as run_number
+      dense_rank() over (order by b.wallet_id, k.mode, b.run_name) as run_number
     from unnest(
       search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls
     ) with ordinality as b (
@@ -142,8 +152,13 @@ begin
     left join pb.keys k
       on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id and k.mode <> 'mgmt'
     left join pb.key_budgets g on g.id = k.budget_id and g.wallet_id = b.wallet_id
-    left join pb.run_budgets r
-      on r.wallet_id = b.wallet_id and r.name = b.run_name and r.expires_at > now_at
+    left join lateral (
+      select f.id, f.max_micros, f.spent_micros, f.expires_at from pb.run_budgets f
+      where k.mode = 'live' and f.wallet_id = b.wallet_id and f.name = b.run_name and f.expires_at > now_at
+      union all
+      select f.id, f.max_micros, f.spent_micros, f.expires_at from pb.test_run_budgets f
+      where k.mode = 'test' and f.wallet_id = b.wallet_id and f.name = b.run_name and f.expires_at > now_at
+    ) r on true
     left join pb.idempotency c
       on c.wallet_id = b.wallet_id and c.mode = k.mode and c.key_hmac = b.idempotency_hmac
       and c.claimed_at > now_at - interval '24 hours'
@@ -161,10 +176,6 @@ begin
     item := i.item;
     balance_micros := balance;
     price := case i.mode when 'live' then pb.price_micros() else 0 end;
-
-    limit_micros := null;
-    spent_micros := null;
-    resets_at := null;
     answer := null;
     held_by := known_wallets[array_position(known_ids, i.search_id)];
     still_held := known_held[array_position(known_ids, i.search_id)];
@@ -173,6 +184,42 @@ begin
       from unnest(search_ids, wallet_ids, held_modes) as a (search_id, wallet_id, mode)
       where a.search_id = i.search_id and a.mode is not null;
     end if;
+
+    counted := case when held_by = i.wallet_id and still_held then pb.price_micros() else 0 end;
+    if i.budget_id is not null then
+      budget_spent := coalesce(budget_taken[i.budget_number], 0) - counted;
+      if i.total_limit_micros is not null then
+        outcome := 'total';
+        limit_micros := i.total_limit_micros;
+        spent_micros := greatest(i.total_spent + budget_spent, 0);
+        resets_at := null;
+        return next;
+      end if;
+      if i.day_limit_micros is not null then
+        outcome := 'day';
+        limit_micros := i.day_limit_micros;
+        spent_micros := greatest(i.day_spent + budget_spent, 0);
+        resets_at := (today + 1)::timestamp at time zone 'utc';
+        return next;
+      end if;
+      if i.month_limit_micros is not null then
+        outcome := 'month';
+        limit_micros := i.month_limit_micros;
+        spent_micros := greatest(i.month_spent + budget_spent, 0);
+        resets_at := (this_month + interval '1 month') at time zone 'utc';
+        return next;
+      end if;
+    end if;
+    if i.run_name is not null and i.known then
+      outcome := 'run';
+      limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
+      spent_micros := greatest(coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0) - counted, 0);
+      resets_at := coalesce(i.open_run_expires, run_expires[i.run_number]);
+      return next;
+    end if;
+    limit_micros := null;
+    spent_micros := null;
+    resets_at := null;
 
     outcome := case
       when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
@@ -204,7 +251,7 @@ begin
       end if;
     end if;
 
-    if has_budgets and outcome is null and price > 0 then
+    if has_budgets and outcome is null then
       select 'key_budget_spent', p.cap, p.spent, p.resets
       into outcome, limit_micros, spent_micros, resets_at
       from (values
@@ -214,14 +261,14 @@ begin
         (i.month_limit_micros, i.month_spent + coalesce(budget_taken[i.budget_number], 0),
           (this_month + interval '1 month') at time zone 'utc')
       ) as p (cap, spent, resets)
-      where p.spent + price > p.cap
+      where p.spent + pb.price_micros() > p.cap
       limit 1;
     end if;
 
-    if has_runs and outcome is null and price > 0 then
+    if has_runs and outcome is null then
       limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
       spent_micros := coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0);
-      if spent_micros + price > limit_micros then
+      if spent_micros + pb.price_micros() > limit_micros then
         outcome := 'run_budget_spent';
         resets_at := coalesce(i.open_run_expires, run_expires[i.run_number]);
       else
@@ -237,18 +284,19 @@ begin
       if has_claims then
         claim_fingerprint[i.claim_number] := i.fingerprint;
       end if;
-      if has_budgets and price > 0 then
-        budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + price;
+      if has_budgets then
+        budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + pb.price_micros();
         held_budgets[i.item] := i.budget_id;
       end if;
-      if has_runs and price > 0 then
+      if has_runs then
         if i.run_name is not null and run_id[i.run_number] is null then
           run_id[i.run_number] := coalesce(i.open_run, gen_random_uuid());
           run_max[i.run_number] := coalesce(i.open_run_max, i.run_max);
           run_expires[i.run_number] := coalesce(i.open_run_expires, now_at + make_interval(secs => i.run_ttl));
         end if;
-        run_taken[i.run_number] := coalesce(run_taken[i.run_number], 0) + price;
+        run_taken[i.run_number] := coalesce(run_taken[i.run_number], 0) + pb.price_micros();
         held_runs[i.item] := run_id[i.run_number];
+        has_test_runs := has_test_runs or (i.mode = 'test' and i.run_name is not null);
       end if;
     end if;
     return next;
@@ -280,8 +328,21 @@ begin
     -- A conflict is either the open run, which continues, or an expired run of the same name.
     insert into pb.run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
     select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * pb.price_micros(), now_at, o.run_expires
-    from unnest(wallet_ids, run_names, held_runs) as a (wallet_id, run_name, run)
+    from unnest(wallet_ids, run_names, held_runs, held_modes) as a (wallet_id, run_name, run, mode)
     join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
+    where a.mode = 'live'
+    group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
+    on conflict (wallet_id, name) do update
+    set spent_micros = excluded.spent_micros + case when r.id = excluded.id then r.spent_micros else 0 end,
+        opened_at = case when r.id = excluded.id then r.opened_at else excluded.opened_at end,
+        id = excluded.id, max_micros = excluded.max_micros, expires_at = excluded.expires_at;
+  end if;
+  if has_test_runs then
+    insert into pb.test_run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
+    select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * pb.price_micros(), now_at, o.run_expires
+    from unnest(wallet_ids, run_names, held_runs, held_modes) as a (wallet_id, run_name, run, mode)
+    join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
+    where a.mode = 'test'
     group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
     on conflict (wallet_id, name) do update
     set spent_micros = excluded.spent_micros + case when r.id = excluded.id then r.spent_micros else 0 end,

@@ -163,8 +163,8 @@ begin
   end if;
   if jsonb_typeof(w.budget) = 'object' and jsonb_strip_nulls(w.budget) <> '{}' then
     new_budget := gen_random_uuid();
-    insert into pb.key_budgets (id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros)
-    values (new_budget, pb.own_wallet(), (w.budget ->> 'total')::bigint, (w.budget ->> 'day')::bigint,
+    insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
+    values (new_budget, pb.own_wallet(), new_mode, (w.budget ->> 'total')::bigint, (w.budget ->> 'day')::bigint,
       (w.budget ->> 'month')::bigint);
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
@@ -198,7 +198,7 @@ begin
   -- A rotated key must end when promised: it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
-  elsif k.mode <> 'live' and jsonb_typeof(p_changes -> 'budget') = 'object' then
+  elsif k.mode = 'mgmt' and jsonb_typeof(p_changes -> 'budget') = 'object' then
     return 'budget_without_spending';
   end if;
 
@@ -213,8 +213,8 @@ begin
       k.budget_id := null;
     elsif k.budget_id is null then
       k.budget_id := gen_random_uuid();
-      insert into pb.key_budgets (id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros)
-      values (k.budget_id, k.wallet_id, (limits ->> 'total')::bigint, (limits ->> 'day')::bigint,
+      insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
+      values (k.budget_id, k.wallet_id, k.mode, (limits ->> 'total')::bigint, (limits ->> 'day')::bigint,
         (limits ->> 'month')::bigint);
     else
       update pb.key_budgets b set total_limit_micros = (limits ->> 'total')::bigint,

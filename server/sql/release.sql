@@ -1,8 +1,8 @@
 -- Ends of a hold without a charge: pending -> released | expired. A final state never changes.
 
 -- Ends pending searches without a charge and returns what they held: to the wallet, which first pays what it owes, to the
--- key budget for the periods the hold was counted in, and to the run. It also deletes the idempotency claim, so that a
--- retry can run. Every search that ends here gets an outcome, which the index searches_unpaid needs. The caller has locked
+-- key budget for the periods the hold was counted in, and to the run. A test search returns play money to the latter two.
+-- It also deletes the idempotency claim, so that a retry can run. Every search that ends here gets an outcome, which the index searches_unpaid needs. The caller has locked
 -- the wallets; a search of another wallet is skipped. Returns the number of searches that ended.
 create or replace function pb.settle_unpaid(
   search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamptz,
@@ -12,6 +12,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   ended integer;
   debtors uuid[];
+  test_runs uuid[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -34,10 +35,13 @@ begin
         month_spent_micros = b.month_spent_micros - back.of_month
     from (
       select s.key_budget_id as id,
-        sum(s.price_micros)::bigint as total,
-        coalesce(sum(s.price_micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
-        coalesce(sum(s.price_micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
+        sum(p.micros)::bigint as total,
+        coalesce(sum(p.micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
+        coalesce(sum(p.micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
       from settled s join pb.key_budgets k on k.id = s.key_budget_id
+      cross join lateral (
+        select case s.mode when 'test' then pb.price_micros() else s.price_micros end as micros
+      ) p
       group by s.key_budget_id
     ) back
     where b.id = back.id
@@ -45,7 +49,7 @@ begin
     update pb.run_budgets r set spent_micros = r.spent_micros - back.micros
     from (
       select run_budget_id as id, sum(price_micros)::bigint as micros
-      from settled where run_budget_id is not null group by run_budget_id
+      from settled where run_budget_id is not null and mode = 'live' group by run_budget_id
     ) back
     where r.id = back.id
   ), claims_freed as (
@@ -53,8 +57,14 @@ begin
     where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
       and c.search_id = s.id
   )
-  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0)
-  into ended, debtors from settled;
+  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0),
+    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test')
+  into ended, debtors, test_runs from settled;
+  if test_runs is not null then
+    update pb.test_run_budgets r set spent_micros = r.spent_micros - back.micros
+    from (select id, count(*) * pb.price_micros() as micros from unnest(test_runs) id group by id) back
+    where r.id = back.id;
+  end if;
   if debtors is not null then
     perform pb.settle_debts(debtors);
   end if;

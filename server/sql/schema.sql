@@ -577,7 +577,7 @@ begin
   -- A rotated key must end when promised: it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
-  elsif k.mode <> 'live' and jsonb_typeof(p_changes -> 'budget') = 'object' then
+  elsif k.mode = 'mgmt' and jsonb_typeof(p_changes -> 'budget') = 'object' then
     return 'budget_without_spending';
   end if;
 
@@ -592,8 +592,8 @@ begin
       k.budget_id := null;
     elsif k.budget_id is null then
       k.budget_id := gen_random_uuid();
-      insert into pb.key_budgets (id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros)
-      values (k.budget_id, k.wallet_id, (limits ->> 'total')::bigint, (limits ->> 'day')::bigint,
+      insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
+      values (k.budget_id, k.wallet_id, k.mode, (limits ->> 'total')::bigint, (limits ->> 'day')::bigint,
         (limits ->> 'month')::bigint);
     else
       update pb.key_budgets b set total_limit_micros = (limits ->> 'total')::bigint,
@@ -1090,8 +1090,8 @@ begin
   end if;
   if jsonb_typeof(w.budget) = 'object' and jsonb_strip_nulls(w.budget) <> '{}' then
     new_budget := gen_random_uuid();
-    insert into pb.key_budgets (id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros)
-    values (new_budget, pb.own_wallet(), (w.budget ->> 'total')::bigint, (w.budget ->> 'day')::bigint,
+    insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
+    values (new_budget, pb.own_wallet(), new_mode, (w.budget ->> 'total')::bigint, (w.budget ->> 'day')::bigint,
       (w.budget ->> 'month')::bigint);
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
@@ -1282,6 +1282,7 @@ CREATE FUNCTION pb.delete_expired_runs(p_limit integer) RETURNS integer
     AS $$
 declare
   deleted integer;
+  deleted_tests integer;
 begin
   with over as materialized (
     select b.id from pb.run_budgets b
@@ -1290,7 +1291,14 @@ begin
   )
   delete from pb.run_budgets r using over where r.id = over.id;
   get diagnostics deleted = row_count;
-  return deleted;
+  with over as materialized (
+    select b.id from pb.test_run_budgets b
+    where b.expires_at <= clock_timestamp() - interval '1 hour'
+    limit p_limit - deleted for update skip locked
+  )
+  delete from pb.test_run_budgets r using over where r.id = over.id;
+  get diagnostics deleted_tests = row_count;
+  return deleted + deleted_tests;
 end
 $$;
 
@@ -1403,12 +1411,14 @@ CREATE TABLE pb.key_budgets (
     day_spent_micros bigint DEFAULT 0 NOT NULL,
     month date DEFAULT '-infinity'::date NOT NULL,
     month_spent_micros bigint DEFAULT 0 NOT NULL,
+    mode pb.key_mode DEFAULT 'live'::pb.key_mode NOT NULL,
     CONSTRAINT key_budgets_day_limit_micros_check CHECK ((day_limit_micros >= 0)),
     CONSTRAINT key_budgets_day_spent_micros_check CHECK ((day_spent_micros >= 0)),
     CONSTRAINT key_budgets_month_limit_micros_check CHECK ((month_limit_micros >= 0)),
     CONSTRAINT key_budgets_month_spent_micros_check CHECK ((month_spent_micros >= 0)),
     CONSTRAINT key_budgets_total_limit_micros_check CHECK ((total_limit_micros >= 0)),
-    CONSTRAINT key_budgets_total_spent_micros_check CHECK ((total_spent_micros >= 0))
+    CONSTRAINT key_budgets_total_spent_micros_check CHECK ((total_spent_micros >= 0)),
+    CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode))
 )
 WITH (fillfactor='50');
 
@@ -1437,7 +1447,7 @@ begin
     where newest.wallet_id = b.wallet_id and newest.budget_id = b.id
     order by newest.revoked_at is null desc, newest.id desc limit 1
   ) k on true
-  where p.spent + pb.price_micros() > p.cap
+  where p.spent + pb.price_micros() > p.cap and b.mode = 'live'
   limit 1;
   return payload;
 end
@@ -2132,6 +2142,8 @@ declare
   still_held boolean;
   claimed bytea;
   claim_fingerprint bytea[];
+  counted bigint;  -- the price, if this search is held already and therefore counted
+  budget_spent bigint;
   budget_taken bigint[];
   run_id uuid[];
   run_max bigint[];
@@ -2142,6 +2154,7 @@ declare
   held_modes pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
   held_budgets uuid[] := array_fill(null::uuid, array[size]);
   held_runs uuid[] := array_fill(null::uuid, array[size]);
+  has_test_runs boolean := false;
 begin
   oldest_id := pb.uuid_floor(now_at - interval '1 day');
   newest_id := pb.uuid_floor(now_at + interval '1 day');
@@ -2182,7 +2195,7 @@ begin
       r.expires_at as open_run_expires,
       dense_rank() over (order by k.budget_id) as budget_number,
       dense_rank() over (order by b.wallet_id, k.mode, b.idempotency_hmac) as claim_number,
-      dense_rank() over (order by b.wallet_id, b.run_name) as run_number
+      dense_rank() over (order by b.wallet_id, k.mode, b.run_name) as run_number
     from unnest(
       search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls
     ) with ordinality as b (
@@ -2192,8 +2205,13 @@ begin
     left join pb.keys k
       on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id and k.mode <> 'mgmt'
     left join pb.key_budgets g on g.id = k.budget_id and g.wallet_id = b.wallet_id
-    left join pb.run_budgets r
-      on r.wallet_id = b.wallet_id and r.name = b.run_name and r.expires_at > now_at
+    left join lateral (
+      select f.id, f.max_micros, f.spent_micros, f.expires_at from pb.run_budgets f
+      where k.mode = 'live' and f.wallet_id = b.wallet_id and f.name = b.run_name and f.expires_at > now_at
+      union all
+      select f.id, f.max_micros, f.spent_micros, f.expires_at from pb.test_run_budgets f
+      where k.mode = 'test' and f.wallet_id = b.wallet_id and f.name = b.run_name and f.expires_at > now_at
+    ) r on true
     left join pb.idempotency c
       on c.wallet_id = b.wallet_id and c.mode = k.mode and c.key_hmac = b.idempotency_hmac
       and c.claimed_at > now_at - interval '24 hours'
@@ -2211,10 +2229,6 @@ begin
     item := i.item;
     balance_micros := balance;
     price := case i.mode when 'live' then pb.price_micros() else 0 end;
-
-    limit_micros := null;
-    spent_micros := null;
-    resets_at := null;
     answer := null;
     held_by := known_wallets[array_position(known_ids, i.search_id)];
     still_held := known_held[array_position(known_ids, i.search_id)];
@@ -2223,6 +2237,42 @@ begin
       from unnest(search_ids, wallet_ids, held_modes) as a (search_id, wallet_id, mode)
       where a.search_id = i.search_id and a.mode is not null;
     end if;
+
+    counted := case when held_by = i.wallet_id and still_held then pb.price_micros() else 0 end;
+    if i.budget_id is not null then
+      budget_spent := coalesce(budget_taken[i.budget_number], 0) - counted;
+      if i.total_limit_micros is not null then
+        outcome := 'total';
+        limit_micros := i.total_limit_micros;
+        spent_micros := greatest(i.total_spent + budget_spent, 0);
+        resets_at := null;
+        return next;
+      end if;
+      if i.day_limit_micros is not null then
+        outcome := 'day';
+        limit_micros := i.day_limit_micros;
+        spent_micros := greatest(i.day_spent + budget_spent, 0);
+        resets_at := (today + 1)::timestamp at time zone 'utc';
+        return next;
+      end if;
+      if i.month_limit_micros is not null then
+        outcome := 'month';
+        limit_micros := i.month_limit_micros;
+        spent_micros := greatest(i.month_spent + budget_spent, 0);
+        resets_at := (this_month + interval '1 month') at time zone 'utc';
+        return next;
+      end if;
+    end if;
+    if i.run_name is not null and i.known then
+      outcome := 'run';
+      limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
+      spent_micros := greatest(coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0) - counted, 0);
+      resets_at := coalesce(i.open_run_expires, run_expires[i.run_number]);
+      return next;
+    end if;
+    limit_micros := null;
+    spent_micros := null;
+    resets_at := null;
 
     outcome := case
       when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
@@ -2254,7 +2304,7 @@ begin
       end if;
     end if;
 
-    if has_budgets and outcome is null and price > 0 then
+    if has_budgets and outcome is null then
       select 'key_budget_spent', p.cap, p.spent, p.resets
       into outcome, limit_micros, spent_micros, resets_at
       from (values
@@ -2264,14 +2314,14 @@ begin
         (i.month_limit_micros, i.month_spent + coalesce(budget_taken[i.budget_number], 0),
           (this_month + interval '1 month') at time zone 'utc')
       ) as p (cap, spent, resets)
-      where p.spent + price > p.cap
+      where p.spent + pb.price_micros() > p.cap
       limit 1;
     end if;
 
-    if has_runs and outcome is null and price > 0 then
+    if has_runs and outcome is null then
       limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
       spent_micros := coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0);
-      if spent_micros + price > limit_micros then
+      if spent_micros + pb.price_micros() > limit_micros then
         outcome := 'run_budget_spent';
         resets_at := coalesce(i.open_run_expires, run_expires[i.run_number]);
       else
@@ -2287,18 +2337,19 @@ begin
       if has_claims then
         claim_fingerprint[i.claim_number] := i.fingerprint;
       end if;
-      if has_budgets and price > 0 then
-        budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + price;
+      if has_budgets then
+        budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + pb.price_micros();
         held_budgets[i.item] := i.budget_id;
       end if;
-      if has_runs and price > 0 then
+      if has_runs then
         if i.run_name is not null and run_id[i.run_number] is null then
           run_id[i.run_number] := coalesce(i.open_run, gen_random_uuid());
           run_max[i.run_number] := coalesce(i.open_run_max, i.run_max);
           run_expires[i.run_number] := coalesce(i.open_run_expires, now_at + make_interval(secs => i.run_ttl));
         end if;
-        run_taken[i.run_number] := coalesce(run_taken[i.run_number], 0) + price;
+        run_taken[i.run_number] := coalesce(run_taken[i.run_number], 0) + pb.price_micros();
         held_runs[i.item] := run_id[i.run_number];
+        has_test_runs := has_test_runs or (i.mode = 'test' and i.run_name is not null);
       end if;
     end if;
     return next;
@@ -2330,8 +2381,21 @@ begin
     -- A conflict is either the open run, which continues, or an expired run of the same name.
     insert into pb.run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
     select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * pb.price_micros(), now_at, o.run_expires
-    from unnest(wallet_ids, run_names, held_runs) as a (wallet_id, run_name, run)
+    from unnest(wallet_ids, run_names, held_runs, held_modes) as a (wallet_id, run_name, run, mode)
     join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
+    where a.mode = 'live'
+    group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
+    on conflict (wallet_id, name) do update
+    set spent_micros = excluded.spent_micros + case when r.id = excluded.id then r.spent_micros else 0 end,
+        opened_at = case when r.id = excluded.id then r.opened_at else excluded.opened_at end,
+        id = excluded.id, max_micros = excluded.max_micros, expires_at = excluded.expires_at;
+  end if;
+  if has_test_runs then
+    insert into pb.test_run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
+    select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * pb.price_micros(), now_at, o.run_expires
+    from unnest(wallet_ids, run_names, held_runs, held_modes) as a (wallet_id, run_name, run, mode)
+    join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
+    where a.mode = 'test'
     group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
     on conflict (wallet_id, name) do update
     set spent_micros = excluded.spent_micros + case when r.id = excluded.id then r.spent_micros else 0 end,
@@ -3963,6 +4027,7 @@ CREATE FUNCTION pb.settle_unpaid(search_ids uuid[], wallet_ids uuid[], last_stat
 declare
   ended integer;
   debtors uuid[];
+  test_runs uuid[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -3985,10 +4050,13 @@ begin
         month_spent_micros = b.month_spent_micros - back.of_month
     from (
       select s.key_budget_id as id,
-        sum(s.price_micros)::bigint as total,
-        coalesce(sum(s.price_micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
-        coalesce(sum(s.price_micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
+        sum(p.micros)::bigint as total,
+        coalesce(sum(p.micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
+        coalesce(sum(p.micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
       from settled s join pb.key_budgets k on k.id = s.key_budget_id
+      cross join lateral (
+        select case s.mode when 'test' then pb.price_micros() else s.price_micros end as micros
+      ) p
       group by s.key_budget_id
     ) back
     where b.id = back.id
@@ -3996,7 +4064,7 @@ begin
     update pb.run_budgets r set spent_micros = r.spent_micros - back.micros
     from (
       select run_budget_id as id, sum(price_micros)::bigint as micros
-      from settled where run_budget_id is not null group by run_budget_id
+      from settled where run_budget_id is not null and mode = 'live' group by run_budget_id
     ) back
     where r.id = back.id
   ), claims_freed as (
@@ -4004,8 +4072,14 @@ begin
     where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
       and c.search_id = s.id
   )
-  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0)
-  into ended, debtors from settled;
+  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0),
+    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test')
+  into ended, debtors, test_runs from settled;
+  if test_runs is not null then
+    update pb.test_run_budgets r set spent_micros = r.spent_micros - back.micros
+    from (select id, count(*) * pb.price_micros() as micros from unnest(test_runs) id group by id) back
+    where r.id = back.id;
+  end if;
   if debtors is not null then
     perform pb.settle_debts(debtors);
   end if;
@@ -4913,6 +4987,21 @@ CREATE TABLE pb.tally_writers (
     seen_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE pb.test_run_budgets (
+    wallet_id uuid NOT NULL,
+    name text NOT NULL,
+    id uuid NOT NULL,
+    max_micros bigint NOT NULL,
+    spent_micros bigint NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT test_run_budgets_max_micros_check CHECK ((max_micros >= 0)),
+    CONSTRAINT test_run_budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 128))),
+    CONSTRAINT test_run_budgets_spent_micros_check CHECK ((spent_micros >= 0)),
+    CONSTRAINT test_run_never_above_max CHECK ((spent_micros <= max_micros))
+)
+WITH (fillfactor='50');
+
 CREATE TABLE pb.transfers (
     amount_micros bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
@@ -5141,10 +5230,10 @@ ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.key_budgets
-    ADD CONSTRAINT key_budgets_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT key_budgets_by_mode UNIQUE (wallet_id, id, mode);
 
 ALTER TABLE ONLY pb.key_budgets
-    ADD CONSTRAINT key_budgets_wallet_id_id_key UNIQUE (wallet_id, id);
+    ADD CONSTRAINT key_budgets_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_digest_key UNIQUE (digest);
@@ -5280,6 +5369,12 @@ ALTER TABLE ONLY pb.sweep_watermark
 
 ALTER TABLE ONLY pb.tally_writers
     ADD CONSTRAINT tally_writers_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY pb.test_run_budgets
+    ADD CONSTRAINT test_run_budgets_id_key UNIQUE (id);
+
+ALTER TABLE ONLY pb.test_run_budgets
+    ADD CONSTRAINT test_run_budgets_pkey PRIMARY KEY (wallet_id, name);
 
 ALTER TABLE ONLY pb.timelines
     ADD CONSTRAINT timelines_pkey PRIMARY KEY (timeline);
@@ -5504,7 +5599,7 @@ ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
 
 ALTER TABLE ONLY pb.keys
-    ADD CONSTRAINT key_budget_in_same_wallet FOREIGN KEY (wallet_id, budget_id) REFERENCES pb.key_budgets(wallet_id, id);
+    ADD CONSTRAINT key_budget_of_same_wallet_and_mode FOREIGN KEY (wallet_id, budget_id, mode) REFERENCES pb.key_budgets(wallet_id, id, mode);
 
 ALTER TABLE ONLY pb.key_budgets
     ADD CONSTRAINT key_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
@@ -5553,6 +5648,9 @@ ALTER TABLE ONLY pb.run_budgets
 
 ALTER TABLE ONLY pb.sessions
     ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY pb.test_run_budgets
+    ADD CONSTRAINT test_run_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.top_ups
     ADD CONSTRAINT top_ups_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);

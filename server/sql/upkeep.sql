@@ -26,6 +26,7 @@ create or replace function pb.delete_expired_runs(p_limit integer) returns integ
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   deleted integer;
+  deleted_tests integer;
 begin
   with over as materialized (
     select b.id from pb.run_budgets b
@@ -34,7 +35,14 @@ begin
   )
   delete from pb.run_budgets r using over where r.id = over.id;
   get diagnostics deleted = row_count;
-  return deleted;
+  with over as materialized (
+    select b.id from pb.test_run_budgets b
+    where b.expires_at <= clock_timestamp() - interval '1 hour'
+    limit p_limit - deleted for update skip locked
+  )
+  delete from pb.test_run_budgets r using over where r.id = over.id;
+  get diagnostics deleted_tests = row_count;
+  return deleted + deleted_tests;
 end
 $$;
 

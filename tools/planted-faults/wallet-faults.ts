@@ -105,6 +105,14 @@ export const walletFaults: PlantedFault[] = [
     caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
+    description: "a test search spends a live run",
+    file: hold,
+    find: "where a.mode = 'live'\n    group by a.wallet_id, a.run_name",
+    replace: "where a.mode in ('live', 'test')\n    group by a.wallet_id, a.run_name",
+    tests: ["stories/budgets.test"],
+    caughtBy: "a test key spends a run to its limit with play money, and the live run of that name is untouched",
+  },
+  {
     description: "a release after midnight is credited to the new day",
     file: "server/sql/release.sql",
     find: "day_spent_micros = b.day_spent_micros - back.of_day,",

@@ -68,7 +68,7 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
     month: readOptionalAmount(values, "budget-month"),
   };
   const hasBudget = Object.values(limits).some((limit) => limit !== undefined);
-  if (hasBudget && mode !== "live") throw new UsageError("Only a live key can have a budget.");
+  if (hasBudget && mode === "mgmt") throw new UsageError("A management key cannot have a budget.");
   const expiresAt = readOptionalFutureTime(values, "expires");
   const rate = readOptionalCount(values, "rate");
   const inFlight = readOptionalCount(values, "in-flight");
@@ -85,7 +85,7 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
       ...(allowedIps.length > 0 && { allowedIps }),
       ...(rate && { searchesPerSecond: rate }),
       ...(inFlight && { searchesInFlight: inFlight }),
-      ...(hasBudget && { budgetId: await createKeyBudget(db, walletId, limits) }),
+      ...(hasBudget && mode !== "mgmt" && { budgetId: await createKeyBudget(db, { walletId, mode }, limits) }),
     }),
   );
   if (values["json"]) return print(JSON.stringify({ keyId: created.id, key: created.key }));

@@ -22,9 +22,12 @@ Content-Type: application/json
   retry is never charged twice.
 - 402 insufficient_balance: ask the user to add money at top_up.url. Do not retry.
 - Prefer: wait=2 makes the search time out after 2 seconds with a 504, which is not charged.
-- Search-Run: my-task; max=0.50; ttl=3600 limits the total spending of all searches with the same name, in USD.
+- Search-Run: my-task; max=0.50; ttl=3600 limits the total spending of all searches with the same name, in USD. The
+  response header Search-Run: my-task; spent=0.02; left=0.48 states what is left. Stop searching when left is below 0.01.
+- Key-Budget: day; spent=0.02; left=0.98; resets=41213 states the same for each limit of the key.
 - GET ${publicUrl}/v1/key with the same key returns its permissions and remaining budget, free of charge.
-- Keys that start with pb_test_ are free and return made-up results. Queries such as test:upstream_503 simulate a failure.
+- Keys that start with pb_test_ are free and return made-up results. They spend play money from runs and key budgets, so
+  that a spent budget can be tested. Queries such as test:upstream_503 simulate a failure.
 
 Full description: ${publicUrl}/openapi.json
 Error codes: ${publicUrl}/problems/<code>, for example ${publicUrl}/problems/insufficient_balance

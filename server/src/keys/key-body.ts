@@ -49,7 +49,7 @@ const changeable = {
           additionalProperties: false,
           title: "KeyBudgetLimits",
           description:
-            "Spending limits of a live key: total, per day and per month (UTC). Null removes a limit. A change leaves omitted limits as they are.",
+            "Spending limits of a live or test key: total, per day and per month (UTC). A test key spends play money. Null removes a limit. A change leaves omitted limits as they are.",
         },
       ),
     ),
@@ -102,7 +102,7 @@ export function readNewKey(body: Static<typeof newKeySchema>, own: readonly Scop
   const faults: Fault[] = [];
   const forbidden = scopes.find((scope) => !scopesOf[mode].includes(scope));
   if (forbidden) faults.push(invalid("scopes", `must not contain ${forbidden} for a ${mode} key`));
-  if (mode !== "live" && body.budget) faults.push(budgetNeedsLiveKey);
+  if (mode === "mgmt" && body.budget) faults.push(budgetNeedsSearchKey);
   const fields = readFields(body, faults);
   const { searches_per_second = 1_000, searches_in_flight = 1_000 } = fields;
   return { ...fields, searches_per_second, searches_in_flight, scopes };
@@ -112,7 +112,7 @@ export function readKeyChanges(body: Static<typeof keyChangesSchema>): KeyFields
   return readFields(body, []);
 }
 
-export const budgetNeedsLiveKey = invalid("budget", "is only allowed for live keys");
+export const budgetNeedsSearchKey = invalid("budget", "is not allowed for a management key");
 
 function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[]): KeyFields {
   const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget } = body;

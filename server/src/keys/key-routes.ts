@@ -8,7 +8,7 @@ import { bodyProblems, managementProblems, pageParameters, type Route } from "..
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
 import {
-  budgetNeedsLiveKey,
+  budgetNeedsSearchKey,
   invalid,
   keyChangesSchema,
   networkRule,
@@ -239,7 +239,7 @@ function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): v
 function throwUnlessDone(outcome: KeyOutcome): void {
   if (outcome === "done") return;
   if (outcome === "not_found") throw noSuchKey();
-  if (outcome === "budget_without_spending") throw invalidInput([budgetNeedsLiveKey]);
+  if (outcome === "budget_without_spending") throw invalidInput([budgetNeedsSearchKey]);
   if (outcome === "insufficient_scope") throw insufficientScope("keys:write");
   throw new Problem(outcome);
 }

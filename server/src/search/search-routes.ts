@@ -73,6 +73,8 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
       answer: searchAnswerSchema,
       answerHeaders: [
         "Wallet-Balance",
+        "Search-Run",
+        "Key-Budget",
         "Server-Timing",
         "Search-Upstreams",
         "Rank-Lens",

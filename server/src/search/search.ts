@@ -9,6 +9,7 @@ import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Ledger, ReleaseRequest } from "../wallet/wallet.ts";
+import { formatBudgetHeaders } from "./budget-headers.ts";
 import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
 import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
@@ -52,6 +53,11 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
         timeLeftMs(wait, steps.elapsedMs()),
       ),
     );
+    const setBudgetHeaders = (charge: Micros): void => {
+      if (held.budgets)
+        request.setHeaders(formatBudgetHeaders(held.budgets, { run: run?.name, charge, now: Date.now() }));
+    };
+    setBudgetHeaders(0n);
     if (held.outcome === "replayed" && claim) {
       dependencies.recordRefusal(caller, "replayed");
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
@@ -73,6 +79,8 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     if (paid.state !== "captured")
       throw new Problem("ledger_unavailable", { cause: new Error(`capture too late: ${paid.state}`) });
     isPaid = true;
+    // A test search spends play money.
+    setBudgetHeaders(priceMicros);
     const charge = caller.mode === "live" ? priceMicros : 0n;
     return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
   } catch (error) {

@@ -50,7 +50,7 @@ const searchSchema = Type.Object(
     }),
     run: Type.Union([Type.String(), Type.Null()], {
       description:
-        "The run named by its `Search-Run` header. Null without a run, and once the run is deleted, an hour after it ends.",
+        "The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends.",
     }),
   },
   { title: "Search" },
@@ -167,7 +167,7 @@ function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
     tag: "Searches",
     summary: "List runs",
     description:
-      "Returns runs that are open or ended within the last hour, newest first. Test keys spend nothing, so their runs are not recorded.",
+      "Returns runs that are open or ended within the last hour, newest first. Runs of test keys, which spend play money, are not listed.",
     query: {
       from: Type.String({ description: "Start day or time. Only runs started since then." }),
       ...pageParameters,

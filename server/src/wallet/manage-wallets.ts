@@ -54,12 +54,17 @@ export interface KeyBudgetLimits {
   month?: Micros | undefined;
 }
 
-export async function createKeyBudget(db: Queryable, walletId: string, limits: KeyBudgetLimits): Promise<string> {
+/** A budget counts the searches of keys of one mode: money of live keys, play money of test keys. */
+export async function createKeyBudget(
+  db: Queryable,
+  { walletId, mode }: { walletId: string; mode: "live" | "test" },
+  limits: KeyBudgetLimits,
+): Promise<string> {
   const id = randomUUIDv7();
   await db.query(
-    `insert into pb.key_budgets (id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros)
-     values ($1, $2, $3, $4, $5)`,
-    [id, walletId, limits.total ?? null, limits.day ?? null, limits.month ?? null],
+    `insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [id, walletId, mode, limits.total ?? null, limits.day ?? null, limits.month ?? null],
   );
   return id;
 }

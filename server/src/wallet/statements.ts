@@ -29,7 +29,22 @@ export interface IdempotencyClaim {
   otherClaims?: Buffer | undefined;
 }
 
-export type HoldOutcome =
+export type HoldOutcome = HoldDecision & {
+  /** The limits of the run and of the key that the search counts against. Undefined if there are none. */
+  budgets?: BudgetState[] | undefined;
+};
+
+/** A limit at the time of the hold. */
+export interface BudgetState {
+  limit: "run" | "total" | "day" | "month";
+  max: Micros;
+  /** Includes searches in flight, without this one. */
+  spent: Micros;
+  /** When the run ends, or the day or month of the key. */
+  resetsAt: Date | null;
+}
+
+export type HoldDecision =
   | { outcome: "held" | "balance_reserved"; balance: Micros }
   | { outcome: "insufficient_balance"; balance: Micros; owed: Micros }
   | { outcome: "replayed"; balance: Micros; answer: Buffer }
@@ -94,7 +109,7 @@ export async function sendHolds(
   };
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
   const { rows } = await db.query<HoldRow>(withTimeout(2_000, statement));
-  return inItemOrder(rows, toHoldOutcome);
+  return toHoldOutcomes(rows);
 }
 
 export async function sendCaptures(
@@ -262,7 +277,8 @@ interface Row {
 }
 
 interface HoldRow extends Row {
-  outcome: HoldOutcome["outcome"] | "busy";
+  /** The name of a limit, for a row that describes a budget. */
+  outcome: HoldOutcome["outcome"] | "busy" | BudgetState["limit"];
   balance_micros: Micros;
   limit_micros: Micros | null;
   spent_micros: Micros | null;
@@ -283,6 +299,33 @@ function inItemOrder<R extends Row, Result>(rows: R[], toResult: (row: R) => Res
   const results: Result[] = [];
   for (const row of rows) results[row.item - 1] = toResult(row);
   return results;
+}
+
+/** An item has a row for each limit of its run and key, and one for its outcome. */
+function toHoldOutcomes(rows: HoldRow[]): (HoldOutcome | typeof busy)[] {
+  const budgets: BudgetState[][] = [];
+  const outcomes: HoldRow[] = [];
+  for (const row of rows) {
+    const budget = toBudget(row);
+    if (!budget) outcomes.push(row);
+    else (budgets[row.item] ??= []).push(budget);
+  }
+  return inItemOrder(outcomes, (row) => {
+    const outcome = toHoldOutcome(row);
+    return outcome !== busy && budgets[row.item] ? { ...outcome, budgets: budgets[row.item] } : outcome;
+  });
+}
+
+function toBudget({ outcome, limit_micros, spent_micros, resets_at }: HoldRow): BudgetState | undefined {
+  switch (outcome) {
+    case "run":
+    case "total":
+    case "day":
+    case "month":
+      return { limit: outcome, max: limit_micros ?? 0n, spent: spent_micros ?? 0n, resetsAt: resets_at };
+    default:
+      return undefined;
+  }
 }
 
 /** pb.hold fills exactly the columns of its outcome. */

@@ -73,7 +73,15 @@ export {
   recordUnreadable,
   reversePayment,
 } from "./reversals.ts";
-export type { CaptureRequest, Hold, HoldOutcome, HoldRequest, ReleaseRequest, Settlement } from "./statements.ts";
+export type {
+  BudgetState,
+  CaptureRequest,
+  Hold,
+  HoldOutcome,
+  HoldRequest,
+  ReleaseRequest,
+  Settlement,
+} from "./statements.ts";
 export { type RefundOutcome, refundBatch, type TopUpOutcome, topUpBatch } from "./statements.ts";
 export {
   beginTopUp,

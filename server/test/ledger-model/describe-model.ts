@@ -14,7 +14,9 @@ export function describeModel(model: LedgerModel): string[] {
     ...[...model.budgets.values()].map(({ id, spent, day, month }) =>
       row("budget", id, spent.total, spent.day, has(day, model.day), spent.month, has(month, model.month)),
     ),
-    ...[...model.runs.values()].map((run) => row("run", run.walletId, run.name, run.max, run.spent, yes(run.hasEnded))),
+    ...[...model.runs.values()].map((run) =>
+      row("run", run.mode, run.walletId, run.name, run.max, run.spent, yes(run.hasEnded)),
+    ),
     ...[...model.searches.values()].map((s) =>
       row(
         "search",
@@ -24,7 +26,7 @@ export function describeModel(model: LedgerModel): string[] {
         s.price,
         s.state,
         s.budget?.id,
-        s.run && s.run === model.runs.get(`${s.walletId} ${s.run.name}`) ? s.run.name : undefined,
+        s.run && model.hasRun(s.run) ? s.run.name : undefined,
       ),
     ),
     ...[...model.claims.values()].map((claim) =>

@@ -13,17 +13,17 @@ import {
   topUpBatch,
 } from "../../src/wallet/statements.ts";
 import { readLedger } from "../support/assertions/read-ledger.ts";
-import { seedBudget, seedKey } from "../support/data/seed-wallet.ts";
+import { type KeySeed, seedBudget, seedKey } from "../support/data/seed-wallet.ts";
 import { shiftCalendar } from "../support/data/shift-calendar.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
 import type { TestDatabase } from "../support/services/database.ts";
 import { describeModel } from "./describe-model.ts";
-import { LedgerModel, type ModelHoldOutcome, type Resets } from "./ledger-model.ts";
+import { LedgerModel, type ModelBudgetState, type ModelHoldOutcome, type Resets } from "./ledger-model.ts";
 
 // Wallets and keys that exist both in PostgreSQL and in the model. Each action is applied to both, and their results and
 // states must be equal. Plans use small numbers as names, so that they often collide and shrink well.
 
-export const keyKinds = ["plain", "budgeted", "rotated", "test", "expired", "mgmt"] as const;
+export const keyKinds = ["plain", "budgeted", "rotated", "test", "budgeted test", "expired", "mgmt"] as const;
 
 export interface FixturePlan {
   wallets: { credit: Micros; limits: Limits }[];
@@ -59,14 +59,14 @@ export type Action =
   | { do: "next day" | "next month" }
   | { do: "make overdue"; searches: number[] }
   | { do: "age claims"; wallet: number; age: "stale" | "expired" }
-  | { do: "end run"; wallet: number; name: number }
+  | { do: "end run"; wallet: number; mode: "live" | "test"; name: number }
   | { do: "revoke"; wallet: number; key: (typeof keyKinds)[number] }
   | { do: "suspend"; wallet: number; isSuspended: boolean }
-  | { do: "set limits"; wallet: number; limits: Limits };
+  | { do: "set limits"; wallet: number; mode: "live" | "test"; limits: Limits };
 
 interface FixtureWallet {
   id: string;
-  budgetId: string;
+  budgetIds: Record<"live" | "test", string>;
   keys: Record<(typeof keyKinds)[number], string>;
 }
 
@@ -127,21 +127,32 @@ export class LedgerFixture {
   async #seedWallet(id: string, limits: Limits): Promise<void> {
     const { owner } = this.#database;
     await owner.query("insert into pb.wallets (id, name) values ($1, 'A wallet')", [id]);
-    const budgetId = await seedBudget(owner, id, limits);
+    const budgetIds = {
+      live: await seedBudget(owner, id, limits),
+      test: await seedBudget(owner, id, limits, "test"),
+    };
+    const kinds: Record<(typeof keyKinds)[number], KeySeed & { mode: "live" | "test" | "mgmt" }> = {
+      plain: { mode: "live" },
+      budgeted: { mode: "live", budgetId: budgetIds.live },
+      rotated: { mode: "live", budgetId: budgetIds.live },
+      test: { mode: "test" },
+      "budgeted test": { mode: "test", budgetId: budgetIds.test },
+      expired: { mode: "live", isExpired: true },
+      mgmt: { mode: "mgmt" },
+    };
     const keys = {} as FixtureWallet["keys"];
     const seedKind = async (kind: (typeof keyKinds)[number]): Promise<void> => {
-      const mode = kind === "test" || kind === "mgmt" ? kind : "live";
-      const isExpired = kind === "expired";
-      const hasBudget = kind === "budgeted" || kind === "rotated" || kind === "test";
-      const key = { mode, isExpired, ...(hasBudget ? { budgetId } : {}) } as const;
+      const key = { isExpired: false, ...kinds[kind] };
       keys[kind] = await seedKey(owner, id, key);
       this.#model.keys.set(keys[kind], { ...key, id: keys[kind], walletId: id, isRevoked: false });
     };
     await Promise.all(keyKinds.map(seedKind));
-    const spent = { total: 0n, day: 0n, month: 0n };
-    this.#model.budgets.set(budgetId, { id: budgetId, limits, spent, day: undefined, month: undefined });
+    for (const budgetId of Object.values(budgetIds)) {
+      const spent = { total: 0n, day: 0n, month: 0n };
+      this.#model.budgets.set(budgetId, { id: budgetId, limits, spent, day: undefined, month: undefined });
+    }
     this.#model.wallets.set(id, { id, credited: 0n, debited: 0n, held: 0n, owed: 0n, isSuspended: false });
-    this.#wallets.push({ id, budgetId, keys });
+    this.#wallets.push({ id, budgetIds, keys });
   }
 
   async #hold(plans: HoldPlan[]): Promise<void> {
@@ -160,8 +171,8 @@ export class LedgerFixture {
     const calendar = await this.#readResets(items);
     for (const [index, each] of expected.entries())
       assert.deepEqual(
-        comparable(outcomes[index]),
-        withResetTime(each, calendar[index]),
+        { ...comparable(outcomes[index]), budgets: outcomes[index]?.budgets ?? [] },
+        withResetTimes(each, calendar[index]),
         `item ${index}: ${each.outcome}`,
       );
   }
@@ -255,7 +266,7 @@ export class LedgerFixture {
       case "age claims":
         return this.#ageClaims(this.#wallet(action.wallet).id, action.age);
       case "end run":
-        return this.#endRun(this.#wallet(action.wallet).id, `run ${action.name}`);
+        return this.#endRun(this.#wallet(action.wallet).id, action.mode, `run ${action.name}`);
       case "revoke": {
         const key = model.keys.get(this.#wallet(action.wallet).keys[action.key]);
         if (key) key.isRevoked = true;
@@ -269,7 +280,7 @@ export class LedgerFixture {
         return;
       }
       case "set limits":
-        return this.#setLimits(this.#wallet(action.wallet).budgetId, action.limits);
+        return this.#setLimits(this.#wallet(action.wallet).budgetIds[action.mode], action.limits);
     }
   }
 
@@ -293,11 +304,12 @@ export class LedgerFixture {
     );
   }
 
-  async #endRun(walletId: string, name: string): Promise<void> {
-    const run = this.#model.runs.get(`${walletId} ${name}`);
+  async #endRun(walletId: string, mode: "live" | "test", name: string): Promise<void> {
+    const run = this.#model.runs.get(`${walletId} ${mode} ${name}`);
     if (run) run.hasEnded = true;
     await this.#database.owner.query(
-      "update pb.run_budgets set expires_at = clock_timestamp() - interval '1 second' where wallet_id = $1 and name = $2",
+      `update pb.${mode === "live" ? "run_budgets" : "test_run_budgets"}
+       set expires_at = clock_timestamp() - interval '1 second' where wallet_id = $1 and name = $2`,
       [walletId, name],
     );
   }
@@ -315,11 +327,17 @@ export class LedgerFixture {
   async #readResets(items: HoldRequest[]): Promise<Record<Resets, Date | null>[]> {
     const { rows } = await this.#database.owner.query<{ day: Date; month: Date; run: Date | null }>(
       `select (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as day,
-         (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as month, r.expires_at as run
-       from unnest($1::uuid[], $2::text[]) with ordinality as i (wallet_id, name, item)
+         (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as month,
+         case i.mode when 'live' then r.expires_at else t.expires_at end as run
+       from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as i (wallet_id, name, mode, item)
        left join pb.run_budgets r on r.wallet_id = i.wallet_id and r.name = i.name
+       left join pb.test_run_budgets t on t.wallet_id = i.wallet_id and t.name = i.name
        order by i.item`,
-      [items.map((item) => item.walletId), items.map((item) => item.run?.name ?? null)],
+      [
+        items.map((item) => item.walletId),
+        items.map((item) => item.run?.name ?? null),
+        items.map((item) => this.#model.keys.get(item.keyId)?.mode ?? null),
+      ],
     );
     return rows.map((row) => ({ ...row, never: null }));
   }
@@ -352,7 +370,17 @@ function comparable(outcome: HoldOutcome | undefined): Record<string, unknown> {
   }
 }
 
-function withResetTime({ resets, ...rest }: ModelHoldOutcome, calendar?: Record<Resets, Date | null>): object {
+function withResetTimes(outcome: ModelHoldOutcome, calendar?: Record<Resets, Date | null>): object {
+  return {
+    ...withResetTime(outcome, calendar),
+    budgets: outcome.budgets?.map((each) => withResetTime(each, calendar)),
+  };
+}
+
+function withResetTime(
+  { resets, ...rest }: ModelHoldOutcome | ModelBudgetState,
+  calendar?: Record<Resets, Date | null>,
+): object {
   return resets === undefined ? rest : { ...rest, resetsAt: calendar?.[resets] };
 }
 

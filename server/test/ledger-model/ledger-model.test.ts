@@ -84,6 +84,7 @@ const expectedOutcomes = Object.entries({
 
 const wallet = fc.nat(2);
 const search = fc.nat(24);
+const mode = fc.constantFrom("live" as const, "test" as const);
 const rarely = fc.integer({ min: 0, max: 15 }).map((draw) => draw === 15);
 const prices = (max: number): fc.Arbitrary<bigint> => fc.nat(max).map((count) => BigInt(count) * priceMicros);
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined, freq: 2 });
@@ -92,6 +93,7 @@ const limits = fc.record({ total: maybe(prices(12)), day: maybe(prices(6)), mont
 const key = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom("plain" as const, "budgeted" as const, "rotated" as const) },
   { weight: 3, arbitrary: fc.constant("test" as const) },
+  { weight: 3, arbitrary: fc.constant("budgeted test" as const) },
   { weight: 1, arbitrary: fc.constantFrom(...keyKinds) },
 );
 
@@ -174,13 +176,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       age: fc.constantFrom("stale" as const, "stale" as const, "expired" as const),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("end run" as const), wallet, name: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("end run" as const), wallet, mode, name: fc.nat(1) }) },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant("revoke" as const), wallet, key: fc.constantFrom(...keyKinds) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("suspend" as const), wallet, isSuspended: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("set limits" as const), wallet, limits }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("set limits" as const), wallet, mode, limits }) },
 );
 
 const fixturePlan: fc.Arbitrary<FixturePlan> = fc.record({

@@ -1,5 +1,6 @@
 import { type Micros, priceMicros } from "../../src/lib/money.ts";
 import type {
+  BudgetState,
   CaptureRequest,
   Hold,
   HoldOutcome,
@@ -47,6 +48,7 @@ interface ModelWallet {
 
 interface ModelRun {
   walletId: string;
+  mode: Mode;
   name: string;
   max: Micros;
   spent: Micros;
@@ -79,8 +81,13 @@ interface ModelClaim {
 /** When a spent budget resets. "run" is the end of the run, which only the database has. */
 export type Resets = "never" | "day" | "month" | "run";
 
+export interface ModelBudgetState extends Omit<BudgetState, "resetsAt"> {
+  resets: Resets;
+}
+
 export interface ModelHoldOutcome {
   outcome: HoldOutcome["outcome"];
+  budgets?: ModelBudgetState[];
   balance?: Micros;
   owed?: Micros;
   answer?: string;
@@ -111,7 +118,7 @@ export class LedgerModel {
   /** Entries of refunded payments and of debt, by wallet. */
   readonly debtEntries: { kind: string; walletId: string; amount: Micros }[] = [];
   readonly skewedIds = new Set<string>();
-  /** By wallet and name. An expired run is replaced when the same name is opened again. */
+  /** By wallet, mode and name. An expired run is replaced when the same name is opened again. */
   readonly runs = new Map<string, ModelRun>();
 
   /**
@@ -126,7 +133,8 @@ export class LedgerModel {
     const outcomes: ModelHoldOutcome[] = [];
     for (const walletId of [...new Set(items.map((item) => item.walletId))].sort())
       for (const [index, item] of items.entries())
-        if (item.walletId === walletId) outcomes[index] = this.#holdOne(item);
+        if (item.walletId === walletId)
+          outcomes[index] = { budgets: this.#describeBudgets(item), ...this.#holdOne(item) };
     return outcomes;
   }
 
@@ -221,16 +229,16 @@ export class LedgerModel {
     if (price > 0n && price > balance - owed) return { outcome: "insufficient_balance", balance, owed };
     if (price > 0n && price > balance - wallet.held - owed) return { outcome: "balance_reserved", balance };
 
-    const budget = price > 0n ? this.budgets.get(key.budgetId ?? "") : undefined;
-    const spentBudget = budget && this.#rejectBudget(budget, price);
+    const budget = this.budgets.get(key.budgetId ?? "");
+    const spentBudget = budget && this.#rejectBudget(budget);
     if (spentBudget) return spentBudget;
-    const run = price > 0n ? this.#openRun(item) : undefined;
-    if (run && run.spent + price > run.max)
+    const run = this.#openRun(item, key.mode);
+    if (run && run.spent + priceMicros > run.max)
       return {
         outcome: "run_budget_spent",
         limit: run.max,
         spent: run.spent,
-        resets: this.#hasRun(run) ? "run" : "never",
+        resets: this.#runEnd(run),
       };
 
     this.#writeHold(item, { key, wallet, price, budget, run });
@@ -264,29 +272,49 @@ export class LedgerModel {
     return { outcome: "replayed", balance: this.#balance(item.walletId), answer: claim.answer };
   }
 
-  #rejectBudget(budget: ModelBudget, price: Micros): ModelHoldOutcome | undefined {
-    for (const [period, resets] of [
-      ["total", "never"],
-      ["day", "day"],
-      ["month", "month"],
-    ] as const) {
-      const limit = budget.limits[period];
-      const isCurrent = period === "total" || budget[period] === this[period];
-      const spent = isCurrent ? budget.spent[period] : 0n;
-      if (limit !== undefined && spent + price > limit) return { outcome: "key_budget_spent", limit, spent, resets };
-    }
-    return undefined;
+  /** The limits that an item counts against, without the item itself. */
+  #describeBudgets(item: HoldRequest): ModelBudgetState[] {
+    if (this.#rejectKey(item)?.outcome === "api_key_invalid") return [];
+    const { budgetId, mode } = this.#key(item.keyId);
+    const budget = this.budgets.get(budgetId ?? "");
+    const run = this.#openRun(item, mode);
+    const counted = this.#rejectId(item)?.outcome === "held" ? priceMicros : 0n;
+    const states = [
+      ...(budget ? this.#periods(budget) : []),
+      ...(run ? [{ limit: "run" as const, max: run.max, spent: run.spent, resets: this.#runEnd(run) }] : []),
+    ];
+    return states.map((state) => ({ ...state, spent: state.spent > counted ? state.spent - counted : 0n }));
   }
 
-  #openRun(item: HoldRequest): ModelRun | undefined {
+  #periods({ limits, spent, day, month }: ModelBudget): ModelBudgetState[] {
+    const all = [
+      { limit: "total", max: limits.total, spent: spent.total, resets: "never" },
+      { limit: "day", max: limits.day, spent: day === this.day ? spent.day : 0n, resets: "day" },
+      { limit: "month", max: limits.month, spent: month === this.month ? spent.month : 0n, resets: "month" },
+    ] as const;
+    return all.flatMap(({ max, ...state }) => (max === undefined ? [] : [{ ...state, max }]));
+  }
+
+  #rejectBudget(budget: ModelBudget): ModelHoldOutcome | undefined {
+    const full = this.#periods(budget).find(({ max, spent }) => spent + priceMicros > max);
+    return full && { outcome: "key_budget_spent", limit: full.max, spent: full.spent, resets: full.resets };
+  }
+
+  #openRun(item: HoldRequest, mode: Mode): ModelRun | undefined {
     if (!item.run) return undefined;
-    const open = this.runs.get(`${item.walletId} ${item.run.name}`);
+    const { walletId } = item;
+    const { name, maxMicros: max } = item.run;
+    const open = this.runs.get(`${walletId} ${mode} ${name}`);
     if (open && !open.hasEnded) return open;
-    return { walletId: item.walletId, name: item.run.name, max: item.run.maxMicros, spent: 0n, hasEnded: false };
+    return { walletId, mode, name, max, spent: 0n, hasEnded: false };
   }
 
-  #hasRun(run: ModelRun): boolean {
-    return this.runs.get(`${run.walletId} ${run.name}`) === run;
+  hasRun(run: ModelRun): boolean {
+    return this.runs.get(`${run.walletId} ${run.mode} ${run.name}`) === run;
+  }
+
+  #runEnd(run: ModelRun): Resets {
+    return this.hasRun(run) ? "run" : "never";
   }
 
   #writeHold(item: HoldRequest, { key, wallet, price, budget, run }: Payment): void {
@@ -294,16 +322,16 @@ export class LedgerModel {
     if (budget) {
       const { total, day, month } = budget.spent;
       budget.spent = {
-        total: total + price,
-        day: price + (budget.day === this.day ? day : 0n),
-        month: price + (budget.month === this.month ? month : 0n),
+        total: total + priceMicros,
+        day: priceMicros + (budget.day === this.day ? day : 0n),
+        month: priceMicros + (budget.month === this.month ? month : 0n),
       };
       budget.day = this.day;
       budget.month = this.month;
     }
     if (run) {
-      run.spent += price;
-      this.runs.set(`${run.walletId} ${run.name}`, run);
+      run.spent += priceMicros;
+      this.runs.set(`${run.walletId} ${run.mode} ${run.name}`, run);
     }
     const claimId = this.#claimId(item);
     const { searchId, walletId } = item;
@@ -331,11 +359,11 @@ export class LedgerModel {
     search.state = state;
     this.#wallet(search.walletId).held -= price;
     if (budget) {
-      budget.spent.total -= price;
-      if (budget.day === search.day) budget.spent.day -= price;
-      if (budget.month === search.month) budget.spent.month -= price;
+      budget.spent.total -= priceMicros;
+      if (budget.day === search.day) budget.spent.day -= priceMicros;
+      if (budget.month === search.month) budget.spent.month -= priceMicros;
     }
-    if (run) run.spent -= price;
+    if (run) run.spent -= priceMicros;
     if (this.claims.get(search.claimId ?? "")?.searchId === search.id) this.claims.delete(search.claimId ?? "");
     return true;
   }

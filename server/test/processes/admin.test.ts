@@ -174,7 +174,7 @@ test("an invalid command exits with 2 and an explanation; help exits with 0", as
     [["wallet", "show", "--wallet", "7"], /--wallet must be an id/],
     [["wallet", "top-up", "--wallet", walletId, "--amount", "0", "--payment", "p"], /--amount must be greater than 0/],
     [[...key, "--mode", "life"], /--mode must be live, test or mgmt/],
-    [[...key, "--mode", "test", "--budget-day", "1"], /Only a live key/],
+    [[...key, "--mode", "mgmt", "--budget-day", "1"], /A management key cannot have a budget/],
     [[...key, "--mode", "live", "--expires", "2001-01-01"], /must be in the future/],
     [[...key, "--mode", "live", "--expires", "next week"], /must be a time/],
     [[...key, "--mode", "live", "--allow-ip", "10.0.0.1/8"], /10\.0\.0\.1\/8 must be an IP address or a network/],

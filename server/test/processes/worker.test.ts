@@ -6,7 +6,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { holdBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { until } from "../support/assertions/until.ts";
-import { seedWallet } from "../support/data/seed-wallet.ts";
+import { seedKey, seedWallet } from "../support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { addJob, startWorker } from "./worker-fixture.ts";
 
@@ -150,22 +150,28 @@ test("only expired idempotency claims and runs are pruned", async () => {
     idempotency: { keyHmac: randomBytes(32), fingerprint: randomBytes(32) },
     run: { name, maxMicros: 100_000n, ttlSeconds: 60 },
   }));
-  await holdBatch(db.owner, items);
+  const testKey = await seedKey(db.owner, walletId, { mode: "test" });
+  await holdBatch(db.owner, [
+    ...items,
+    ...items.map(({ run }) => ({ searchId: randomUUIDv7(), walletId, keyId: testKey, run })),
+  ]);
   const [old] = items;
   await db.owner.query("update pb.idempotency set claimed_at = claimed_at - interval '24 hours' where search_id = $1", [
     old?.searchId,
   ]);
-  await db.owner.query("update pb.run_budgets set expires_at = expires_at - interval '62 minutes' where name = 'old'");
-  await db.owner.query(
-    "update pb.run_budgets set expires_at = expires_at - interval '59 minutes' where name = 'young'",
-  );
+  for (const table of ["run_budgets", "test_run_budgets"])
+    await db.owner.query(
+      `update pb.${table} set expires_at = expires_at - case name when 'old' then 62 else 59 end * interval '1 minute'`,
+    );
   const worker = await startWorker(db);
   await addJob(db, "prune");
   await until("rows are pruned", async () => worker.logged().includes("pruned expired rows"));
   const claims = await db.owner.query("select search_id from pb.idempotency where wallet_id = $1", [walletId]);
   assert.deepEqual(claims.rows, [{ search_id: items[1]?.searchId }]);
-  const runs = await db.owner.query("select name from pb.run_budgets where wallet_id = $1", [walletId]);
-  assert.deepEqual(runs.rows, [{ name: "young" }]);
+  for (const table of ["run_budgets", "test_run_budgets"]) {
+    const runs = await db.owner.query(`select name from pb.${table} where wallet_id = $1`, [walletId]);
+    assert.deepEqual(runs.rows, [{ name: "young" }], table);
+  }
   await worker.stop();
 });
 

@@ -257,6 +257,17 @@ test("a key's budget that cannot pay for another search emits one event per hour
   }
 });
 
+test("a spent budget of a test key emits no event", async () => {
+  const { walletId } = await seedWallet(db.owner);
+  const budgetId = await seedBudget(db.owner, walletId, { total: 10_000n }, "test");
+  await search(db.ledger, { walletId, keyId: await seedKey(db.owner, walletId, { mode: "test", budgetId }) });
+  const { rows } = await db.owner.query("select total_spent_micros as spent from pb.key_budgets where id = $1", [
+    budgetId,
+  ]);
+  assert.deepEqual(rows, [{ spent: 10_000n }]);
+  assert.deepEqual(await alertsOf(walletId), []);
+});
+
 test("amounts in events have the format of the API", async () => {
   for (const micros of [0n, 1n, 10n, 10_000n, 999_999n, 1_000_000n, 1_234_500n, 5_000_000n, 123_456_789_010n]) {
     const { rows } = await db.owner.query<{ usd: string }>("select pb.usd($1) as usd", [micros]);

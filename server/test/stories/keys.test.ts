@@ -131,7 +131,7 @@ test("an invalid body returns 400 with the field's pointer and creates no key", 
     [{ budget: { day: "-1" } }, "#/budget/day"],
     [{ budget: { day: "0.0000001" } }, "#/budget/day"],
     [{ budget: { year: "1" } }, "#/budget/year"],
-    [{ mode: "test", budget: { day: "1" } }, "#/budget"],
+    [{ mode: "mgmt", budget: { day: "1" } }, "#/budget"],
     [{ wallet_id: wallet.walletId }, "#/wallet_id"],
   ];
   for (const [fault, pointer] of faults) {
@@ -232,8 +232,8 @@ test("a changed or removed budget applies to the next search", async () => {
   const replaced = await change({ month: "0.01" });
   assert.deepEqual([replaced.total, replaced.month.spent], [null, "0.00"]);
   assert.deepEqual([await searchOutcome(key), await searchOutcome(key)], ["paid", "key_budget_spent"]);
-  const { id: testKey } = await create({ mode: "test" });
-  assert.equal((await manage("PATCH", `/v1/keys/${testKey}`, { budget: { day: "1" } })).status, 400);
+  const { id: managementKey } = await createManagementKey(["wallet:read"]);
+  assert.equal((await manage("PATCH", `/v1/keys/${managementKey}`, { budget: { day: "1" } })).status, 400);
 });
 
 test("a change keeps the fields that it does not contain", async () => {

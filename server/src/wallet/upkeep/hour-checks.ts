@@ -106,7 +106,7 @@ function budgetChecks(searches: string): Check[] {
         left join pb.budget_checkpoints c on c.budget_id = b.id ${period === "total" ? "" : `and c.${period} = b.${period}`}
         left join ${spent} s on s.key_budget_id = b.id
           ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
-        ${period === "total" ? "" : `where b.${period} > (select retained_since from pb.retention)`}
+        where b.mode = 'live' ${period === "total" ? "" : `and b.${period} > (select retained_since from pb.retention)`}
         group by b.id, c.${period}_micros`,
     })),
     {

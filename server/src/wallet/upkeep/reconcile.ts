@@ -187,7 +187,7 @@ export const checks: Check[] = [
       left join ${searches} s on s.key_budget_id = b.id and s.state in ('pending', 'captured')
         ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
       left join pb.budget_openings o on o.budget_id = b.id and ${period === "total"}
-      ${period === "total" ? "" : `where b.${period} > (select retained_since from pb.retention)`}
+      where b.mode = 'live' ${period === "total" ? "" : `and b.${period} > (select retained_since from pb.retention)`}
       group by b.id, o.amount_micros`,
   })),
   {

@@ -19,12 +19,16 @@ const readRows = `
     month_spent_micros, month = pb.utc_month(clock_timestamp()))
   from pb.key_budgets where wallet_id = any ($1)
   union all
-  select concat_ws(' ', 'run', wallet_id, name, max_micros, spent_micros, expires_at <= clock_timestamp())
+  select concat_ws(' ', 'run live', wallet_id, name, max_micros, spent_micros, expires_at <= clock_timestamp())
   from pb.run_budgets where wallet_id = any ($1)
   union all
+  select concat_ws(' ', 'run test', wallet_id, name, max_micros, spent_micros, expires_at <= clock_timestamp())
+  from pb.test_run_budgets where wallet_id = any ($1)
+  union all
   select concat_ws(' ', 'search', s.id, s.wallet_id, s.mode, s.price_micros, s.state,
-    coalesce(s.key_budget_id::text, '-'), coalesce(r.name, '-'))
+    coalesce(s.key_budget_id::text, '-'), coalesce(r.name, t.name, '-'))
   from pb.searches s left join pb.run_budgets r on r.id = s.run_budget_id
+  left join pb.test_run_budgets t on t.id = s.run_budget_id
   where s.wallet_id = any ($1) and s.id >= $2
   union all
   select concat_ws(' ', 'claim', wallet_id, mode, encode(key_hmac, 'hex'), encode(fingerprint, 'hex'), search_id,

@@ -27,15 +27,16 @@ export interface BusyLedger {
   sweepDuring(work: Promise<unknown>): Promise<void>;
 }
 
-/** Three wallets with a budget, one with payments, and one whose only day has been archived and dropped. */
+/** Three wallets with a budget for each mode, one with payments, and one whose only day has been archived and dropped. */
 export async function createBusyLedger(): Promise<BusyLedger> {
   const database = await createTestDatabase();
   const seeds: Seed[] = [];
   for (let created = 0; created < 3; created += 1) {
     const { walletId } = await seedWallet(database.owner, { credit: 10_000n * priceMicros });
-    const budgetId = await seedBudget(database.owner, walletId, { total: 900_000n * priceMicros });
-    seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) });
-    seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { mode: "test" }) });
+    for (const mode of ["live", "test"] as const) {
+      const budgetId = await seedBudget(database.owner, walletId, { total: 900_000n * priceMicros }, mode);
+      seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { mode, budgetId }) });
+    }
   }
   const { walletId } = await seedWallet(database.owner, { credit: priceMicros });
   await seedPayments(database.owner, walletId);

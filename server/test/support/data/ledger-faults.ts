@@ -23,7 +23,7 @@ const cent = (table: string, column: string, where: string): Omit<Fault, "finds"
 });
 const firstWallet = `id = ${anyOf("wallets", "true")}`;
 const chargedUsage = `charged_micros > 0 and wallet_id = ${anyOf("wallets", "true")}`;
-const firstBudget = `id = ${anyOf("key_budgets", "true")}`;
+const firstBudget = `id = ${anyOf("key_budgets", "mode = 'live'")}`;
 
 export const ledgerFaults: Fault[] = [
   ...paymentFaults,

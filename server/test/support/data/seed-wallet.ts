@@ -44,12 +44,17 @@ export interface BudgetSeed {
   month?: Micros | undefined;
 }
 
-export async function seedBudget(owner: Queryable, walletId: string, limits: BudgetSeed): Promise<string> {
+export async function seedBudget(
+  owner: Queryable,
+  walletId: string,
+  limits: BudgetSeed,
+  mode: "live" | "test" = "live",
+): Promise<string> {
   const budgetId = randomUUIDv7();
   await owner.query(
-    `insert into pb.key_budgets (id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros)
-     values ($1, $2, $3, $4, $5)`,
-    [budgetId, walletId, limits.total ?? null, limits.day ?? null, limits.month ?? null],
+    `insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [budgetId, walletId, mode, limits.total ?? null, limits.day ?? null, limits.month ?? null],
   );
   return budgetId;
 }

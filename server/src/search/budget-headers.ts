@@ -1,0 +1,30 @@
+import { formatUsd, type Micros } from "../lib/money.ts";
+import type { BudgetState } from "../wallet/wallet.ts";
+
+/**
+ * `Search-Run: nightly; spent=0.02; left=0.48` and `Key-Budget: day; spent=0.02; left=0.98; resets=41213, total; ...`. `charge`
+ * is what this search adds to the amounts of its hold: its price after a 200, and 0 otherwise.
+ */
+export function formatBudgetHeaders(
+  budgets: readonly BudgetState[],
+  { run, charge, now }: { run: string | undefined; charge: Micros; now: number },
+): Record<string, string> {
+  const ofRun = budgets.find(({ limit }) => limit === "run");
+  const ofKey = budgets.filter(({ limit }) => limit !== "run");
+  return {
+    ...(run !== undefined && ofRun && { "search-run": `${run}; ${formatAmounts(ofRun, charge)}` }),
+    ...(ofKey.length > 0 && { "key-budget": ofKey.map((budget) => formatKeyBudget(budget, charge, now)).join(", ") }),
+  };
+}
+
+function formatKeyBudget(budget: BudgetState, charge: Micros, now: number): string {
+  const { limit, resetsAt } = budget;
+  const resets = resetsAt && `; resets=${Math.max(0, Math.ceil((resetsAt.getTime() - now) / 1_000))}`;
+  return `${limit}; ${formatAmounts(budget, charge)}${resets ?? ""}`;
+}
+
+/** An owner can lower a limit below the amount spent. */
+function formatAmounts({ max, spent: spentBefore }: BudgetState, charge: Micros): string {
+  const spent = spentBefore + charge;
+  return `spent=${formatUsd(spent)}; left=${formatUsd(max > spent ? max - spent : 0n)}`;
+}
