@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
+import { seedBudget } from "../../server/test/support/data/seed-wallet.ts";
 import { installPacked } from "../../server/test/support/docs/packed-packages.ts";
 import { readCodeBlocks } from "../../server/test/support/docs/read-code-blocks.ts";
 import { createTestDatabase } from "../../server/test/support/services/database.ts";
@@ -90,6 +91,15 @@ test("--json prints one line of JSON, including the charge", async () => {
   const { results, meta, n } = JSON.parse(out);
   assert.deepEqual([results.length, n, meta.charge, err], [1, 1, "0.01", ""]);
   assert.equal(JSON.parse((await run(["wallet", "--json"])).out).price, "0.01");
+});
+
+test("search prints what its run and the budget of its key have left", async () => {
+  const budgetId = await seedBudget(db.owner, wallet.walletId, { total: 50_000n, day: 20_000n });
+  const { key } = await createTestKey(db, { walletId: wallet.walletId, budgetId });
+  const { err } = await run(["search", "cats", "--run", "r1", "--max", "0.05"], { env: { PENNYBLACK_API_KEY: key } });
+  assert.ok(err.includes(" · run r1: 0.01 USD spent, 0.04 USD left · "), err);
+  assert.ok(err.includes(" · key budget, total: 0.01 USD spent, 0.04 USD left · "), err);
+  assert.ok(err.includes(" · key budget, day: 0.01 USD spent, 0.01 USD left · "), err);
 });
 
 test("wallet prints the available balance", async () => {

@@ -26,8 +26,14 @@ export function formatMeta({ n, meta }: SearchAnswer, { paint }: Terminal): stri
     `${n} ${n === 1 ? "result" : "results"}`,
     charge,
     ...(meta.balance === undefined ? [] : [`balance ${meta.balance} USD`]),
+    ...(meta.run ? [`run ${sanitize(meta.run.id)}: ${formatBudget(meta.run)}`] : []),
+    ...meta.keyBudgets.map((budget) => `key budget, ${budget.period}: ${formatBudget(budget)}`),
     ...(meta.lens === undefined ? [] : [`lens ${meta.lens}`]),
     `request ${meta.requestId}`,
   ];
   return paint("dim", fields.join(" · "));
+}
+
+function formatBudget({ spent, left }: { spent: string; left: string }): string {
+  return `${spent} USD spent, ${left} USD left`;
 }

@@ -13,6 +13,8 @@ const meta = {
   lens: undefined,
   explanation: undefined,
   rateLimit: undefined,
+  run: undefined,
+  keyBudgets: [],
   timings: {},
 };
 const budget = { max: "0.50", searches: 3 };

@@ -15,8 +15,19 @@ export interface SearchMeta {
   /** Why each result is ranked where it is. Only with the `explain` option. */
   explanation: string | undefined;
   rateLimit: { limit: number; remaining: number; resetSeconds: number } | undefined;
+  /** What the search's run has spent and has left, including this search. Only with the `run` option. */
+  run: { id: string; spent: string; left: string } | undefined;
+  /** The same for each limit of the key's budget. Empty without a budget. `resetSeconds` is undefined for the total. */
+  keyBudgets: KeyBudgetMeta[];
   /** Milliseconds per step. */
   timings: Record<string, number>;
+}
+
+export interface KeyBudgetMeta {
+  period: "total" | "day" | "month";
+  spent: string;
+  left: string;
+  resetSeconds: number | undefined;
 }
 
 export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
@@ -31,6 +42,8 @@ export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
     lens: headers.get("rank-lens") ?? undefined,
     explanation: headers.get("rank-explain") ?? undefined,
     rateLimit: parseRateLimit(headers.get("ratelimit-policy"), headers.get("ratelimit")),
+    run: parseRun(headers.get("search-run") ?? ""),
+    keyBudgets: (headers.get("key-budget") ?? "").split(",").flatMap(parseKeyBudget),
     timings: parseTimings(headers.get("server-timing") ?? ""),
   };
 }
@@ -47,6 +60,21 @@ function parseRateLimit(policy: string | null, state: string | null): SearchMeta
   const reset = /;t=(\d+)/.exec(state ?? "")?.[1];
   if (limit === undefined || remaining === undefined) return undefined;
   return { limit: Number(limit), remaining: Number(remaining), resetSeconds: Number(reset ?? 0) };
+}
+
+/** `nightly; spent=0.02; left=0.48` */
+function parseRun(header: string): SearchMeta["run"] {
+  const [, id, spent, left] = /^([^;]+); *spent=([\d.]+); *left=([\d.]+)/.exec(header) ?? [];
+  return id === undefined || spent === undefined || left === undefined ? undefined : { id, spent, left };
+}
+
+/** `day; spent=0.02; left=0.98; resets=41213` */
+function parseKeyBudget(item: string): KeyBudgetMeta[] {
+  const pattern = /^ *(total|day|month); *spent=([\d.]+); *left=([\d.]+)(?:; *resets=(\d+))?/;
+  const [, period, spent, left, resets] = pattern.exec(item) ?? [];
+  if (period === undefined || spent === undefined || left === undefined) return [];
+  const resetSeconds = resets === undefined ? undefined : Number(resets);
+  return [{ period: period as KeyBudgetMeta["period"], spent, left, resetSeconds }];
 }
 
 /** `auth;dur=0.4, hold;dur=2.1` */

@@ -34,7 +34,7 @@ export {
   UpstreamError,
 } from "./errors.ts";
 export type { Page, Pages } from "./pages.ts";
-export type { SearchMeta } from "./read-meta.ts";
+export type { KeyBudgetMeta, SearchMeta } from "./read-meta.ts";
 // oxlint-disable-next-line oxc/no-barrel-file -- This is the package entry point, and types cost nothing at runtime.
 export type * from "./responses.ts";
 
