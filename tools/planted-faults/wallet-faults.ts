@@ -99,8 +99,8 @@ export const walletFaults: PlantedFault[] = [
   {
     description: "a failed search is not credited back to its run budget",
     file: "server/sql/release.sql",
-    find: "set spent_micros = r.spent_micros - back.micros",
-    replace: "set spent_micros = r.spent_micros",
+    find: "update pb.run_budgets r set spent_micros = r.spent_micros - back.micros",
+    replace: "update pb.run_budgets r set spent_micros = r.spent_micros",
     tests: [model, credentials],
     caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },

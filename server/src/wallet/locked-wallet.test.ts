@@ -164,6 +164,22 @@ test("only items of locked wallets are busy: a missing wallet is not, and a batc
   assert.equal(await readHeld(locked), 0n);
 });
 
+test("an item beside a locked wallet returns its own budgets", async () => {
+  const [locked, free] = (await seedMany(2)) as [Seed, Seed];
+  const run = (name: string) => ({ name, maxMicros: 5n * priceMicros, ttlSeconds: 60 });
+  const items = [
+    { ...request(free), run: run("first") },
+    { ...request(locked), run: run("first") },
+    { ...request(free), run: run("first") },
+    { ...request(free), run: run("second") },
+  ];
+  await whileLocked(locked.walletId, async () => {
+    const outcomes = await sendHolds(database.ledger, items, skip);
+    const spent = outcomes.map((each) => (each === busy ? "busy" : each.budgets?.map((budget) => budget.spent)));
+    assert.deepEqual(spent, [[0n], "busy", [priceMicros], [0n]]);
+  });
+});
+
 test("captures and releases of locked wallets are busy and change nothing, in batches of any size", async () => {
   const [locked, free] = (await seedMany(2)) as [Seed, Seed];
   const missing = { walletId: randomUUIDv7(), keyId: randomUUIDv7() };

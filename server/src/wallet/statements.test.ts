@@ -238,6 +238,30 @@ test("a refused item does not use up balance or budget for later items of its ba
   );
 });
 
+test("the last row of an item is its outcome, because servers of the previous release use that one", async () => {
+  const { walletId } = await seedWallet(database.owner, { credit: priceMicros });
+  const limits = { total: 3n * priceMicros, day: 3n * priceMicros, month: 3n * priceMicros };
+  const keyId = await seedKey(database.owner, walletId, {
+    budgetId: await seedBudget(database.owner, walletId, limits),
+  });
+  const { rows } = await database.ledger.query<{ item: number; outcome: string }>(
+    `select * from pb.hold($1, array[$2, $2]::uuid[], array[$3, $3]::uuid[], null, null, '{a,a}', '{30000,30000}', '{60,60}')`,
+    [[randomUUIDv7(), randomUUIDv7()], walletId, keyId],
+  );
+  assert.deepEqual(
+    rows.map(({ item, outcome }) => `${item} ${outcome}`),
+    [
+      ...["1 total", "1 day", "1 month", "1 run", "1 held"],
+      ...["2 total", "2 day", "2 month", "2 run", "2 balance_reserved"],
+    ],
+  );
+  assert.deepEqual(
+    Object.keys(rows[0] ?? {}).join(" "),
+    "item outcome balance_micros limit_micros spent_micros resets_at answer",
+    "other columns would break its prepared statements",
+  );
+});
+
 test("a release after midnight is subtracted only from the day and month the search was counted in", async () => {
   const { walletId } = await seedWallet(database.owner, { credit: 100n * priceMicros });
   const budgetId = await seedBudget(database.owner, walletId, { day: 3n * priceMicros, month: 5n * priceMicros });
