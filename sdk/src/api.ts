@@ -428,7 +428,7 @@ export type KeyBudgetLimits = {
 };
 
 /** @enum {string} */
-export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:write" | "webhooks:write";
+export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write";
 
 export type CreateKeyRequest = {
     mode: KeyMode;
@@ -441,7 +441,7 @@ export type CreateKeyRequest = {
     /** @default 1000 */
     searches_in_flight?: number;
     budget?: KeyBudgetLimits | null;
-    /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
+    /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
     scopes?: Scope[];
 };
 

@@ -394,7 +394,7 @@ CREATE TABLE pb.keys (
     CONSTRAINT keys_searches_in_flight_check CHECK ((searches_in_flight > 0)),
     CONSTRAINT keys_searches_per_second_check CHECK ((searches_per_second > 0)),
     CONSTRAINT known_revoked_reasons CHECK ((revoked_reason = ANY (ARRAY['owner'::text, 'operator'::text, 'leaked'::text, 'account_deleted'::text]))),
-    CONSTRAINT known_scopes CHECK ((scopes <@ ARRAY['search'::text, 'wallet:read'::text, 'wallet:write'::text, 'keys:write'::text, 'webhooks:write'::text])),
+    CONSTRAINT known_scopes CHECK ((scopes <@ ARRAY['search'::text, 'wallet:read'::text, 'wallet:write'::text, 'keys:read'::text, 'keys:write'::text, 'webhooks:write'::text])),
     CONSTRAINT management_keys_do_not_search CHECK (((mode <> 'mgmt'::pb.key_mode) OR (NOT ('search'::text = ANY (scopes))))),
     CONSTRAINT revoked_reason_requires_revocation CHECK (((revoked_reason IS NULL) OR (revoked_at IS NOT NULL)))
 )
@@ -414,7 +414,11 @@ CREATE FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) RETURNS boole
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
- SELECT COALESCE(( SELECT (array_remove(can_grant_scopes.p_scopes, 'search'::text) <@ k.scopes)
+ SELECT COALESCE(( SELECT (array_remove(can_grant_scopes.p_scopes, 'search'::text) <@ (k.scopes ||
+                 CASE
+                     WHEN ('keys:write'::text = ANY (k.scopes)) THEN ARRAY['keys:read'::text]
+                     ELSE ARRAY[]::text[]
+                 END))
             FROM pb.keys k
            WHERE ((k.id = can_grant_scopes.p_actor) AND (k.wallet_id = pb.own_wallet()))), (EXISTS ( SELECT
             FROM pb.sessions s

@@ -88,7 +88,8 @@ export function createSearchDependencies(
 async function withinWait<Result>(work: Promise<Result>, waitSeconds: number | undefined): Promise<Result> {
   if (waitSeconds === undefined) return work;
   const { promise: expired, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Problem("ledger_unavailable")), waitSeconds * 1_000);
+  const detail = `The ledger did not respond within the deadline you set with \`Prefer: wait=${waitSeconds}\`. You were not charged. Retry after the number of seconds in \`Retry-After\`.`;
+  const timer = setTimeout(() => reject(new Problem("ledger_unavailable", { detail })), waitSeconds * 1_000);
   return Promise.race([work, expired]).finally(() => clearTimeout(timer));
 }
 

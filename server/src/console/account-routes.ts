@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { newAccount } from "../accounts/accounts.ts";
 import { jsonReader } from "../http/read-json.ts";
 import type { Route } from "../http/route.ts";
+import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken } from "../lib/token.ts";
 import { Problem } from "../problems/problems.ts";
@@ -15,9 +16,9 @@ const readBody = jsonReader(
     {
       account_name: Type.String({
         maxLength: 100,
-        pattern: "^[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$",
+        pattern: textPatterns.visible,
       }),
-      person_name: Type.String({ maxLength: 200, pattern: "^[^\\x00-\\x1f\\x7f]*$" }),
+      person_name: Type.String({ maxLength: 200, pattern: textPatterns.noControls }),
     },
     { additionalProperties: false },
   ),

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
-import { invalidParameter, readParameters } from "../http/query-parameters.ts";
+import { invalidParameter } from "../http/faults.ts";
+import { anyText, oneOf, readQuery } from "../http/query-parameters.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies } from "./console-dependencies.ts";
@@ -27,10 +28,12 @@ export function oidcRoutes(dependencies: ConsoleDependencies): Route[] {
 async function startSignIn(call: OidcCall): Promise<unknown> {
   const { dependencies, request, reply, oidc, pendingCookie } = call;
   await guardConsole(call);
-  const { return_to: path = "/console", fresh } = readParameters(request.query, ["return_to", "fresh"]);
+  const { return_to: path = "/console", fresh } = readQuery(request.query, {
+    return_to: anyText,
+    fresh: oneOf(["1"]),
+  });
   const returnTo = readReturnPath(path);
-  if (returnTo === undefined) throw invalidParameter("return_to", "must be a path below /console");
-  if (fresh !== undefined && fresh !== "1") throw invalidParameter("fresh", "must be 1 or omitted");
+  if (returnTo === undefined) throw invalidParameter("return_to", "must be a path below `/console`");
   await dependencies.limits.limitAttempts(request.ip);
   const started = await oidc.start({ isFresh: fresh === "1", returnTo }).catch((err: unknown) => {
     request.log.warn({ err }, "oidc provider unavailable");

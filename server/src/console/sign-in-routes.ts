@@ -1,8 +1,10 @@
 import { Type } from "typebox";
 import { mailboxOf, parseEmailAddress } from "../accounts/accounts.ts";
 import { mintSignInToken, sealEmail } from "../email/email.ts";
-import { invalidInput, jsonReader } from "../http/read-json.ts";
+import { fieldFault, invalidInput } from "../http/faults.ts";
+import { jsonReader } from "../http/read-json.ts";
 import type { Route } from "../http/route.ts";
+import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken } from "../lib/token.ts";
 import { Problem } from "../problems/problems.ts";
@@ -23,7 +25,7 @@ const tokenField = Type.String({ maxLength: 400 });
 const readToken = jsonReader(Type.Object({ token: tokenField }, { additionalProperties: false }));
 const readInvitation = jsonReader(
   Type.Object(
-    { token: tokenField, name: Type.String({ maxLength: 200, pattern: "^[^\\x00-\\x1f\\x7f]*$" }) },
+    { token: tokenField, name: Type.String({ maxLength: 200, pattern: textPatterns.noControls }) },
     { additionalProperties: false },
   ),
 );
@@ -58,7 +60,7 @@ async function requestLink(call: ConsoleCall): Promise<unknown> {
   if (email === undefined) throw invalidField("email", "must be an email address such as ada@example.org");
   const returnTo = body.return_to === undefined ? undefined : readReturnPath(body.return_to);
   if (returnTo === undefined && body.return_to !== undefined) {
-    throw invalidField("return_to", "must be a path below /console");
+    throw invalidField("return_to", "must be a path below `/console`");
   }
   await dependencies.limits.limitAttempts(request.ip);
   await dependencies.limits.limitEmailsTo(mailboxOf(email));
@@ -104,5 +106,5 @@ async function signOut(call: ConsoleCall, { isEverywhere }: { isEverywhere: bool
 }
 
 export function invalidField(name: string, rule: string): Problem {
-  return invalidInput([{ pointer: `#/${name}`, code: "invalid", detail: rule }]);
+  return invalidInput([fieldFault(name, rule)]);
 }

@@ -16,6 +16,7 @@ import { NoResponse } from "./no-response.ts";
 import { leaveSlot, occupySlot } from "./occupied-slots.ts";
 import { maxBodyBytes } from "./read-body.ts";
 import type { Route } from "./route.ts";
+import { unknownPathProblem } from "./unknown-path.ts";
 
 export interface HttpServerOptions {
   routes: readonly Route[];
@@ -96,7 +97,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       url: route.path,
       handler: (request, reply) => {
         // To Fastify, "/v1/keys/" is "/v1/keys/:id" with an empty id.
-        if (Object.values(request.params as object).includes("")) throw notFoundProblem(options.routes, request);
+        if (Object.values(request.params as object).includes("")) throw unknownPathProblem(options.routes, request);
         if (isPublic(route)) occupySlot(request, admission.enter("public", networkOf(request.ip)));
         return unfinished.track(request, route.handle(request, reply));
       },
@@ -104,7 +105,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   }
   // A request outlives its connection if the caller disconnects, but its hold still has to be captured or released.
   app.addHook("onClose", unfinished.ended);
-  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFoundProblem(options.routes, request)));
+  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownPathProblem(options.routes, request)));
 
   function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
     const path = request.url.split("?", 1)[0] ?? "/";
@@ -248,24 +249,6 @@ function toProblem(error: unknown): Problem {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "FST_ERR_BAD_URL" || code === "FST_ERR_MAX_PARAM_LENGTH") return new Problem("not_found");
   return new Problem("internal_error", { cause: error });
-}
-
-/** 405 if another method is allowed on the path, otherwise 404. */
-function notFoundProblem(routes: readonly Route[], request: FastifyRequest): Problem {
-  const path = request.url.split("?", 1)[0] ?? "";
-  const allowed = routes.filter((route) => matchesPath(route.path, path)).map((route) => route.method);
-  if (allowed.length === 0) return new Problem("not_found");
-  return new Problem("method_not_allowed", { headers: { allow: [...new Set(allowed)].join(", ") } });
-}
-
-function matchesPath(pattern: string, path: string): boolean {
-  if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1));
-  const expected = pattern.split("/");
-  const actual = path.split("/");
-  return (
-    expected.length === actual.length &&
-    expected.every((segment, index) => (segment.startsWith(":") ? actual[index] !== "" : segment === actual[index]))
-  );
 }
 
 /** As RFC 9112 requires. With two Host headers, a proxy may have routed the request by the one that Node ignores. */

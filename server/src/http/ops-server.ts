@@ -13,6 +13,7 @@ import { disableBodyParsing } from "./http-server.ts";
 import { closeSession, createOperators, type Operator, type Operators } from "./operator-auth.ts";
 import { jsonReader } from "./read-json.ts";
 import type { Route } from "./route.ts";
+import { unknownPathProblem } from "./unknown-path.ts";
 
 export interface OpsServerOptions {
   log: FastifyBaseLogger;
@@ -46,6 +47,10 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     requestTimeout: 5_000,
     connectionTimeout: 20_000,
+  });
+  const routes: { method: string; path: string }[] = [];
+  ops.addHook("onRoute", ({ method, url }) => {
+    for (const each of [method].flat()) routes.push({ method: each, path: url });
   });
   ops.get("/livez", async () => ({ status: "alive" }));
   ops.get("/readyz", async (_request, reply) => {
@@ -84,6 +89,10 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
       handler: (request, reply) => handle(request, reply.headers(commonHeaders)),
     });
   }
+  ops.setNotFoundHandler((request, reply) => {
+    const problem = unknownPathProblem(routes, request, notFoundDetail);
+    sendProblem(request, reply.headers(commonHeaders), problem, options.publicUrl ?? "");
+  });
   return ops;
 }
 
@@ -119,6 +128,9 @@ function addSessionRoutes(ops: FastifyInstance, known: Operators): void {
     reply.headers(commonHeaders).code(204).header("set-cookie", closeSession).send(),
   );
 }
+
+const notFoundDetail =
+  "Nothing exists at this path. This is the internal listener, for health checks, metrics and operators. The API is on the public listener.";
 
 function notAnOperator(): Problem {
   return new Problem("authentication_required", {

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { Jwks } from "../lib/sign-jws.ts";
-import { isProblemCode, Problem } from "../problems/problems.ts";
+import { suggest } from "../lib/suggest.ts";
+import { isProblemCode, Problem, problemCodes } from "../problems/problems.ts";
 import { llmsText } from "./llms-text.ts";
 import { problemPage, problemPagePolicy } from "./problem-page.ts";
 import { publicProblems, type Route } from "./route.ts";
@@ -48,7 +49,7 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
       problems: ["not_found", ...publicProblems],
       handle: async (request, reply) => {
         const { code } = request.params as { code: string };
-        if (!isProblemCode(code)) throw new Problem("not_found");
+        if (!isProblemCode(code)) throw noSuchCode(code);
         reply.type("text/html; charset=utf-8").header("content-security-policy", problemPagePolicy);
         return problemPage(code);
       },
@@ -78,13 +79,25 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
       answer: "text/plain",
       problems: ["not_found", ...publicProblems],
       handle: async (_request, reply) => {
-        if (!securityContact) throw new Problem("not_found");
+        if (!securityContact) throw notConfigured("a security contact");
         reply.type("text/plain; charset=utf-8");
         const expires = new Date(Date.now() + 180 * dayMs).toISOString();
         return `Contact: ${securityContact}\nExpires: ${expires}\nPreferred-Languages: en\n`;
       },
     },
   ];
+}
+
+function notConfigured(setting: string): Problem {
+  return new Problem("not_found", {
+    detail: `The operator has not configured ${setting}. You were not charged. Ask the operator to configure it.`,
+  });
+}
+
+function noSuchCode(code: string): Problem {
+  const meant = suggest(code, problemCodes);
+  const advice = meant === undefined ? "The `code` of every error is one." : `Did you mean \`/problems/${meant}\`?`;
+  return new Problem("not_found", { detail: `No problem has this code. You were not charged. ${advice}` });
 }
 
 function jwksRoute(jwks: Jwks | undefined): Route {
@@ -116,7 +129,7 @@ function jwksRoute(jwks: Jwks | undefined): Route {
     ),
     problems: ["not_found", ...publicProblems],
     handle: async () => {
-      if (!jwks) throw new Problem("not_found");
+      if (!jwks) throw notConfigured("a signing key");
       return jwks;
     },
   };

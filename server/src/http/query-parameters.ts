@@ -1,25 +1,69 @@
-import { Problem } from "../problems/problems.ts";
+import {
+  describeChoices,
+  describeText,
+  describeUnknown,
+  type Fault,
+  invalidInput,
+  maxFaults,
+  parameterFault,
+} from "./faults.ts";
 
-/** The query parameters of a request. Unknown and repeated ones are rejected, so that a typo cannot widen a list. */
-export function readParameters<Name extends string>(
+/** Parses the value of one parameter, which is undefined if the parameter is absent, or throws InvalidValue. */
+type Parse<Value> = (text: string | undefined) => Value;
+
+type Values<Parsers extends Record<string, Parse<unknown>>> = { [Name in keyof Parsers]: ReturnType<Parsers[Name]> };
+
+/** The message completes "The query parameter `limit` ...". */
+export class InvalidValue extends Error {}
+
+/**
+ * The query parameters of a request. Unknown and repeated ones are rejected, so that a typo cannot widen a list. Every
+ * invalid parameter is reported.
+ */
+export function readQuery<Parsers extends Record<string, Parse<unknown>>>(
   query: unknown,
-  names: readonly Name[],
-): Partial<Record<Name, string>> {
-  const parameters = query as Record<string, unknown>;
-  for (const [name, value] of Object.entries(parameters)) {
-    if (!(names as readonly string[]).includes(name)) throw invalidParameter(name, "is not a known parameter");
-    if (typeof value !== "string") throw invalidParameter(name, "must be given once");
-    // PostgreSQL text cannot contain NUL.
-    if (value.includes("\0")) throw invalidParameter(name, "must not contain a NUL character");
+  parsers: Parsers,
+): Values<Parsers> {
+  const given = query as Record<string, unknown>;
+  const names = Object.keys(parsers);
+  const faults: Fault[] = [];
+  for (const [name, value] of Object.entries(given).slice(0, maxFaults)) {
+    const fault = findNameFault(name, value, names);
+    if (fault !== undefined) faults.push(parameterFault(name, fault));
   }
-  return parameters as Partial<Record<Name, string>>;
+  const values = names.map((name) => [name, parseValue(name, given[name], parsers[name], faults)]);
+  if (faults.length > 0) throw invalidInput(faults);
+  return Object.fromEntries(values) as Values<Parsers>;
 }
 
-export function invalidParameter(name: string, rule: string): Problem {
-  return new Problem("invalid_request", {
-    detail: `The parameter ${name.slice(0, 100)} ${rule}. You were not charged.`,
-    members: { errors: [{ pointer: `#/${name.slice(0, 100)}`, code: "invalid_parameter", detail: rule }] },
-  });
+function findNameFault(name: string, value: unknown, names: readonly string[]): string | undefined {
+  if (!names.includes(name)) return describeUnknown(name, names, "parameter");
+  if (Array.isArray(value)) return `must be sent once, but was sent ${value.length} times`;
+  // PostgreSQL text cannot contain NUL.
+  return typeof value === "string" && value.includes("\0") ? "must not contain a NUL character" : undefined;
+}
+
+function parseValue(name: string, value: unknown, parse: Parse<unknown> | undefined, faults: Fault[]): unknown {
+  if (value !== undefined && (typeof value !== "string" || value.includes("\0"))) return undefined;
+  try {
+    return parse?.(value);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    faults.push(parameterFault(name, error.message));
+    return undefined;
+  }
+}
+
+export const anyText: Parse<string | undefined> = (text) => text;
+
+/** One of the choices, or undefined if the parameter is absent. */
+export function oneOf<const Choice extends string>(choices: readonly Choice[]): Parse<Choice | undefined> {
+  return (text) => {
+    if (text === undefined) return undefined;
+    const choice = choices.find((candidate) => candidate === text);
+    if (choice === undefined) throw new InvalidValue(describeChoices(choices, text));
+    return choice;
+  };
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -28,25 +72,39 @@ export function isUuid(text: string): boolean {
   return uuid.test(text);
 }
 
-/** A time with its zone, or a day, which starts at midnight UTC. */
-export function readMoment(name: string, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined;
-  const moment = new Date(text);
-  const day = String.raw`(?:19[7-9]\d|2\d{3})-\d{2}-\d{2}`;
-  const time = String.raw`T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})`;
-  if (!new RegExp(`^${day}(?:${time})?$`).test(text) || !(moment.getTime() >= 0)) {
-    throw invalidParameter(name, "must be a day such as 2030-01-31 or a time such as 2030-01-31T12:00:00Z");
-  }
-  return moment;
+/** A UUID. `rule` is what it must be, such as "a `Request-Id`". */
+export function uuidOf(rule: string): Parse<string | undefined> {
+  return (text) => {
+    if (text !== undefined && !isUuid(text)) {
+      throw new InvalidValue(`must be ${rule}, a UUID with 36 characters, but ${describeText(text)}`);
+    }
+    return text;
+  };
 }
 
-/** The page size from the parameter `limit`. */
-export function readLimit(text: string | undefined, options: { default: number; max: number }): number {
-  const limit = Number(text ?? options.default);
-  if (!/^\d{1,6}$/.test(String(text ?? options.default)) || limit < 1 || limit > options.max) {
-    throw invalidParameter("limit", `must be 1 to ${options.max}`);
+/** A time with its zone, or a day, which starts at midnight UTC. */
+export const dayOrTime: Parse<Date | undefined> = (text) => {
+  if (text === undefined) return undefined;
+  const parsed = new Date(text);
+  const day = String.raw`(?:19[7-9]\d|2\d{3})-\d{2}-\d{2}`;
+  const time = String.raw`T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})`;
+  if (!new RegExp(`^${day}(?:${time})?$`).test(text) || !(parsed.getTime() >= 0)) {
+    const rule = "must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`";
+    throw new InvalidValue(`${rule}, but ${describeText(text)}`);
   }
-  return limit;
+  return parsed;
+};
+
+/** The page size, from the parameter `limit`. */
+export function pageSize(options: { default: number; max: number }): Parse<number> {
+  return (text) => {
+    if (text === undefined) return options.default;
+    const size = Number(text);
+    if (!/^\d{1,6}$/.test(text) || size < 1 || size > options.max) {
+      throw new InvalidValue(`must be an integer from 1 to ${options.max}, but ${describeText(text)}`);
+    }
+    return size;
+  };
 }
 
 /** Opaque, so that callers do not build their own. It encodes where the last page ended, not whose list it was. */
@@ -55,10 +113,18 @@ export function toCursor(id: string): string {
 }
 
 /** The id after which the next page starts, from the parameter `cursor`. */
-export function readCursor(cursor: string | undefined): string | undefined {
+export const cursorId: Parse<string | undefined> = (cursor) => {
   if (cursor === undefined) return undefined;
+  const id = decodeCursorId(cursor);
+  if (id === undefined) throw new InvalidValue("must be the `next_cursor` of an earlier page of this list");
+  return id;
+};
+
+/** The parameters of most lists. */
+export const pageQuery = { cursor: cursorId, limit: pageSize({ default: 50, max: 100 }) };
+
+export function decodeCursorId(cursor: string): string | undefined {
   const hex = Buffer.from(cursor, "base64url").toString("hex");
   const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-  if (!uuid.test(id)) throw invalidParameter("cursor", "must be a `next_cursor` from an earlier page");
-  return id;
+  return uuid.test(id) ? id : undefined;
 }

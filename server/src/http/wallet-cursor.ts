@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { invalidParameter, readCursor, toCursor } from "./query-parameters.ts";
+import { invalidParameter } from "./faults.ts";
+import { decodeCursorId, toCursor } from "./query-parameters.ts";
 
 // A cursor that also encodes figures at the end of the last page, such as the balance. It is not secret, and a forged one
 // misleads only its sender. The checksum catches mistakes such as the cursor of another wallet.
@@ -23,9 +24,9 @@ export function decodeWalletCursor(
   if (cursor === undefined) return undefined;
   const bytes = Buffer.from(cursor, "base64url");
   const [position, checksum] = [bytes.subarray(0, 16 + 8 * figures), bytes.subarray(16 + 8 * figures)];
-  const id = readCursor(position.subarray(0, 16).toString("base64url"));
+  const id = decodeCursorId(position.subarray(0, 16).toString("base64url"));
   if (id === undefined || position.length !== 16 + 8 * figures || !checksum.equals(checksumOf(walletId, position))) {
-    throw invalidParameter("cursor", "must be a `next_cursor` from an earlier page of the same list");
+    throw invalidParameter("cursor", "must be the `next_cursor` of an earlier page of this list");
   }
   return { id, figures: Array.from({ length: figures }, (_, index) => position.readBigInt64BE(16 + 8 * index)) };
 }

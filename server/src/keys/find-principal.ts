@@ -1,7 +1,9 @@
 import { asTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
+import { noSuchResource } from "../http/path-id.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
+import { keyResource } from "./key-resource.ts";
 import { insufficientScope, isListed, type Principal, toBlockList } from "./keys.ts";
 import { listKeys } from "./list-keys.ts";
 
@@ -11,11 +13,11 @@ export async function findPrincipal(
   { walletId, keyId, ip }: { walletId: string; keyId: string; ip: string },
 ): Promise<Principal> {
   const [key] = await asTenant(tenant, walletId, (db) => listKeys(db, walletId, { id: keyId })).catch(unavailable);
-  if (!key) throw new Problem("not_found", { detail: "This wallet has no key with this id. You were not charged." });
+  if (!key) throw noSuchResource(keyResource);
   if (key.state !== "active") throw new Problem(key.state === "revoked" ? "api_key_revoked" : "api_key_expired");
   if (key.allowedIps && !isListed(toBlockList(key.allowedIps), ip))
     throw new Problem("ip_not_allowed", { values: { ip } });
-  if (!key.scopes.includes("search")) throw insufficientScope("search");
+  if (!key.scopes.includes("search")) throw insufficientScope("search", key.mode);
   const { mode, scopes, searchesPerSecond, searchesInFlight } = key;
   return { keyId, walletId, mode, scopes, searchesPerSecond, searchesInFlight };
 }

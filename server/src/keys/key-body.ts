@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "typebox";
-import { type Fault, invalidInput } from "../http/read-json.ts";
+import { describeText, type Fault, fieldFault, invalidInput, listWords } from "../http/faults.ts";
+import { textPatterns } from "../http/text-patterns.ts";
 import { parseUsd } from "../lib/money.ts";
 import type { KeyMode } from "./key-format.ts";
 import type { KeyFields } from "./manage-keys.ts";
@@ -15,10 +16,10 @@ const nameSchema = Type.String({
   description: "A name of your choice, shown in lists and alerts. Never sent to an upstream.",
   minLength: 1,
   maxLength: 100,
-  pattern: "^[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$",
+  pattern: textPatterns.visible,
 });
 
-const amountSchema = Type.String({ pattern: "^\\d{1,9}(\\.\\d{1,6})?$", description: "USD as a decimal string." });
+const amountSchema = Type.String({ pattern: textPatterns.usd, description: "USD as a decimal string." });
 
 /** Fields that can be changed later. A change leaves omitted fields as they are. */
 const changeable = {
@@ -63,13 +64,15 @@ export const newKeySchema = Type.Object(
     name: nameSchema,
     scopes: Type.Optional(
       Type.Array(
-        Type.Enum(["search", "wallet:read", "wallet:write", "keys:write", "webhooks:write"], { title: "Scope" }),
+        Type.Enum(["search", "wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write"], {
+          title: "Scope",
+        }),
         {
           minItems: 1,
           maxItems: 5,
           uniqueItems: true,
           description:
-            "Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. Default: `search` for live and test keys, all scopes of your own key for management keys.",
+            "Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.",
         },
       ),
     ),
@@ -101,7 +104,13 @@ export function readNewKey(body: Static<typeof newKeySchema>, own: readonly Scop
   const scopes: Scope[] = body.scopes ?? [...defaults];
   const faults: Fault[] = [];
   const forbidden = scopes.find((scope) => !scopesOf[mode].includes(scope));
-  if (forbidden) faults.push(invalid("scopes", `must not contain ${forbidden} for a ${mode} key`));
+  if (forbidden)
+    faults.push(
+      fieldFault(
+        "scopes",
+        `must not contain \`${forbidden}\`; a ${mode} key can have ${listWords(scopesOf[mode], "and")}`,
+      ),
+    );
   if (mode === "mgmt" && body.budget) faults.push(budgetNeedsSearchKey);
   const fields = readFields(body, faults);
   const { searches_per_second = 1_000, searches_in_flight = 1_000 } = fields;
@@ -112,15 +121,15 @@ export function readKeyChanges(body: Static<typeof keyChangesSchema>): KeyFields
   return readFields(body, []);
 }
 
-export const budgetNeedsSearchKey = invalid("budget", "is not allowed for a management key");
+export const budgetNeedsSearchKey = fieldFault("budget", "is not allowed for a management key");
 
 function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[]): KeyFields {
   const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget } = body;
   for (const [index, network] of (allowed_ips ?? []).entries()) {
-    if (!isNetwork(network)) faults.push(invalid(`allowed_ips/${index}`, networkRule));
+    if (!isNetwork(network)) faults.push(fieldFault(`allowed_ips/${index}`, networkRule));
   }
-  const isPast = typeof expires_at === "string" && !(readTime(expires_at) > Date.now());
-  if (isPast) faults.push(invalid("expires_at", "must be a time in the future, such as 2030-01-31T12:00:00Z"));
+  const expiryFault = typeof expires_at === "string" ? findExpiryFault(expires_at) : undefined;
+  if (expiryFault !== undefined) faults.push(fieldFault("expires_at", expiryFault));
   if (faults.length > 0) throw invalidInput(faults);
   const fields = { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget: readBudget(budget) };
   // JSON.stringify drops undefined fields, which leaves them unchanged.
@@ -136,6 +145,13 @@ function readBudget(budget: Static<typeof keyChangesSchema>["budget"]): KeyField
   return Object.fromEntries(micros) as KeyFields["budget"];
 }
 
+function findExpiryFault(text: string): string | undefined {
+  const time = readTime(text);
+  if (time > Date.now()) return undefined;
+  const received = Number.isNaN(time) ? describeText(text) : "is in the past";
+  return `must be a time in the future with its zone, such as \`2030-01-31T12:00:00Z\`, but ${received}`;
+}
+
 function readTime(text: string): number {
   const isValid = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i.test(text);
   return isValid ? Date.parse(text) : Number.NaN;
@@ -149,8 +165,4 @@ function isNetwork(text: string): boolean {
   const family = isIP(address);
   const isLength = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
   return family !== 0 && isLength && rest.length === 0 && !address.includes("%");
-}
-
-export function invalid(path: string, detail: string): Fault {
-  return { pointer: `#/${path}`, code: "invalid", detail };
 }

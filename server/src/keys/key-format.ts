@@ -19,6 +19,7 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 export const keyPattern = /pb_(live|test|mgmt)_[0-9A-Za-z]{36}/;
 const pattern = /^pb_(live|test|mgmt)_[0-9A-Za-z]{36}$/;
 const checksumLength = 6;
+export const keyLength = 44;
 
 export function mintKey(mode: KeyMode): string {
   const unsigned = `pb_${mode}_${randomText(30)}`;

@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { networkOf } from "../lib/network-of.ts";
 import { limitProblem } from "../problems/exceeded-limit.ts";
-import { Problem } from "../problems/problems.ts";
+import type { Problem } from "../problems/problems.ts";
 
 // Limits key guessing to a hundred invalid keys per minute and IP address, counted across all servers. After that, keys from
 // the address are rejected without a look-up. Keys that worked within the last day are still accepted, so that one guesser
@@ -11,8 +11,8 @@ import { Problem } from "../problems/problems.ts";
 export interface KeyGuessLimiter {
   /** Call before looking up the key. Rejects if the address is blocked and the key is not known to be valid. */
   check(address: string, key: KeyIdentity): Promise<void>;
-  /** Counts an invalid key. Returns the problem to throw: api_key_invalid or, above the limit, rate_limited. */
-  countInvalid(address: string): Promise<Problem>;
+  /** Counts an invalid key. Returns rate_limited above the limit, otherwise undefined. */
+  countInvalid(address: string): Promise<Problem | undefined>;
   recordValid(key: KeyIdentity): void;
   /** Whether the key worked on this server within the last hour. */
   isKnownHere(name: string): boolean;
@@ -71,7 +71,7 @@ export function createKeyGuessLimiter({
           return rejection.msBeforeNext;
         },
       );
-      if (leftMs <= 0) return new Problem("api_key_invalid");
+      if (leftMs <= 0) return undefined;
       setWithExpiry(blocked, network, leftMs);
       return tooManyGuesses(leftMs);
     },

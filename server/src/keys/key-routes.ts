@@ -1,15 +1,16 @@
 import pg from "pg";
 import type { Pool } from "../db/pool.ts";
 import { isFinal } from "../db/settle-batch.ts";
+import { fieldFault, invalidInput } from "../http/faults.ts";
 import { paginate } from "../http/paginate.ts";
-import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
-import { invalidInput, jsonReader } from "../http/read-json.ts";
+import { noSuchResource, readPathId } from "../http/path-id.ts";
+import { pageQuery, readQuery, toCursor } from "../http/query-parameters.ts";
+import { jsonReader } from "../http/read-json.ts";
 import { bodyProblems, managementProblems, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
 import {
   budgetNeedsSearchKey,
-  invalid,
   keyChangesSchema,
   networkRule,
   newKeySchema,
@@ -18,6 +19,7 @@ import {
   rotationSchema,
 } from "./key-body.ts";
 import type { Pepper } from "./key-format.ts";
+import { keyResource } from "./key-resource.ts";
 import { type Guard, insufficientScope, missingScopes } from "./keys.ts";
 import {
   changeOwnKey,
@@ -72,7 +74,7 @@ function list({ tenant, guard }: KeyRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/keys",
-    scope: "keys:write",
+    scope: "keys:read",
     operationId: "listKeys",
     tag: "Keys",
     summary: "List keys",
@@ -81,12 +83,10 @@ function list({ tenant, guard }: KeyRouteDependencies): Route {
     answer: keysSchema,
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await guard(request, reply, "keys:write");
-      const { cursor, limit } = readParameters(request.query, ["cursor", "limit"]);
-      const before = readCursor(cursor);
-      const pageSize = readLimit(limit, { default: 50, max: 100 });
-      const found = await readOwnKeys(tenant, walletId, { before, limit: pageSize + 1 }).catch(unavailable);
-      const { rows, nextCursor } = paginate(found, pageSize, (last) => toCursor(last.id));
+      const { walletId } = await guard(request, reply, "keys:read");
+      const { cursor: before, limit } = readQuery(request.query, pageQuery);
+      const found = await readOwnKeys(tenant, walletId, { before, limit: limit + 1 }).catch(unavailable);
+      const { rows, nextCursor } = paginate(found, limit, (last) => toCursor(last.id));
       return { keys: rows.map(serializeKey), next_cursor: nextCursor };
     },
   };
@@ -96,7 +96,7 @@ function read({ tenant, guard }: KeyRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/keys/:id",
-    scope: "keys:write",
+    scope: "keys:read",
     operationId: "getKey",
     tag: "Keys",
     summary: "Get a key",
@@ -104,7 +104,7 @@ function read({ tenant, guard }: KeyRouteDependencies): Route {
     answer: keySchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await guard(request, reply, "keys:write");
+      const { walletId } = await guard(request, reply, "keys:read");
       return serializeKey(await readOne(tenant, walletId, readId(request.params)));
     },
   };
@@ -211,21 +211,13 @@ function revoke({ tenant, guard }: KeyRouteDependencies): Route {
 }
 
 function readId(params: unknown): string {
-  const { id } = params as { id: string };
-  if (!isUuid(id)) throw noSuchKey();
-  return id;
+  return readPathId(params, keyResource);
 }
 
 async function readOne(tenant: Pool, walletId: string, id: string): Promise<KeyWithBudget> {
   const [key] = await readOwnKeys(tenant, walletId, { id }).catch(unavailable);
-  if (!key) throw noSuchKey();
+  if (!key) throw noSuchResource(keyResource);
   return key;
-}
-
-function noSuchKey(): Problem {
-  return new Problem("not_found", {
-    detail: "This wallet has no key with this id. No changes were made. List its keys with `GET /v1/keys`.",
-  });
 }
 
 function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): void {
@@ -233,21 +225,21 @@ function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): v
   if (missing.length === 0) return;
   const names = missing.map((scope) => `\`${scope}\``).join(", ");
   const detail = `This key cannot grant scopes it does not have: ${names}. No changes were made. Use a key that has them.`;
-  throw missingScopes(missing, detail);
+  throw missingScopes(missing, { detail });
 }
 
 function throwUnlessDone(outcome: KeyOutcome): void {
   if (outcome === "done") return;
-  if (outcome === "not_found") throw noSuchKey();
+  if (outcome === "not_found") throw noSuchResource(keyResource);
   if (outcome === "budget_without_spending") throw invalidInput([budgetNeedsSearchKey]);
-  if (outcome === "insufficient_scope") throw insufficientScope("keys:write");
+  if (outcome === "insufficient_scope") throw insufficientScope("keys:write", "mgmt");
   throw new Problem(outcome);
 }
 
 /** After a connection failure, the change may or may not have been committed. */
 function toProblem(cause: unknown): never {
   const isInvalidNetwork = cause instanceof pg.DatabaseError && cause.code === "22P02";
-  if (isInvalidNetwork) throw invalidInput([invalid("allowed_ips", networkRule)]);
+  if (isInvalidNetwork) throw invalidInput([fieldFault("allowed_ips", networkRule)]);
   if (isFinal(cause)) throw cause;
   throw new Problem("ledger_unavailable", {
     detail:

@@ -3,11 +3,12 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, withTimeout } from "../db/pool.ts";
-import { Problem } from "../problems/problems.ts";
+import { Problem, type ProblemOptions } from "../problems/problems.ts";
+import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import type { KeyGuessLimiter } from "./key-guessing.ts";
-import { defaultScopes, type Scope } from "./scopes.ts";
+import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 
 export type { KeyMode, Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
@@ -26,7 +27,7 @@ export interface Principal {
 
 export interface Keys {
   /** Returns the principal of a key, or throws 401 or 403. The scope "any" accepts every key. */
-  authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal>;
+  authenticate(key: string, from: string, scope: Scope | "any"): Promise<Principal>;
   close(): void;
 }
 
@@ -63,20 +64,19 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
   });
   const cache = createKeyCache<FoundKey>(() => readChangedKeys(db));
 
-  async function authenticate(key: string | undefined, from: string, scope: Scope | "any"): Promise<Principal> {
-    if (key === undefined) throw new Problem("authentication_required");
+  async function authenticate(key: string, from: string, scope: Scope | "any"): Promise<Principal> {
     // Hashed, so that no key is held in memory. It is never stored, and costs a quarter of an HMAC.
     const name = hash("sha256", key, "base64");
     const identity = { name, digest: () => digestsOf(key)[0]?.toString("base64") ?? "" };
     await guessLimiter?.check(from, identity);
     const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name, from);
-    if (!found) throw await countInvalid(from);
+    if (!found) throw await countInvalid(key, from);
     if (found.refusal) throw new Problem(found.refusal);
     guessLimiter?.recordValid(identity);
     if (found.allowedIps && !isListed(found.allowedIps, from)) {
       throw new Problem("ip_not_allowed", { values: { ip: from } });
     }
-    if (scope !== "any" && !found.scopes.includes(scope)) throw insufficientScope(scope);
+    if (scope !== "any" && !hasScope(found.scopes, scope)) throw insufficientScope(scope, found.mode);
     onUse?.(found.keyId);
     return found;
   }
@@ -97,9 +97,9 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     });
   }
 
-  async function countInvalid(from: string): Promise<Problem> {
-    if (!guessLimiter) return new Problem("api_key_invalid");
-    return inLookUpSlot(from, () => guessLimiter.countInvalid(from));
+  async function countInvalid(key: string, from: string): Promise<Problem> {
+    const limited = guessLimiter && (await inLookUpSlot(from, () => guessLimiter.countInvalid(from)));
+    return limited ?? new Problem("api_key_invalid", { values: { fault: describeInvalidKey(key) } });
   }
 
   /** A flood of unknown keys, which cost a query or a round trip to Redis each, must not delay the keys that work. */
@@ -215,14 +215,20 @@ function refusalOf(row: KeyRow): FoundKey["refusal"] {
   return row.is_suspended ? "account_suspended" : undefined;
 }
 
-export function insufficientScope(scope: Scope): Problem {
-  return missingScopes([scope]);
+export function insufficientScope(scope: Scope, mode: KeyMode): Problem {
+  return missingScopes([scope], { values: { advice: adviceFor(scope, mode) } });
+}
+
+function adviceFor(scope: Scope, mode: KeyMode): string {
+  if (scope === "search") return "To search, use a key that starts with `pb_live_` or `pb_test_`";
+  if (mode === "mgmt") return "Use a management key that has it, or create one with `POST /v1/keys`";
+  return "Search keys only search; use a management key, which starts with `pb_mgmt_`";
 }
 
 /** `required_scope` is the first one; the header lists all. */
-export function missingScopes(scopes: readonly Scope[], detail?: string): Problem {
+export function missingScopes(scopes: readonly Scope[], options: Pick<ProblemOptions, "detail" | "values">): Problem {
   return new Problem("insufficient_scope", {
-    ...(detail && { detail }),
+    ...options,
     members: { required_scope: scopes[0] },
     headers: { "www-authenticate": `Bearer realm="search", error="insufficient_scope", scope="${scopes.join(" ")}"` },
   });

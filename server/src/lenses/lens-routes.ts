@@ -1,5 +1,7 @@
 import { Type } from "typebox";
+import { listWords } from "../http/faults.ts";
 import { publicProblems, type Route } from "../http/route.ts";
+import { suggest } from "../lib/suggest.ts";
 import { Problem } from "../problems/problems.ts";
 import { type LensFolder, tagOf } from "./lenses.ts";
 
@@ -56,10 +58,20 @@ export function lensRoutes(folder: LensFolder, publicUrl: string): Route[] {
       handle: async (request, reply) => {
         const { name: requested } = request.params as { name: string };
         const lens = folder.list().find(({ name }) => name === requested);
-        if (!lens) throw new Problem("not_found");
+        if (!lens)
+          throw noSuchLens(
+            requested,
+            folder.list().map(({ name }) => name),
+          );
         reply.type("text/plain; charset=utf-8").header("etag", tagOf(lens.text));
         return lens.text;
       },
     },
   ];
+}
+
+function noSuchLens(requested: string, names: readonly string[]): Problem {
+  const meant = suggest(requested, names);
+  const advice = meant === undefined ? `The lenses are ${listWords(names, "and")}.` : `Did you mean \`${meant}\`?`;
+  return new Problem("not_found", { detail: `No lens has this name. You were not charged. ${advice}` });
 }

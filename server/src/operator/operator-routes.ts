@@ -2,10 +2,21 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { AccountView } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
+import { describeText, fieldFault, invalidInput } from "../http/faults.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import { paginate } from "../http/paginate.ts";
-import { invalidParameter, isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
-import { invalidInput, jsonReader } from "../http/read-json.ts";
+import {
+  anyText,
+  cursorId,
+  InvalidValue,
+  isUuid,
+  pageSize,
+  readQuery,
+  toCursor,
+  uuidOf,
+} from "../http/query-parameters.ts";
+import { jsonReader } from "../http/read-json.ts";
+import { textPatterns } from "../http/text-patterns.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Margin, WalletMarginRow } from "../usage/usage.ts";
@@ -36,7 +47,7 @@ const readCredit = jsonReader(
     {
       amount: Type.String(),
       kind: Type.Enum(["promotion", "invoice"]),
-      reference: Type.String({ minLength: 1, maxLength: 200, pattern: "^[\\x21-\\x7e]+$" }),
+      reference: Type.String({ minLength: 1, maxLength: 200, pattern: textPatterns.printable }),
       reason,
     },
     { additionalProperties: false },
@@ -65,9 +76,7 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
         const { amount: text, kind, reference, reason } = await readCredit(request.raw);
         const amount = parseUsd(text);
         if (!amount)
-          throw invalidInput([
-            { pointer: "#/amount", code: "invalid", detail: "must be an amount in USD such as 5.00" },
-          ]);
+          throw invalidInput([fieldFault("amount", 'must be an amount in USD above 0, as a string such as "5.00"')]);
         const credit = { walletId, amount, kind: kind === "invoice" ? kind : "promotion", reference } as const;
         const { outcome, balance } = await creditManually(db, { ...credit, operator, reason });
         if (outcome === "unknown_wallet") notFound();
@@ -111,8 +120,8 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
 }
 
 async function listAccounts(dependencies: OperatorDependencies, request: FastifyRequest) {
-  const { email, limit } = readParameters(request.query, ["email", "limit"]);
-  const query = { ...(email && { email: email.toLowerCase() }), limit: readLimit(limit, { default: 50, max: 200 }) };
+  const { email, limit } = readQuery(request.query, { email: anyText, limit: operatorPage });
+  const query = { ...(email && { email: email.toLowerCase() }), limit };
   const accounts = await dependencies.listAccounts(query);
   return {
     accounts: accounts.map(({ id, name, owners, wallets, createdAt, deletedAt }) => ({
@@ -131,12 +140,11 @@ async function listAccounts(dependencies: OperatorDependencies, request: Fastify
 }
 
 async function listWallets(dependencies: OperatorDependencies, request: FastifyRequest) {
-  const { name, cursor, limit } = readParameters(request.query, ["name", "cursor", "limit"]);
-  const pageSize = readLimit(limit, { default: 50, max: 200 });
-  const before = readCursor(cursor);
-  const query = { ...(name && { name }), ...(before && { before }), limit: pageSize + 1 };
+  const parsers = { name: anyText, cursor: cursorId, limit: operatorPage };
+  const { name, cursor: before, limit } = readQuery(request.query, parsers);
+  const query = { ...(name && { name }), ...(before && { before }), limit: limit + 1 };
   const found = await dependencies.listWallets(query);
-  const { rows, nextCursor } = paginate(found, pageSize, (last) => toCursor(last.id));
+  const { rows, nextCursor } = paginate(found, limit, (last) => toCursor(last.id));
   return { wallets: rows.map(serializeWallet), next_cursor: nextCursor };
 }
 
@@ -147,8 +155,9 @@ function serializeWallet({ id, name, balance, held, isSuspended, createdAt }: Wa
 
 /** The charge and refund of a search, by Request-Id alone. */
 async function listEntries(dependencies: OperatorDependencies, request: FastifyRequest) {
-  const { request_id: requestId } = readParameters(request.query, ["request_id"]);
-  if (!requestId || !isUuid(requestId)) throw invalidParameter("request_id", "must be a Request-Id");
+  const { request_id: requestId } = readQuery(request.query, {
+    request_id: (text = "") => requestIdOf(text) ?? "",
+  });
   const entries = await dependencies.findEntries(requestId);
   return {
     entries: entries.map((entry) => ({
@@ -163,11 +172,8 @@ async function listEntries(dependencies: OperatorDependencies, request: FastifyR
 
 /** Cost and revenue per upstream and day, and per wallet. Default: the last 30 days and the 50 wallets that cost most. */
 async function getMargin(dependencies: OperatorDependencies, request: FastifyRequest) {
-  const { from = daysAgo(29), to = daysAgo(0), wallet } = readParameters(request.query, ["from", "to", "wallet"]);
-  for (const [name, day] of Object.entries({ from, to })) {
-    if (!isDay(day)) throw invalidParameter(name, "must be a day such as 2030-01-31");
-  }
-  if (wallet !== undefined && !isUuid(wallet)) throw invalidParameter("wallet", "must be an id");
+  const parsers = { from: calendarDay, to: calendarDay, wallet: walletIdOf };
+  const { from = daysAgo(29), to = daysAgo(0), wallet } = readQuery(request.query, parsers);
   const [{ rows, charged }, wallets] = await Promise.all([
     dependencies.readMargin({ from, to }),
     dependencies.readWalletMargin({ from, to, walletId: wallet, limit: 50 }),
@@ -199,6 +205,23 @@ function serializeMargin({ cost, paidCost, revenue }: { cost: Micros; paidCost: 
   };
 }
 
+const operatorPage = pageSize({ default: 50, max: 200 });
+const requestIdOf = uuidOf("a `Request-Id`");
+const walletIdOf = uuidOf("the id of a wallet");
+
+function calendarDay(text: string | undefined): string | undefined {
+  if (text !== undefined && !isDay(text)) {
+    throw new InvalidValue(`must be a day such as \`2030-01-31\`, but ${describeText(text)}`);
+  }
+  return text;
+}
+
+function lineNumber(cursor: string | undefined): bigint | undefined {
+  if (cursor === undefined) return undefined;
+  if (!/^\d{1,18}$/.test(cursor)) throw new InvalidValue("must be the `next_cursor` of an earlier page of this list");
+  return BigInt(cursor);
+}
+
 /** Rejects 30 February, which JavaScript turns into March, and the year 0, which PostgreSQL does not have. */
 function isDay(text: string): boolean {
   const day = new Date(/^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) ? text : Number.NaN);
@@ -210,13 +233,10 @@ function daysAgo(days: number): string {
 }
 
 async function listAudit(db: Pool, request: FastifyRequest) {
-  const { wallet, cursor, limit } = readParameters(request.query, ["wallet", "cursor", "limit"]);
-  if (wallet !== undefined && !isUuid(wallet)) throw invalidParameter("wallet", "must be an id");
-  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor)) throw invalidParameter("cursor", "must be a next_cursor");
-  const pageSize = readLimit(limit, { default: 50, max: 200 });
-  const before = cursor === undefined ? undefined : BigInt(cursor);
-  const found = await readAudit(db, { walletId: wallet, before, limit: pageSize + 1 });
-  const { rows, nextCursor } = paginate(found, pageSize, (last) => String(last.number));
+  const parsers = { wallet: walletIdOf, cursor: lineNumber, limit: operatorPage };
+  const { wallet, cursor: before, limit } = readQuery(request.query, parsers);
+  const found = await readAudit(db, { walletId: wallet, before, limit: limit + 1 });
+  const { rows, nextCursor } = paginate(found, limit, (last) => String(last.number));
   return { lines: rows.map(serializeLine), next_cursor: nextCursor };
 }
 
@@ -230,5 +250,7 @@ function readId(request: FastifyRequest): string {
 }
 
 function notFound(): never {
-  throw new Problem("not_found");
+  throw new Problem("not_found", {
+    detail: "This server has nothing with this id. No changes were made. Find wallets with `GET /operator/wallets`.",
+  });
 }

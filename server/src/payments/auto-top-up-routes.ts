@@ -1,6 +1,8 @@
 import { Type } from "typebox";
-import { invalidInput, jsonReader } from "../http/read-json.ts";
+import { type Fault, fieldFault, invalidInput } from "../http/faults.ts";
+import { jsonReader } from "../http/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
+import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
@@ -8,7 +10,7 @@ import { type AutoTopUpView, deleteAutoTopUp, readAutoTopUp, setAutoTopUp } from
 import { processorProblem } from "./processor-problem.ts";
 import { readAmount, type TopUpRouteDependencies } from "./top-up-routes.ts";
 
-const amount = (description: string) => Type.String({ pattern: "^\\d{1,9}(\\.\\d{1,2})?$", description });
+const amount = (description: string) => Type.String({ pattern: textPatterns.usdCents, description });
 
 const settingsSchema = Type.Object(
   {
@@ -76,12 +78,14 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
         const { walletId } = await dependencies.guard(request, reply, "wallet:write");
         if (!dependencies.processor) throw new Problem("payments_not_configured");
         const settings = await readSettings(request.raw);
-        const topUpAmount = readAmount(settings.amount, dependencies);
-        const monthCap = readLimit(settings.monthly_cap, "monthly_cap", topUpAmount);
+        const faults: Fault[] = [];
+        const topUpAmount = readAmount(settings.amount, dependencies, faults);
+        const monthCap = readLimit(settings.monthly_cap, "monthly_cap", topUpAmount, faults);
         const { daily_cap: daily } = settings;
-        const dayCap = daily === undefined ? monthCap : readLimit(daily, "daily_cap", topUpAmount);
-        const threshold = readLimit(settings.threshold, "threshold", 10_000n);
-        if (dayCap > monthCap) throw outOfRange("daily_cap", "must not be more than monthly_cap");
+        const dayCap = daily === undefined ? monthCap : readLimit(daily, "daily_cap", topUpAmount, faults);
+        const threshold = readLimit(settings.threshold, "threshold", 10_000n, faults);
+        if (dayCap > monthCap) faults.push(outOfRange("daily_cap", "must not be more than `monthly_cap`"));
+        if (faults.length > 0) throw invalidInput(faults);
         const limits = { threshold, amount: topUpAmount, dayCap, monthCap };
         await setAutoTopUp(dependencies.tenant, walletId, limits).catch(unavailable);
         return respond(walletId);
@@ -107,14 +111,16 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
   ];
 }
 
-function readLimit(text: string, field: string, min: Micros): Micros {
-  const limit = parseUsd(text);
-  if (limit === undefined || limit < min) throw outOfRange(field, `must be at least ${formatUsd(min)}`);
+function readLimit(text: string, field: string, min: Micros, faults: Fault[]): Micros {
+  const limit = parseUsd(text) ?? 0n;
+  if (limit < min) {
+    faults.push(outOfRange(field, `must be at least ${formatUsd(min)} USD, but is ${formatUsd(limit)}`));
+  }
   return limit;
 }
 
-function outOfRange(field: string, detail: string): Problem {
-  return invalidInput([{ pointer: `#/${field}`, code: "out_of_range", detail }]);
+function outOfRange(field: string, detail: string): Fault {
+  return fieldFault(field, detail, "out_of_range");
 }
 
 function serializeAutoTopUp(found: AutoTopUpView | undefined) {

@@ -1,10 +1,13 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import { invalidHeader, readIdempotencyKey } from "../http/idempotency-key.ts";
+import { type Fault, fieldFault, invalidHeader, invalidInput } from "../http/faults.ts";
+import { readIdempotencyKey } from "../http/idempotency-key.ts";
 import { paginate } from "../http/paginate.ts";
-import { isUuid, readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
-import { invalidInput, jsonReader } from "../http/read-json.ts";
+import { noSuchResource, type Resource, readPathId } from "../http/path-id.ts";
+import { pageQuery, readQuery, toCursor } from "../http/query-parameters.ts";
+import { jsonReader } from "../http/read-json.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
+import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
@@ -34,13 +37,15 @@ export interface TopUpRouteDependencies {
   returnUrl: string;
 }
 
-const amountPattern = "^\\d{1,6}(\\.\\d{1,2})?$";
 const page = (description: string) =>
-  Type.Optional(Type.String({ pattern: "^https://", maxLength: 2_000, description }));
+  Type.Optional(Type.String({ pattern: textPatterns.https, maxLength: 2_000, description }));
 
 const requestSchema = Type.Object(
   {
-    amount: Type.String({ pattern: amountPattern, description: 'Amount in USD, in whole cents, such as "20.00".' }),
+    amount: Type.String({
+      pattern: textPatterns.topUp,
+      description: 'Amount in USD, in whole cents, such as "20.00".',
+    }),
     success_url: page("Page to return to after payment."),
     cancel_url: page("Page to return to if the checkout is canceled."),
   },
@@ -114,11 +119,14 @@ function openRoute(dependencies: TopUpRouteDependencies): Route {
       const { walletId } = await dependencies.guard(request, reply, "wallet:write");
       if (!dependencies.processor) throw new Problem("payments_not_configured");
       const key = readIdempotencyKey(request.raw.headers["idempotency-key"] as string | undefined);
-      if (key === undefined) throw invalidHeader("Idempotency-Key", "is required, so that retries are safe");
+      if (key === undefined) throw invalidHeader("Idempotency-Key", "is required, so that a retry does not pay twice");
       const body = await readRequest(request.raw);
-      const amount = readAmount(body.amount, dependencies);
-      const successUrl = readPage(body.success_url, "success_url") ?? dependencies.returnUrl;
-      const cancelUrl = readPage(body.cancel_url, "cancel_url") ?? dependencies.returnUrl;
+      const faults: Fault[] = [];
+      const amount = readAmount(body.amount, dependencies, faults);
+      checkPage(body.success_url, "success_url", faults);
+      checkPage(body.cancel_url, "cancel_url", faults);
+      if (faults.length > 0) throw invalidInput(faults);
+      const { success_url: successUrl = dependencies.returnUrl, cancel_url: cancelUrl = dependencies.returnUrl } = body;
       const claim = (secret: Secret): TopUpClaim => ({
         keyHmac: hmacOf(secret, "top-up key", `${walletId}/${key}`),
         fingerprint: hmacOf(secret, "top-up", JSON.stringify([String(amount), successUrl, cancelUrl])),
@@ -154,11 +162,10 @@ function listRoute(dependencies: TopUpRouteDependencies): Route {
     problems: ["invalid_request", ...managementProblems],
     async handle(request, reply) {
       const { walletId } = await dependencies.guard(request, reply, "wallet:read");
-      const { cursor, limit } = readParameters(request.query, ["cursor", "limit"]);
-      const pageSize = readLimit(limit, { default: 50, max: 100 });
-      const query = { before: readCursor(cursor), limit: pageSize + 1 };
+      const { cursor, limit } = readQuery(request.query, pageQuery);
+      const query = { before: cursor, limit: limit + 1 };
       const found = await readTopUps(dependencies.tenant, walletId, query).catch(unavailable);
-      const listed = paginate(found, pageSize, (last) => toCursor(last.id));
+      const listed = paginate(found, limit, (last) => toCursor(last.id));
       return { top_ups: listed.rows.map(serializeTopUp), next_cursor: listed.nextCursor };
     },
   };
@@ -177,12 +184,12 @@ function readRoute(dependencies: TopUpRouteDependencies): Route {
     problems: ["not_found", ...managementProblems],
     async handle(request, reply) {
       const { walletId } = await dependencies.guard(request, reply, "wallet:read");
-      const { id } = request.params as { id: string };
-      if (!isUuid(id)) throw new Problem("not_found");
-      return serializeTopUp(await readOne(dependencies.tenant, walletId, id));
+      return serializeTopUp(await readOne(dependencies.tenant, walletId, readPathId(request.params, topUpResource)));
     },
   };
 }
+
+const topUpResource: Resource = { name: "top-up", list: "GET /v1/wallet/top-ups" };
 
 const reusedDetail =
   "This Idempotency-Key was used for a top-up with a different body. You were not charged. Use a new key for a new top-up.";
@@ -209,25 +216,26 @@ async function openCheckout(
 
 async function readOne(tenant: Pool, walletId: string, id: string): Promise<TopUpView> {
   const [found] = await readTopUps(tenant, walletId, { id, limit: 1 }).catch(unavailable);
-  if (!found) throw new Problem("not_found");
+  if (!found) throw noSuchResource(topUpResource);
   return found;
 }
 
-/** The amount of one top-up. */
-export function readAmount(text: string, limits: { minAmount: Micros; maxAmount: Micros }): Micros {
+/** The amount of one top-up. Adds a fault if it is out of range. */
+export function readAmount(text: string, limits: { minAmount: Micros; maxAmount: Micros }, faults: Fault[]): Micros {
   const { minAmount, maxAmount } = limits;
-  const amount = parseUsd(text);
-  if (amount !== undefined && amount >= minAmount && amount <= maxAmount) return amount;
-  const detail = `must be from ${formatUsd(minAmount)} to ${formatUsd(maxAmount)}`;
-  throw invalidInput([{ pointer: "#/amount", code: "out_of_range", detail }]);
+  const amount = parseUsd(text) ?? 0n;
+  if (amount < minAmount || amount > maxAmount) {
+    const detail = `must be from ${formatUsd(minAmount)} to ${formatUsd(maxAmount)} USD, but is ${formatUsd(amount)}`;
+    faults.push(fieldFault("amount", detail, "out_of_range"));
+  }
+  return amount;
 }
 
-function readPage(text: string | undefined, field: string): string | undefined {
-  if (text === undefined) return undefined;
+function checkPage(text: string | undefined, field: string, faults: Fault[]): void {
+  if (text === undefined) return;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === "https:" && !url.username && !url.password) return text;
-  const detail = "must be an https URL without credentials";
-  throw invalidInput([{ pointer: `#/${field}`, code: "invalid", detail }]);
+  if (url?.protocol === "https:" && !url.username && !url.password) return;
+  faults.push(fieldFault(field, "must be a valid https URL without a user name or password"));
 }
 
 function serializeTopUp(topUp: TopUpView) {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { resolveReferences } from "../http/resolve-references.ts";
 import { consoleProblems } from "./console-problems.ts";
-import { exampleProblem, problemCodes, problemRow } from "./problems.ts";
+import { exampleProblem, Problem, problemCodes, problemRow } from "./problems.ts";
 
 const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
@@ -21,6 +21,35 @@ test("every detail is complete: its placeholders have values, and it has at most
     assert.doesNotMatch(detail, /[{}]|undefined/, code);
     assert.ok(detail.endsWith(".") && detail.split(/(?<=\.) (?=[A-Z`])/).length <= 3, `${code}: ${detail}`);
     assert.match(problemRow(code).title, /^[A-Z][^.]{1,40}$/, code);
+  }
+});
+
+test("every problem that a caller can get states that nothing was charged or changed", () => {
+  for (const code of problemCodes) {
+    const { detail } = exampleProblem(code);
+    assert.match(detail, /not charged|[Nn]o changes were made|No key was created/, code);
+  }
+});
+
+test("only a problem that resolves by itself is retryable, and only then with Retry-After", () => {
+  for (const code of problemCodes) {
+    const { retryable, retryAfterSeconds } = exampleProblem(code);
+    if (!retryable) assert.equal(retryAfterSeconds, undefined, code);
+    if (/not_configured|insufficient|invalid|required|spent/.test(code) && code !== "upstream_invalid_response") {
+      assert.equal(retryable, false, code);
+    }
+  }
+  const overridden = new Problem("rate_limited", { retryable: false, retryAfterSeconds: 5 });
+  assert.equal(overridden.retryAfterSeconds, undefined);
+});
+
+test("the example of a spent budget resets in the future", () => {
+  for (const now of [new Date("2026-12-31T23:59:59.999Z"), new Date()]) {
+    for (const code of ["key_budget_spent", "run_budget_spent"] as const) {
+      const { resets_at: resetsAt } = exampleProblem(code, now).members as { resets_at: string };
+      const leftMs = Date.parse(resetsAt) - now.getTime();
+      assert.ok(leftMs > 0 && leftMs <= 86_400_000, resetsAt);
+    }
   }
 });
 

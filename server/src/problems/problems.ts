@@ -1,3 +1,4 @@
+import { configurationProblems } from "./configuration-problems.ts";
 import { consoleProblems } from "./console-problems.ts";
 import type { ProblemRow } from "./problem-row.ts";
 
@@ -5,31 +6,42 @@ import type { ProblemRow } from "./problem-row.ts";
 // the error responses in openapi.json, and the tests. `detail` states what happened, that the caller was not charged,
 // and what to do next. A `{name}` in it is replaced by the member or value of that name.
 
+const exampleJsonFault =
+  "The request body is not valid JSON at line 1, column 2: strings and field names need double quotes";
+
 export const problems = {
   malformed_json: {
     status: 400,
     title: "Malformed JSON",
-    detail: "The request body is not valid UTF-8 JSON. You were not charged. Send a single JSON object.",
-    page: "The request body is empty, truncated, not UTF-8 or not valid JSON. Build it with a JSON encoder instead of concatenating strings.",
-    members: { errors: [{ pointer: "#", code: "malformed_json", detail: "not valid JSON" }] },
+    detail: "{fault}. You were not charged. {advice}.",
+    page: "The request body is empty, truncated, not UTF-8 or not valid JSON. `detail` names the first fault with its line and column, such as a single quote, a trailing comma or a missing bracket. Build the body with a JSON encoder instead of concatenating strings.",
+    members: { errors: [{ pointer: "#", code: "malformed_json", detail: exampleJsonFault }] },
+    values: { fault: exampleJsonFault, advice: "Send a single JSON object" },
   },
   invalid_request: {
     status: 400,
     title: "Invalid request",
-    detail: "The request is invalid; see `errors`. You were not charged. Correct the request and send it again.",
-    page: "A field is missing, unknown, of the wrong type or out of range, or appears twice. Values are never coerced, clamped or ignored, so a typo cannot cost you a search. `errors` lists every invalid field with a JSON Pointer to it. A search accepts `query` (required), `n` (1 to 20) and `category` (programming, research, gov, business), and no other fields.",
-    members: { errors: [{ pointer: "#/n", code: "out_of_range", detail: "must be an integer from 1 to 20" }] },
+    detail:
+      "`n` must be an integer from 1 to 20, but is 50. You were not charged. Correct the request and send it again.",
+    page: "A field is missing, unknown, of the wrong type or out of range, or appears twice. Values are never coerced, clamped or ignored, so a typo cannot cost you a search. `errors` lists every invalid field with a JSON Pointer to it (`#` for a header), what was received and what is expected. A name that resembles a known one comes with a suggestion. A search accepts `query` (required), `n` (1 to 20) and `category` (programming, research, gov, business), and no other fields.",
+    members: {
+      errors: [{ pointer: "#/n", code: "out_of_range", detail: "must be an integer from 1 to 20, but is 50" }],
+    },
   },
   query_too_long: {
     status: 400,
     title: "Query too long",
-    detail: "The query exceeds the limit of {limit}. You were not charged. Shorten the query; it is never truncated.",
-    page: "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that no configured upstream accepts is rejected instead of truncated. `max_characters` is the longest query accepted; `max_words` is present if an upstream also limits the number of words.",
+    detail:
+      "The query has {actual}; the limit is {limit}. You were not charged. Shorten the query; it is never truncated.",
+    page: "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that no configured upstream accepts is rejected instead of truncated. `characters` is the length of your query and `max_characters` the longest one accepted; `words` and `max_words` are present if an upstream limits the number of words.",
     members: {
+      characters: 2100,
       max_characters: 2048,
-      errors: [{ pointer: "#/query", code: "too_long", detail: "at most 2048 characters" }],
+      errors: [
+        { pointer: "#/query", code: "too_long", detail: "must have at most 2048 characters, but has 2100 characters" },
+      ],
     },
-    values: { limit: "2048 characters" },
+    values: { actual: "2100 characters", limit: "2048 characters" },
   },
   conflicting_credentials: {
     status: 400,
@@ -42,15 +54,18 @@ export const problems = {
   authentication_required: {
     status: 401,
     title: "Authentication required",
-    detail: "The request has no API key. Send `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`.",
-    page: "Neither header contains an API key. Keys in the URL are not accepted.",
+    detail:
+      "{fault}. You were not charged. Send the key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`; a key in the URL or the body is not read.",
+    page: "Neither header contains an API key. A key in the URL or the body is not read. `Authorization` needs the scheme `Bearer`, a space and the key; `x-api-key` contains the key alone. If the header is sent but empty, the variable that holds your key is probably not set.",
+    values: { fault: "The request has no API key" },
     headers: { "www-authenticate": 'Bearer realm="search"' },
   },
   api_key_invalid: {
     status: 401,
     title: "Invalid API key",
     detail:
-      "This API key does not exist. Check that you copied all of it: keys start with `pb_` and have 44 characters.",
+      "{fault}. You were not charged. Send the whole key: it starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 characters.",
+    values: { fault: "This server has no such API key" },
     page: "The key is mistyped or truncated, or was never issued by this server. The last six characters are a checksum, so a typo never matches another key.",
     headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
   },
@@ -96,10 +111,10 @@ export const problems = {
   insufficient_scope: {
     status: 403,
     title: "Insufficient scope",
-    detail:
-      "This key does not have the `{required_scope}` scope. You were not charged. Use a search key (`pb_live_`, `pb_test_`) to search and a management key (`pb_mgmt_`) to manage the wallet.",
-    page: "Keys that start with `pb_live_` or `pb_test_` search; keys that start with `pb_mgmt_` read and manage the wallet. `required_scope` is the scope the request needs.",
+    detail: "This key does not have the `{required_scope}` scope. You were not charged. {advice}.",
+    page: "Keys that start with `pb_live_` or `pb_test_` search; keys that start with `pb_mgmt_` read and manage the wallet. `required_scope` is the scope the request needs. `keys:write` includes `keys:read`.",
     members: { required_scope: "search" },
+    values: { advice: "To search, use a key that starts with `pb_live_` or `pb_test_`" },
     occurrenceHeaders: { "www-authenticate": 'Bearer realm="search", error="insufficient_scope", scope="search"' },
   },
   ip_not_allowed: {
@@ -122,7 +137,7 @@ export const problems = {
     detail:
       "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Raise the budget, use another key, or wait until `resets_at` if it is set.",
     page: "The wallet has money, but its owner limited what this key can spend in total, per day or per month (UTC). `limit` and `spent` are decimal strings in USD; `spent` includes searches in flight. `resets_at` is null for a total budget, which does not reset.",
-    members: { limit: "5.00", spent: "5.00", resets_at: "2026-12-01T00:00:00.000Z" },
+    members: { limit: "5.00", spent: "5.00", currency: "usd", resets_at: "2030-02-01T00:00:00.000Z" },
   },
   run_budget_spent: {
     status: 403,
@@ -130,20 +145,21 @@ export const problems = {
     detail:
       'The run "{run}" has spent {spent} USD of its {limit} USD budget. You were not charged. Continue with the results you have, or start a new run with a higher `max`.',
     page: "The request's `Search-Run` header names a run whose `max` is spent. All searches with the same run name share it. The first search of a run sets its `max`; a higher `max` in a later search is ignored, so that a caller cannot raise its own limit.",
-    members: { limit: "0.50", spent: "0.50", resets_at: "2026-11-15T13:00:00.000Z" },
+    members: { limit: "0.50", spent: "0.50", currency: "usd", resets_at: "2030-01-31T13:00:00.000Z" },
     values: { run: "nightly-report" },
   },
   not_found: {
     status: 404,
     title: "Not found",
     detail:
-      "Nothing exists at this path. Paths are lower-case and have no trailing slash. To search, send `POST /v1/search`.",
-    page: "The path does not exist, or it names a resource that is not yours. The response is the same in both cases.",
+      "Nothing exists at this path. You were not charged. To search, send `POST /v1/search`; paths are lower-case and have no trailing slash.",
+    page: "The path does not exist, or it names a resource that is not yours. The response to an unknown id is the same in both cases. If the path resembles one that exists, `detail` suggests it.",
   },
   method_not_allowed: {
     status: 405,
     title: "Method not allowed",
-    detail: "This path does not support this method. Use one of the methods in the `Allow` header.",
+    detail: "This path does not support {method}. You were not charged. Use {allowed}.",
+    values: { method: "GET", allowed: "`POST`" },
     page: "The `Allow` header lists the methods this path supports. A search is a POST.",
     occurrenceHeaders: { allow: "POST" },
   },
@@ -179,8 +195,8 @@ export const problems = {
   unsupported_media_type: {
     status: 415,
     title: "Unsupported media type",
-    detail:
-      "The request body must be uncompressed JSON. You were not charged. Send `Content-Type: application/json` in UTF-8, without `Content-Encoding`.",
+    detail: "{fault}. You were not charged. Send uncompressed UTF-8 JSON with `Content-Type: application/json`.",
+    values: { fault: "The request has no `Content-Type` header" },
     page: "The content type is missing or is not `application/json`, the charset is not UTF-8, or the body is compressed.",
     headers: { accept: "application/json" },
   },
@@ -250,10 +266,11 @@ export const problems = {
     title: "Upstream provider error",
     retryable: true,
     detail:
-      "The search provider returned an error. You were not charged. Retry only if `retryable` is true; do not answer from memory.",
-    page: "The search provider returned an error. Its status is forwarded unless it would be misleading: 401, 402 and 407 concern our account with the provider, not yours, and 405 and 426 require headers that do not apply here. These become 502. `upstream_status` is always the provider's own status.",
-    members: { upstream_status: 503 },
-    occurrenceHeaders: { "proxy-status": "search; received-status=503" },
+      "The search provider returned an error. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
+    page: "The search provider returned an error. Its status is forwarded unless it would be misleading: 401, 402 and 407 concern our account with the provider, not yours, and 405 and 426 require headers that do not apply here. These become 502; if our account is the cause, a retry fails until the operator has corrected it, and `retryable` is false. `upstream_status` is always the provider's own status.",
+    members: { upstream_status: 502 },
+    occurrenceHeaders: { "proxy-status": "search; received-status=502" },
+    retryAfterSeconds: 2,
   },
   upstream_invalid_response: {
     status: 502,
@@ -314,39 +331,15 @@ export const problems = {
     page: "A search that cannot be recorded in the ledger is not answered. You get this error only if it is certain that you were not charged. Otherwise the connection is closed without a response, and a retry with the same Idempotency-Key returns the answer without a second charge.",
     retryAfterSeconds: 2,
   },
-  upstream_not_configured: {
-    status: 503,
-    title: "No upstream provider configured",
-    retryable: true,
-    detail:
-      "The operator has not configured a search provider. You were not charged. Test keys (`pb_test_`) work without one.",
-    page: "For operators: configure at least one provider, for example with PENNYBLACK_BRAVE_KEY, or with PENNYBLACK_SEARXNG_URL for a SearXNG instance that has the JSON format enabled. `npm run providers -- list` lists all providers.",
-    retryAfterSeconds: 120,
-  },
-  payments_not_configured: {
-    status: 503,
-    title: "Payments not configured",
-    retryable: true,
-    detail:
-      "The operator has not configured payments. You were not charged. Ask the operator to add money to the wallet.",
-    page: "For operators: set PENNYBLACK_STRIPE_SECRET_KEY and PENNYBLACK_PAYMENTS_DATABASE_URL for the server and the worker, set PENNYBLACK_STRIPE_WEBHOOK_SECRET for the server, and send Stripe's webhooks to /v1/payments/stripe/webhook. Until then, record invoices and promotions with `npm run admin -- credit`.",
-    retryAfterSeconds: 120,
-  },
-  receipts_not_configured: {
-    status: 503,
-    title: "Receipts not configured",
-    retryable: true,
-    detail: "The operator has not configured a key that signs receipts. You were not charged.",
-    page: "For operators: set PENNYBLACK_SIGNING_KEYS for the server and the worker (`openssl rand -base64 32`).",
-    retryAfterSeconds: 120,
-  },
+  ...configurationProblems,
   upstream_timeout: {
     status: 504,
-    title: "Upstream timeout",
+    title: "Search timed out",
     retryable: true,
     detail:
-      "The search provider did not respond in time. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
-    page: "No upstream responded within 10 seconds, or within the number of seconds in `Prefer: wait=N`. The search was cancelled and its hold released.",
+      "The search provider did not respond within the server's deadline. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
+    page: "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if the number of seconds in your `Prefer: wait=N` passed first. In the second case, send a larger number or omit the header.",
+    members: { deadline_set_by: "server" },
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
     retryAfterSeconds: 2,
   },
@@ -396,14 +389,19 @@ export class Problem extends Error {
     this.status = options.status ?? row.status;
     this.retryable = options.retryable ?? row.retryable ?? false;
     this.detail = options.detail ?? row.detail.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
-    this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
+    this.retryAfterSeconds = this.retryable ? (options.retryAfterSeconds ?? row.retryAfterSeconds) : undefined;
     this.members = options.members ?? {};
     this.headers = { ...row.headers, ...options.headers };
   }
 }
 
-/** A problem with the example values of its row: for the documentation, and for test queries that request it. */
-export function exampleProblem(code: ProblemCode): Problem {
+/**
+ * A problem with the example values of its row: for the documentation, and for test queries that request it. With `now`,
+ * a budget resets at the next midnight UTC instead of on the fixed day of the documentation.
+ */
+export function exampleProblem(code: ProblemCode, now?: Date): Problem {
   const { members = {}, values = {}, occurrenceHeaders = {} } = problemRow(code);
-  return new Problem(code, { members, values, headers: occurrenceHeaders });
+  const midnight = now && new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1));
+  const reset = midnight && "resets_at" in members ? { resets_at: midnight.toISOString() } : {};
+  return new Problem(code, { members: { ...members, ...reset }, values, headers: occurrenceHeaders });
 }

@@ -89,7 +89,8 @@ async function callProvider(
       return readOutcome(provider, outcome, ended.signal);
     });
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
-    return { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
+    const result = { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
+    return !result.ok && result.reason === "timeout" && ended.signal.aborted ? { ...result, isDeadline: true } : result;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);

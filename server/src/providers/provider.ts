@@ -118,6 +118,8 @@ export interface UpstreamFailure {
   upstreamStatus?: number | undefined;
   /** As sent by the upstream, not clamped. */
   retryAfterSeconds?: number | undefined;
+  /** For a timeout: `deadlineMs` of the call passed, not a shorter limit of our own such as that for connecting. */
+  isDeadline?: boolean;
   tookMs: number;
 }
 

@@ -70,7 +70,7 @@ async function answerSlowly(
   const hasWaited = await wait(tookMs, true, { signal }).catch(() => false);
   if (!hasWaited) return failure("aborted", tookMs);
   return ms > deadlineMs
-    ? failure("timeout", tookMs)
+    ? { ...failure("timeout", tookMs), isDeadline: true }
     : { ok: true, provider: name, hits: generateHits(search), tookMs };
 }
 

@@ -1,12 +1,19 @@
+import { fieldFault, invalidInput } from "../http/faults.ts";
 import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
-import { exampleProblem, isProblemCode, Problem } from "../problems/problems.ts";
+import { suggest } from "../lib/suggest.ts";
+import { exampleProblem, isProblemCode, Problem, problemCodes } from "../problems/problems.ts";
 import type { Hit, QueryUpstream, UpstreamAnswer } from "../providers/provider.ts";
 import { forwardFailure } from "./forward-failure.ts";
 import type { SearchInput } from "./parse-search.ts";
 import type { RouteOptions, Router } from "./routing.ts";
 
-export type FindHits = (mode: KeyMode, input: SearchInput, options: RouteOptions) => Promise<Found>;
+export type FindHits = (mode: KeyMode, input: SearchInput, options: FindOptions) => Promise<Found>;
+
+export interface FindOptions extends RouteOptions {
+  /** The seconds in `Prefer: wait`, if the caller set the deadline. */
+  waitSeconds?: number | undefined;
+}
 
 export interface Found {
   hits: Hit[];
@@ -28,23 +35,28 @@ export function createFindHits(upstreams: Upstreams): FindHits {
   return async function findHits(mode, input, options) {
     if (mode === "test") {
       const code = upstreams.requestedProblem(input.query);
-      if (code !== undefined) throw isProblemCode(code) ? exampleProblem(code) : unknownTestQuery();
-      return hitsOrProblem(await upstreams.test(input, options), 1);
+      if (code !== undefined) throw isProblemCode(code) ? exampleProblem(code, new Date()) : unknownTestQuery(code);
+      return hitsOrProblem(await upstreams.test(input, options), 1, options.waitSeconds);
     }
     const { answer, queried } = await upstreams.live(input, options);
     if (!answer) throw new Problem("upstream_not_configured");
-    return hitsOrProblem(answer, queried);
+    return hitsOrProblem(answer, queried, options.waitSeconds);
   };
 }
 
-function hitsOrProblem(answer: UpstreamAnswer, queried: number): Found {
+function hitsOrProblem(answer: UpstreamAnswer, queried: number, waitSeconds: number | undefined): Found {
   if (answer.ok) return { hits: answer.hits, provider: answer.provider, queried };
   if (answer.reason === "aborted") throw new NoResponse("the caller disconnected before the upstream answered");
   const { code, upstreamStatus, ...rest } = forwardFailure(answer);
+  const callersSeconds = answer.isDeadline ? waitSeconds : undefined;
   throw new Problem(code, {
     ...rest,
     ...(code === "upstream_error" && { detail: describeError(rest.retryAfterSeconds) }),
-    members: upstreamStatus === undefined ? {} : { upstream_status: upstreamStatus },
+    ...(callersSeconds !== undefined && { detail: describeCallersDeadline(callersSeconds) }),
+    members: {
+      ...(upstreamStatus !== undefined && { upstream_status: upstreamStatus }),
+      ...(code === "upstream_timeout" && { deadline_set_by: callersSeconds === undefined ? "server" : "caller" }),
+    },
     headers: { "proxy-status": proxyStatus(code, upstreamStatus), "search-upstreams": String(queried) },
     cause: new Error(`${answer.provider}: ${answer.reason} after ${Math.round(answer.tookMs)} ms`),
   });
@@ -53,6 +65,11 @@ function hitsOrProblem(answer: UpstreamAnswer, queried: number): Found {
 function describeError(retryAfterSeconds: number | undefined): string {
   const advice = retryAfterSeconds === undefined ? "A retry will fail too" : `Retry in ${retryAfterSeconds} s`;
   return `The search provider returned an error. You were not charged. ${advice}; do not answer from memory.`;
+}
+
+function describeCallersDeadline(seconds: number): string {
+  const deadline = `${seconds} second${seconds === 1 ? "" : "s"}`;
+  return `The search did not finish within ${deadline}, the deadline you set with \`Prefer: wait=${seconds}\`. You were not charged. Retry with a longer wait or without \`Prefer\`; do not answer from memory.`;
 }
 
 const proxyErrors = {
@@ -70,9 +87,9 @@ function proxyStatus(code: keyof typeof proxyErrors, upstreamStatus: number | un
     .join("; ");
 }
 
-function unknownTestQuery(): Problem {
-  return new Problem("invalid_request", {
-    detail: "This is not a known test query. You were not charged. The test mode page of the docs lists them all.",
-    members: { errors: [{ pointer: "#/query", code: "unknown_test_query", detail: "is not a test query" }] },
-  });
+function unknownTestQuery(word: string): Problem {
+  const meant = suggest(word, ["empty", "slow", ...problemCodes]);
+  const hint =
+    meant === undefined ? "; the test mode page of the docs lists them" : ` (did you mean \`test:${meant}\`?)`;
+  return invalidInput([fieldFault("query", `is not a known test query${hint}`, "unknown_test_query")]);
 }

@@ -12,7 +12,7 @@ export interface ForwardedFailure {
 /** The response to an upstream failure: the upstream's own status unless it would mislead the caller. */
 export function forwardFailure(failure: UpstreamFailure): ForwardedFailure {
   const { code, status } = toResponse(failure);
-  const retryable = status >= 500 || retryableStatuses.has(status);
+  const retryable = !operatorFaults.has(failure.reason) && (status >= 500 || retryableStatuses.has(status));
   return {
     code,
     status,
@@ -21,6 +21,9 @@ export function forwardFailure(failure: UpstreamFailure): ForwardedFailure {
     retryAfterSeconds: retryable ? retryAfter(status, failure.retryAfterSeconds) : undefined,
   };
 }
+
+// Our account with the upstream has no valid key or no credit, which only the operator can change.
+const operatorFaults = new Set<UpstreamFailure["reason"]>(["credential", "account_empty"]);
 
 // Request Timeout, Too Early, Too Many Requests.
 const retryableStatuses = new Set([408, 425, 429]);

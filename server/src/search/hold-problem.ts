@@ -39,6 +39,7 @@ export function holdOutcomeToProblem(
         values: { run },
       });
     case "api_key_invalid":
+      return new Problem("api_key_invalid", { values: { fault: "This server no longer has this API key" } });
     case "api_key_revoked":
     case "api_key_expired":
     case "account_suspended":

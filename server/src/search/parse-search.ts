@@ -1,9 +1,10 @@
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
-import { type Fault, invalidInput, parseJson } from "../http/read-json.ts";
+import { type Fault, fieldFault, invalidInput } from "../http/faults.ts";
+import { describeFaults, parseJson } from "../http/read-json.ts";
 import { Problem } from "../problems/problems.ts";
 import type { QueryLimit } from "../providers/provider.ts";
-import { accepts, widest } from "./query-limit.ts";
+import { accepts, countWords, widest } from "./query-limit.ts";
 
 export const categories = ["programming", "research", "gov", "business"] as const;
 
@@ -44,74 +45,75 @@ export const searchRequestSchema = Type.Object(
 
 const validator = Compile(searchRequestSchema);
 
+/** Names of the same fields in other search APIs. */
+const aliases: Record<string, string> = {
+  q: "query",
+  text: "query",
+  search: "query",
+  keywords: "query",
+  prompt: "query",
+  num: "n",
+  count: "n",
+  limit: "n",
+  size: "n",
+  top_k: "n",
+  num_results: "n",
+  max_results: "n",
+  topic: "category",
+  lens: "category",
+};
+
 /**
  * Parses a request body, or throws a problem that lists every fault. Values are never coerced or clamped, and a query that
  * no upstream accepts is rejected, never truncated. Without upstream limits, only our own applies.
  */
 export function parseSearch(bytes: Buffer, limits: readonly QueryLimit[]): SearchInput {
   const body = parseJson(bytes);
-  if (!validator.Check(body)) throw invalidInput(schemaFaults(body));
-  const query = cleanQuery(body.query);
-  if (!accepts({ characters: maxQueryCharacters }, query)) throw tooLong({ characters: maxQueryCharacters });
-  if (limits.length > 0 && !limits.some((limit) => accepts(limit, query))) throw tooLong(widest(limits, query));
+  const isValid = validator.Check(body);
+  const faults = isValid ? [] : describeFaults(searchRequestSchema, body, aliases);
+  const text = readText(body);
+  const query = cleanQuery(text ?? "");
+  const fault = text === undefined ? undefined : findQueryFault(query);
+  if (fault) faults.push(fault);
+  if (!isValid || faults.length > 0) throw invalidInput(faults);
+  if (!accepts({ characters: maxQueryCharacters }, query)) throw tooLong({ characters: maxQueryCharacters }, query);
+  if (limits.length > 0 && !limits.some((limit) => accepts(limit, query))) throw tooLong(widest(limits, query), query);
   return { query, n: body.n ?? 10, ...(body.category && { category: body.category }) };
+}
+
+/** The query of a body whose other fields may be invalid. */
+function readText(body: unknown): string | undefined {
+  const { query } = (body ?? {}) as { query?: unknown };
+  return typeof query === "string" ? query : undefined;
 }
 
 const forbidden = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 
 function cleanQuery(text: string): string {
-  const query = text.replace(/[\t\n\r\u2028\u2029]/g, " ").trim();
-  if (query === "") throw invalidInput([{ pointer: "#/query", code: "empty", detail: "must not be empty" }]);
-  if (!query.isWellFormed() || forbidden.test(query)) {
-    throw invalidInput([
-      {
-        pointer: "#/query",
-        code: "invalid_characters",
-        detail: "must not contain control characters, noncharacters or lone surrogates",
-      },
-    ]);
-  }
-  return query;
+  return text.replace(/[\t\n\r\u2028\u2029]/g, " ").trim();
 }
 
-function tooLong({ characters, words }: QueryLimit): Problem {
-  const limit = `${characters} characters${words === undefined ? "" : ` and ${words} words`}`;
+function findQueryFault(query: string): Fault | undefined {
+  if (query === "") return fieldFault("query", "must not be empty", "empty");
+  if (query.isWellFormed() && !forbidden.test(query)) return undefined;
+  const detail = "must not contain control characters, noncharacters or lone surrogates";
+  return fieldFault("query", detail, "invalid_characters");
+}
+
+function tooLong({ characters: maxCharacters, words: maxWords }: QueryLimit, query: string): Problem {
+  const characters = [...query].length;
+  const words = countWords(query);
+  const hasFewCharacters = maxWords !== undefined && characters <= maxCharacters;
+  const [actual, limit] = hasFewCharacters
+    ? [`${words} words`, `${maxWords} words`]
+    : [`${characters} characters`, `${maxCharacters} characters`];
   return new Problem("query_too_long", {
     members: {
-      max_characters: characters,
-      ...(words !== undefined && { max_words: words }),
-      errors: [{ pointer: "#/query", code: "too_long", detail: `at most ${limit}` }],
+      characters,
+      max_characters: maxCharacters,
+      ...(maxWords !== undefined && { words, max_words: maxWords }),
+      errors: [fieldFault("query", `must have at most ${limit}, but has ${actual}`, "too_long")],
     },
-    values: { limit },
+    values: { actual, limit },
   });
-}
-
-const rules: Record<string, Omit<Fault, "pointer">> = {
-  "": { code: "wrong_type", detail: "must be a JSON object" },
-  "/query": { code: "wrong_type", detail: "must be a string" },
-  "/n": { code: "out_of_range", detail: "must be an integer from 1 to 20, as a JSON number" },
-  "/category": {
-    code: "unknown_category",
-    detail: `must be one of ${categories.join(", ")}; case-sensitive`,
-  },
-};
-
-function schemaFaults(body: unknown): Fault[] {
-  const faults = new Map<string, Fault>();
-  for (const error of validator.Errors(body)) {
-    if (error.keyword === "required") {
-      faults.set("/query", { pointer: "#/query", code: "required", detail: "is required" });
-    } else if (error.keyword === "boolean") {
-      const pointer = `#${error.instancePath.slice(0, 100)}`;
-      faults.set(pointer, {
-        pointer,
-        code: "unknown_field",
-        detail: "is not a known field; the fields are query, n and category",
-      });
-    } else if (error.keyword !== "additionalProperties") {
-      const rule = rules[error.instancePath] ?? { code: "invalid", detail: "is not valid" };
-      faults.set(error.instancePath, { pointer: `#${error.instancePath}`, ...rule });
-    }
-  }
-  return [...faults.values()].slice(0, 20);
 }

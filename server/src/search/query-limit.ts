@@ -2,7 +2,11 @@ import type { QueryLimit } from "../providers/provider.ts";
 
 export function accepts({ characters, words }: QueryLimit, query: string): boolean {
   const fits = query.length <= characters || [...query].length <= characters;
-  return fits && (words === undefined || query.split(/\s+/).length <= words);
+  return fits && (words === undefined || countWords(query) <= words);
+}
+
+export function countWords(query: string): number {
+  return query.split(/\s+/).length;
 }
 
 /** The limit to report when none accepts a query: the one with the most characters, with its words only if exceeded. */

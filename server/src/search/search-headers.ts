@@ -1,5 +1,6 @@
-import { invalidHeader } from "../http/idempotency-key.ts";
-import { type Micros, parseUsd } from "../lib/money.ts";
+import { describeText, headerFault, invalidHeader, invalidInput, listWords } from "../http/faults.ts";
+import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
+import { suggest } from "../lib/suggest.ts";
 
 export interface Run {
   name: string;
@@ -9,29 +10,80 @@ export interface Run {
 
 const defaultTtlSeconds = 3_600;
 const maxTtlSeconds = 30 * 24 * 3_600;
+const runParameters = ["max", "ttl"];
 
 /** `Search-Run: <id>; max=0.50; ttl=3600`. `max` is required on every request, so that no run is unlimited by mistake. */
 export function readRun(header: string | undefined): Run | undefined {
   if (header === undefined) return undefined;
   const [name = "", ...parameters] = header.split(";").map((part) => part.trim());
-  const values = new Map(parameters.map(readParameter));
-  const maxMicros = parseUsd(values.get("max") ?? "");
-  const ttlSeconds = Number(values.get("ttl") ?? defaultTtlSeconds);
-  const isValid = values.size === parameters.length && !values.has("unknown");
-  if (!/^[\w.:@/-]{1,128}$/.test(name) || maxMicros === undefined || !isValid) {
-    throw invalidHeader("Search-Run", "must look like `my-run; max=0.50; ttl=3600`");
+  const rules: string[] = [];
+  if (!/^[\w.:@/-]{1,128}$/.test(name)) {
+    const rule = "must start with a name of 1 to 128 letters, digits or any of `_.:@/-`";
+    rules.push(`${rule}, but the name ${describeText(name)}`);
   }
-  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > maxTtlSeconds) {
-    throw invalidHeader("Search-Run", `ttl must be 1 to ${maxTtlSeconds} seconds`);
+  const values = readRunParameters(parameters, rules);
+  const run = { name, maxMicros: readMax(values.get("max"), rules), ttlSeconds: readTtl(values.get("ttl"), rules) };
+  if (rules.length > 0) throw invalidInput(rules.map((rule) => headerFault("Search-Run", rule)));
+  return run;
+}
+
+function readRunParameters(parameters: readonly string[], rules: string[]): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const parameter of parameters) {
+    const [name = ""] = parameter.split("=", 1);
+    const meant = suggest(name, runParameters);
+    if (values.has(name)) rules.push(`has the parameter \`${name}\` more than once`);
+    else if (runParameters.includes(name)) values.set(name, parameter.slice(name.length + 1));
+    else if (meant !== undefined) rules.push(`has an unknown parameter (did you mean \`${meant}\`?)`);
+    else rules.push(`has an unknown parameter; the parameters are ${listWords(runParameters, "and")}`);
   }
-  return { name, maxMicros, ttlSeconds };
+  return values;
+}
+
+function readMax(text: string | undefined, rules: string[]): Micros {
+  const max = parseUsd(text ?? "");
+  if (text === undefined) rules.push("must have a `max`, the budget in USD, as in `my-run; max=0.50`");
+  else if (max === undefined)
+    rules.push(`must have an amount in USD such as \`0.50\` as \`max\`, but it ${describeText(text)}`);
+  else if (max < priceMicros) {
+    rules.push(
+      `must have a \`max\` of at least ${formatUsd(priceMicros)} USD, the price of a search, but it is ${text}`,
+    );
+  }
+  return max ?? 0n;
+}
+
+function readTtl(text: string | undefined, rules: string[]): number {
+  if (text === undefined) return defaultTtlSeconds;
+  const ttl = Number(text);
+  if (!/^\d{1,9}$/.test(text) || ttl < 1 || ttl > maxTtlSeconds) {
+    const range = `1 to ${maxTtlSeconds.toLocaleString("en-US")} (30 days)`;
+    rules.push(`must have an integer number of seconds from ${range} as \`ttl\`, but it ${describeText(text)}`);
+  }
+  return ttl;
+}
+
+const explainValues = new Map([
+  ["1", true],
+  ["true", true],
+  ["0", false],
+  ["false", false],
+]);
+
+/** `Rank-Explain: 1`, or `true` as in a body. */
+export function readRankExplain(header: string | undefined): boolean {
+  if (header === undefined) return false;
+  const isExplained = explainValues.get(header.toLowerCase());
+  if (isExplained !== undefined) return isExplained;
+  const choices = listWords([...explainValues.keys()]);
+  throw invalidHeader("Rank-Explain", `must be one of ${choices}, but ${describeText(header)}`);
 }
 
 const maxWaitSeconds = 10;
 
 /**
  * The seconds in `Prefer: wait=2` (RFC 7240): how long the caller is willing to wait, counted from its request. Values
- * beyond our own deadline and anything unrecognized are ignored.
+ * beyond our own deadline and anything unrecognized are ignored, as the RFC requires; `Preference-Applied` confirms it.
  */
 export function readWait(header: string | undefined): number | undefined {
   const wait = header
@@ -45,9 +97,4 @@ export function readWait(header: string | undefined): number | undefined {
 /** The time left for the upstreams, or to wait for the database. */
 export function timeLeftMs(waitSeconds: number | undefined, elapsedMs: number): number {
   return waitSeconds === undefined ? maxWaitSeconds * 1_000 : Math.max(0, waitSeconds * 1_000 - elapsedMs);
-}
-
-function readParameter(text: string): ["max" | "ttl" | "unknown", string] {
-  const [, name, value = ""] = /^(max|ttl)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  return name === "max" || name === "ttl" ? [name, value] : ["unknown", text];
 }

@@ -65,9 +65,12 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
       requestHeaders: {
         "Idempotency-Key":
           "1 to 255 printable ASCII characters. For 24 hours, a retry with the same key and body is not charged again. Use a random key, such as a UUID.",
-        Prefer: "`wait=2` (RFC 7240): time out after this many seconds, 1 to 9, with a 504 and no charge.",
-        "Rank-Explain": "`1` to get the reason for each result's rank in the response header of the same name.",
-        "Search-Run": "`<id>; max=0.50; ttl=3600`: a budget in USD shared by all searches with the same id.",
+        Prefer:
+          "`wait=2` (RFC 7240): time out after this many seconds, 1 to 9, with a 504 and no charge. Other preferences and values are ignored, as the RFC requires; `Preference-Applied` in the response confirms yours.",
+        "Rank-Explain":
+          "`1` or `true` to get the reason for each result's rank in the response header of the same name. Default: `0`.",
+        "Search-Run":
+          "`<id>; max=0.50; ttl=3600`: a budget in USD, at least 0.01, shared by all searches with the same id.",
       },
       requestBody: searchRequestSchema,
       answer: searchAnswerSchema,

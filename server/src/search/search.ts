@@ -16,7 +16,7 @@ import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
-import { readRun, readWait, timeLeftMs } from "./search-headers.ts";
+import { readRankExplain, readRun, readWait, timeLeftMs } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
 // One paid search, from authentication to the response. A search that succeeds is charged exactly once, however often it is
@@ -40,6 +40,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     request.setHeaders({ "ratelimit-policy": slot.rateLimitPolicy, ratelimit: slot.rateLimit });
     const input = parseSearch(await request.readBody(), dependencies.queryLimits(caller.mode));
     const run = readRun(headers["search-run"]);
+    const isExplained = readRankExplain(headers["rank-explain"]);
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
     const wait = readWait(headers.prefer);
     if (wait !== undefined) request.setHeaders({ "preference-applied": `wait=${wait}` });
@@ -67,8 +68,8 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
 
     let found: FoundAnswer;
     try {
-      const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
-      found = await findAnswer(request, dependencies, { mode: caller.mode, input, claim, calls, deadlineMs });
+      const query = { mode: caller.mode, input, claim, calls, isExplained, wait };
+      found = await findAnswer(request, dependencies, query);
     } catch (error) {
       await steps.trace("release", () => dependencies.release({ ...hold, outcome: outcomeOf(error) }, caller.mode));
       throw error;
@@ -97,7 +98,9 @@ interface AnswerQuery {
   input: SearchInput;
   claim: Claim | undefined;
   calls: SearchCalls;
-  deadlineMs: number;
+  isExplained: boolean;
+  /** The seconds in `Prefer: wait`. */
+  wait: number | undefined;
 }
 
 interface FoundAnswer {
@@ -110,17 +113,18 @@ interface FoundAnswer {
 
 /** Queries the upstreams, ranks their results and encodes the response. */
 async function findAnswer(
-  { headers, signal, steps }: SearchRequest,
+  { signal, steps }: SearchRequest,
   dependencies: SearchDependencies,
-  { mode, input, claim, calls, deadlineMs }: AnswerQuery,
+  { mode, input, claim, calls, isExplained, wait }: AnswerQuery,
 ): Promise<FoundAnswer> {
-  const options = { signal, deadlineMs, calls, startAttempt: steps.startAttempt };
+  const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
+  const options = { signal, deadlineMs, waitSeconds: wait, calls, startAttempt: steps.startAttempt };
   const { hits, provider, queried } = await steps.time("upstream", () =>
     steps.waitExternally(() => dependencies.findHits(mode, input, options)),
   );
   const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, input));
   const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
-  const explanation = headers["rank-explain"] === "1" ? { "rank-explain": explain() } : {};
+  const explanation = isExplained ? { "rank-explain": explain() } : {};
   return {
     body,
     storedAnswer: claim?.seal(body),

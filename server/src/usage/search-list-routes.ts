@@ -1,19 +1,22 @@
 import { Type } from "typebox";
+import { describeText } from "../http/faults.ts";
 import { paginate } from "../http/paginate.ts";
+import { noSuchResource, type Resource, readPathId } from "../http/path-id.ts";
 import {
-  invalidParameter,
-  isUuid,
-  readCursor,
-  readLimit,
-  readMoment,
-  readParameters,
+  anyText,
+  cursorId,
+  dayOrTime,
+  InvalidValue,
+  oneOf,
+  pageSize,
+  readQuery,
   toCursor,
+  uuidOf,
 } from "../http/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { decodeWalletCursor, encodeWalletCursor } from "../http/wallet-cursor.ts";
 import { formatUsd } from "../lib/money.ts";
-import { Problem } from "../problems/problems.ts";
 import {
   entrySchema,
   money,
@@ -134,6 +137,8 @@ function listSearches({ tenant, guard }: UsageRouteDependencies): Route {
   };
 }
 
+const searchResource: Resource = { name: "search", list: "GET /v1/searches" };
+
 function readOneSearch({ tenant, guard }: UsageRouteDependencies): Route {
   return {
     method: "GET",
@@ -148,10 +153,9 @@ function readOneSearch({ tenant, guard }: UsageRouteDependencies): Route {
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "wallet:read");
-      const { id: requestId } = request.params as { id: string };
-      if (!isUuid(requestId)) throw new Problem("not_found");
+      const requestId = readPathId(request.params, searchResource);
       const search = await readSearch(tenant, walletId, requestId).catch(unavailable);
-      if (!search) throw new Problem("not_found");
+      if (!search) throw noSuchResource(searchResource);
       const entries = await readEntries(tenant, walletId, { requestId, limit: 10 }).catch(unavailable);
       return { ...serializeSearch(search), entries: entries.map((entry) => serializeEntry(entry)) };
     },
@@ -176,11 +180,14 @@ function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "wallet:read");
-      const given = readParameters(request.query, ["from", "cursor", "limit"]);
-      const limit = readLimit(given.limit, { default: 50, max: 100 });
-      const position = decodeWalletCursor(walletId, given.cursor, 1);
+      const { from, cursor, limit } = readQuery(request.query, {
+        from: dayOrTime,
+        cursor: anyText,
+        limit: pageSize({ default: 50, max: 100 }),
+      });
+      const position = decodeWalletCursor(walletId, cursor, 1);
       const query = {
-        from: readMoment("from", given.from),
+        from,
         before: position && { id: position.id, openedMicros: position.figures[0] ?? 0n },
       };
       const found = await readRuns(tenant, walletId, { ...query, limit: limit + 1 }).catch(unavailable);
@@ -219,18 +226,20 @@ function serializeRun({ name, spent, limit, searches, openedAt, expiresAt }: Run
 }
 
 function readSearchesQuery(query: unknown): SearchesQuery {
-  const given = readParameters(query, ["outcome", "key_id", "mode", "cursor", "limit"]);
-  const { outcome, key_id: keyId, mode } = given;
-  if (outcome !== undefined && !/^[a-z_]{1,64}$/.test(outcome)) {
-    throw invalidParameter("outcome", "must be ok, failed, or an outcome such as upstream_timeout");
+  const { outcome, key_id, mode, cursor, limit } = readQuery(query, {
+    outcome: readOutcome,
+    key_id: uuidOf("the id of a key"),
+    mode: oneOf(["live", "test"]),
+    cursor: cursorId,
+    limit: pageSize({ default: 50, max: 100 }),
+  });
+  return { outcome, keyId: key_id, mode, before: cursor, limit };
+}
+
+function readOutcome(text: string | undefined): string | undefined {
+  if (text !== undefined && !/^[a-z_]{1,64}$/.test(text)) {
+    const rule = "must be `ok`, `failed`, or a problem code such as `upstream_timeout`";
+    throw new InvalidValue(`${rule}, but ${describeText(text)}`);
   }
-  if (keyId !== undefined && !isUuid(keyId)) throw invalidParameter("key_id", "must be the id of a key");
-  if (mode !== undefined && mode !== "live" && mode !== "test") throw invalidParameter("mode", "must be live or test");
-  return {
-    outcome,
-    keyId,
-    mode,
-    before: readCursor(given.cursor),
-    limit: readLimit(given.limit, { default: 50, max: 100 }),
-  };
+  return text;
 }

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { invalidParameter, readParameters } from "../http/query-parameters.ts";
+import { oneOf, readQuery } from "../http/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd } from "../lib/money.ts";
@@ -85,8 +85,7 @@ export function summaryRoutes({ tenant, guard }: UsageRouteDependencies): Route[
       problems: ["invalid_request", "not_found", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await guard(request, reply, "wallet:read");
-        const { mode = "live" } = readParameters(request.query, ["mode"]);
-        if (mode !== "live" && mode !== "test") throw invalidParameter("mode", "must be live or test");
+        const { mode = "live" } = readQuery(request.query, { mode: oneOf(["live", "test"]) });
         const wallet = await readWallet(tenant, walletId).catch(unavailable);
         if (!wallet) throw new Problem("not_found");
         const use = await readSummary(tenant, walletId, { mode, now: new Date() }).catch(unavailable);

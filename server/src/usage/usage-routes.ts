@@ -1,11 +1,13 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
+import { invalidParameter, listWords } from "../http/faults.ts";
 import { paginate } from "../http/paginate.ts";
-import { invalidParameter, isUuid, readLimit, readMoment, readParameters } from "../http/query-parameters.ts";
+import { anyText, dayOrTime, InvalidValue, isUuid, oneOf, pageSize, readQuery } from "../http/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
+import { suggest } from "../lib/suggest.ts";
 import { positionOf, readUsage, type UsageGroup, type UsageLine, type UsageQuery, usageGroups } from "./read-usage.ts";
 
 export interface UsageRouteDependencies {
@@ -119,20 +121,28 @@ const dayMs = 24 * hourMs;
 const maxRange = { hour: { ms: 31 * dayMs, name: "31 days" }, day: { ms: 366 * dayMs, name: "366 days" } };
 
 function readUsageQuery(query: unknown, nowMs: number): UsageQuery {
-  const given = readParameters(query, ["from", "to", "by", "group", "cursor", "limit"]);
-  const by = given.by ?? "day";
-  if (by !== "hour" && by !== "day") throw invalidParameter("by", "must be hour or day");
+  const {
+    by = "day",
+    limit,
+    ...given
+  } = readQuery(query, {
+    from: dayOrTime,
+    to: dayOrTime,
+    by: oneOf(["hour", "day"]),
+    group: readGroups,
+    cursor: anyText,
+    limit: pageSize({ default: 1_000, max: 2_000 }),
+  });
   const periodMs = by === "hour" ? hourMs : dayMs;
-  const toMs = Math.ceil((readMoment("to", given.to)?.getTime() ?? nowMs) / periodMs) * periodMs;
-  const fromMs = readMoment("from", given.from)?.getTime() ?? toMs - 30 * dayMs;
+  const toMs = Math.ceil((given.to?.getTime() ?? nowMs) / periodMs) * periodMs;
+  const fromMs = given.from?.getTime() ?? toMs - 30 * dayMs;
   const from = new Date(Math.max(0, Math.floor(fromMs / periodMs) * periodMs));
   const to = new Date(toMs);
-  if (from >= to) throw invalidParameter("from", "must be before to");
+  if (from >= to) throw invalidParameter("from", "must be before `to`");
   if (toMs - from.getTime() > maxRange[by].ms) {
-    throw invalidParameter("from", `must be at most ${maxRange[by].name} before to when counting by ${by}`);
+    throw invalidParameter("from", `must be at most ${maxRange[by].name} before \`to\` when counting by ${by}`);
   }
-  const groups = readGroups(given.group);
-  const limit = readLimit(given.limit, { default: 1_000, max: 2_000 });
+  const groups = given.group;
   return { by, from, to, groups, after: readUsageCursor(given.cursor, groups), limit };
 }
 
@@ -141,7 +151,11 @@ function readGroups(text: string | undefined): UsageGroup[] {
   const names = text.split(",");
   const groups = usageGroups.filter((group) => names.includes(group));
   if (groups.length !== names.length) {
-    throw invalidParameter("group", "must be a comma-separated list of key, category and outcome, each at most once");
+    const unknown = names.find((name) => !(usageGroups as readonly string[]).includes(name));
+    const meant = unknown === undefined ? undefined : suggest(unknown, usageGroups);
+    const hint = meant === undefined ? "" : ` (did you mean \`${meant}\`?)`;
+    const rule = `must be a comma-separated list of ${listWords(usageGroups, "and")}, each at most once`;
+    throw new InvalidValue(rule + hint);
   }
   return groups;
 }
@@ -164,7 +178,8 @@ function readUsageCursor(cursor: string | undefined, groups: readonly UsageGroup
   const names = ["start", "mode", ...groups] as const;
   const isOurs =
     position?.length === names.length && names.every((name, index) => isValidPart[name](position[index] ?? ""));
-  if (!position || !isOurs) throw invalidParameter("cursor", "must be the next_cursor of a page with the same group");
+  if (!position || !isOurs)
+    throw invalidParameter("cursor", "must be the `next_cursor` of a page with the same `group`");
   return position;
 }
 

@@ -251,9 +251,9 @@ test("the last row of an item is its outcome, because servers of the previous re
   assert.deepEqual(
     rows.map(({ item, outcome }) => `${item} ${outcome}`),
     [
-      ...["1 total", "1 day", "1 month", "1 run", "1 held"],
-      ...["2 total", "2 day", "2 month", "2 run", "2 balance_reserved"],
-    ],
+      ["1 total", "1 day", "1 month", "1 run", "1 held"],
+      ["2 total", "2 day", "2 month", "2 run", "2 balance_reserved"],
+    ].flat(),
   );
   assert.deepEqual(
     Object.keys(rows[0] ?? {}).join(" "),

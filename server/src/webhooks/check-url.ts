@@ -8,7 +8,7 @@ import { isPublicAddress } from "./public-address.ts";
 export function findUrlError(text: string, { allowPrivate }: { allowPrivate: boolean }): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) return "must be a URL";
-  if (url.protocol !== "https:" && !(allowPrivate && url.protocol === "http:")) return "must start with https://";
+  if (url.protocol !== "https:" && !(allowPrivate && url.protocol === "http:")) return "must start with `https://`";
   if (url.username || url.password) return "must not contain credentials: every request is signed";
   if (url.hash) return "must not contain a fragment";
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");

@@ -1,11 +1,11 @@
 import { Type } from "typebox";
 import { paginate } from "../http/paginate.ts";
-import { readCursor, readLimit, readParameters, toCursor } from "../http/query-parameters.ts";
+import { noSuchResource, type Resource, readPathId } from "../http/path-id.ts";
+import { pageQuery, readQuery, toCursor } from "../http/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import { Problem } from "../problems/problems.ts";
 import { type DeliveryView, listDeliveries, replayDelivery, testEndpoint } from "./deliveries.ts";
-import { readId, type WebhookRouteDependencies } from "./webhook-routes.ts";
+import { endpointResource, readId, type WebhookRouteDependencies } from "./webhook-routes.ts";
 
 const scope = "webhooks:write";
 const uuid = Type.String({ format: "uuid" });
@@ -57,12 +57,11 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
       handle: async (request, reply) => {
         const { walletId } = await guard(request, reply, scope);
         const endpointId = readId(request);
-        const { cursor, limit } = readParameters(request.query, ["cursor", "limit"]);
-        const pageSize = readLimit(limit, { default: 50, max: 100 });
-        const query = { endpointId, before: readCursor(cursor), limit: pageSize + 1 };
+        const { cursor, limit } = readQuery(request.query, pageQuery);
+        const query = { endpointId, before: cursor, limit: limit + 1 };
         const found = await listDeliveries(tenant, walletId, query).catch(unavailable);
-        if (!found) throw new Problem("not_found");
-        const page = paginate(found, pageSize, (last) => toCursor(last.id));
+        if (!found) throw noSuchResource(endpointResource);
+        const page = paginate(found, limit, (last) => toCursor(last.id));
         return { deliveries: page.rows.map(serializeDelivery), next_cursor: page.nextCursor };
       },
     },
@@ -78,7 +77,9 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await guard(request, reply, scope);
-        return serializeFound(await testEndpoint(tenant, walletId, readId(request)).catch(unavailable));
+        const delivery = await testEndpoint(tenant, walletId, readId(request)).catch(unavailable);
+        if (!delivery) throw noSuchResource(endpointResource);
+        return serializeDelivery(delivery);
       },
     },
     {
@@ -93,16 +94,16 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await guard(request, reply, scope);
-        return serializeFound(await replayDelivery(tenant, walletId, readId(request)).catch(unavailable));
+        const id = readPathId(request.params, deliveryResource);
+        const delivery = await replayDelivery(tenant, walletId, id).catch(unavailable);
+        if (!delivery) throw noSuchResource(deliveryResource);
+        return serializeDelivery(delivery);
       },
     },
   ];
 }
 
-function serializeFound(found: DeliveryView | undefined) {
-  if (!found) throw new Problem("not_found");
-  return serializeDelivery(found);
-}
+const deliveryResource: Resource = { name: "delivery", list: "GET /v1/webhooks/:id/deliveries" };
 
 function serializeDelivery(delivery: DeliveryView) {
   return {

@@ -2,8 +2,9 @@ import { randomUUIDv7 } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import { isUuid } from "../http/query-parameters.ts";
-import { invalidInput, jsonReader } from "../http/read-json.ts";
+import { fieldFault, invalidInput } from "../http/faults.ts";
+import { noSuchResource, type Resource, readPathId } from "../http/path-id.ts";
+import { jsonReader } from "../http/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
@@ -154,10 +155,7 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
           events: body.events ?? eventTypes,
           sealedSecret: sealSecret(secrets, id, plain),
         }).catch(unavailable);
-        if (!created) {
-          const detail = `the wallet has reached the limit of ${maxEndpoints} endpoints`;
-          throw invalidInput([{ pointer: "#", code: "too_many", detail }]);
-        }
+        if (!created) throw tooManyEndpoints();
         return { ...serializeEndpoint(created), secret: plain };
       },
     },
@@ -186,6 +184,14 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
   ];
 }
 
+function tooManyEndpoints(): Problem {
+  const detail = `The wallet has reached the limit of ${maxEndpoints} webhook endpoints`;
+  return new Problem("invalid_request", {
+    detail: `${detail}. You were not charged, and no endpoint was created. Delete an endpoint you no longer use.`,
+    members: { errors: [{ pointer: "#", code: "too_many", detail }] },
+  });
+}
+
 function deleteRoute({ tenant, guard }: WebhookRouteDependencies): Route {
   return {
     method: "DELETE",
@@ -200,7 +206,7 @@ function deleteRoute({ tenant, guard }: WebhookRouteDependencies): Route {
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, scope);
       const id = readId(request);
-      if (!(await deleteEndpoint(tenant, walletId, id).catch(unavailable))) throw new Problem("not_found");
+      if (!(await deleteEndpoint(tenant, walletId, id).catch(unavailable))) throw noSuchResource(endpointResource);
       return { id, deleted: true };
     },
   };
@@ -223,26 +229,25 @@ function rotateRoute({ tenant, guard, secrets }: WebhookRouteDependencies): Rout
       const id = readId(request);
       const plain = mintWebhookSecret();
       const until = await rotateSecret(tenant, walletId, id, sealSecret(secrets, id, plain)).catch(unavailable);
-      if (!until) throw new Problem("not_found");
+      if (!until) throw noSuchResource(endpointResource);
       return { id, secret: plain, previous_secret_until: until.toISOString() };
     },
   };
 }
 
-/** A malformed id is a 404, like an id of another wallet. */
+export const endpointResource: Resource = { name: "webhook endpoint", list: "GET /v1/webhooks" };
+
 export function readId(request: FastifyRequest): string {
-  const { id } = request.params as { id: string };
-  if (!isUuid(id)) throw new Problem("not_found");
-  return id;
+  return readPathId(request.params, endpointResource);
 }
 
 function assertValidUrl(body: Partial<Static<typeof createBody>>, allowPrivate: boolean): void {
   const detail = body.url === undefined ? undefined : findUrlError(body.url, { allowPrivate });
-  if (detail !== undefined) throw invalidInput([{ pointer: "#/url", code: "invalid", detail }]);
+  if (detail !== undefined) throw invalidInput([fieldFault("url", detail)]);
 }
 
 function serializeFound(found: Endpoint | undefined) {
-  if (!found) throw new Problem("not_found");
+  if (!found) throw noSuchResource(endpointResource);
   return serializeEndpoint(found);
 }
 

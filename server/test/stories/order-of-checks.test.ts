@@ -123,12 +123,15 @@ test("checks the Idempotency-Key before the balance", async () => {
 });
 
 test("checks the balance (402), then the key's budget, then the run's budget (403), then calls the upstream", async () => {
-  const calls = upstream.requests.length;
   const capped = async (wallet: string) => {
     const budgetId = await seedBudget(db.owner, wallet, { total: 0n });
     return (await createTestKey(db, { walletId: wallet, budgetId })).key;
   };
-  const lines = ["Search-Run: nothing; max=0.00"];
+  const lines = ["Search-Run: spent; max=0.01"];
+  await upstream.behave("ok");
+  assert.equal(await codeOf({ key: wallet.live, lines }), "200 undefined");
+  await upstream.behave("status_503");
+  const calls = upstream.requests.length;
   assert.equal(await codeOf({ key: await capped(empty.walletId), lines }), "402 insufficient_balance");
   assert.equal(await codeOf({ key: await capped(walletId), lines }), "403 key_budget_spent");
   assert.equal(await codeOf({ key: wallet.live, lines }), "403 run_budget_spent");

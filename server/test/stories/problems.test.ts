@@ -30,7 +30,7 @@ const poor = await createWallet("0.00");
 const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   malformed_json: [400, false, ["errors"], []],
   invalid_request: [400, false, ["errors"], []],
-  query_too_long: [400, false, ["errors", "max_characters"], []],
+  query_too_long: [400, false, ["errors", "characters", "max_characters"], []],
   conflicting_credentials: [400, false, ["errors"], []],
   authentication_required: [401, false, [], ["www-authenticate"]],
   api_key_invalid: [401, false, [], ["www-authenticate"]],
@@ -41,8 +41,8 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   insufficient_scope: [403, false, ["required_scope"], ["www-authenticate"]],
   ip_not_allowed: [403, false, [], []],
   account_suspended: [403, false, [], []],
-  key_budget_spent: [403, false, ["limit", "spent", "resets_at"], []],
-  run_budget_spent: [403, false, ["limit", "spent", "resets_at"], []],
+  key_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
+  run_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
   not_found: [404, false, [], []],
   method_not_allowed: [405, false, [], ["allow"]],
   idempotency_in_progress: [409, true, [], ["retry-after"]],
@@ -62,10 +62,10 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   overloaded: [503, true, ["exceeded"], ["retry-after"]],
   shutting_down: [503, true, [], ["retry-after"]],
   ledger_unavailable: [503, true, [], ["retry-after"]],
-  upstream_not_configured: [503, true, [], ["retry-after"]],
-  payments_not_configured: [503, true, [], ["retry-after"]],
-  receipts_not_configured: [503, true, [], ["retry-after"]],
-  upstream_timeout: [504, true, [], ["proxy-status", "retry-after"]],
+  upstream_not_configured: [503, false, [], []],
+  payments_not_configured: [503, false, [], []],
+  receipts_not_configured: [503, false, [], []],
+  upstream_timeout: [504, true, ["deadline_set_by"], ["proxy-status", "retry-after"]],
   link_not_valid: [400, false, [], []],
   session_required: [401, false, [], ["www-authenticate"]],
   csrf_refused: [403, false, [], []],
@@ -122,7 +122,11 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     return server.search(suspended.live, question);
   },
   key_budget_spent: async () => searchWithKey({ budgetId: await seedBudget(db.owner, walletId, { day: 0n }) }),
-  run_budget_spent: () => server.search(wallet.live, question, { "search-run": "nothing; max=0.00" }),
+  run_budget_spent: async () => {
+    const run = { "search-run": "spent; max=0.01" };
+    assert.equal((await server.search(wallet.live, question, run)).status, 200);
+    return server.search(wallet.live, question, run);
+  },
   not_found: () => server.request("/v1/search/", { method: "POST" }),
   method_not_allowed: () => server.request("/v1/search"),
   idempotency_in_progress: () => {
@@ -353,10 +357,15 @@ test("a test query returns any problem code with the same members and headers", 
     const reply = await server.search(wallet.test, { query: `test:${code}` });
     const body = assertProblem(reply, code);
     const [, , members, headers] = table[code];
-    // Test mode calls no upstream, so these two have no upstream status.
-    for (const member of members) if (member !== "upstream_status") assert.ok(member in body, `${code}: ${member}`);
-    for (const header of headers)
-      if (code !== "upstream_error") assert.ok(reply.headers.has(header), `${code}: ${header}`);
+    // Test mode calls no upstream, so upstream_invalid_response has no upstream status.
+    for (const member of members) {
+      if (code !== "upstream_invalid_response") assert.ok(member in body, `${code}: ${member}`);
+    }
+    for (const header of headers) assert.ok(reply.headers.has(header), `${code}: ${header}`);
+    assert.equal(reply.headers.has("retry-after"), table[code][1] && code !== "internal_error", code);
+    const real = Object.keys(produced.get(code)?.body ?? assert.fail(code));
+    const extra = Object.keys(body).filter((member) => !real.includes(member));
+    assert.deepEqual(extra, [], `${code}: a test query returns members that the real problem does not have`);
   }
 });
 

@@ -1,7 +1,9 @@
 import { Type } from "typebox";
 import { asTenant } from "../../db/as-tenant.ts";
-import { invalidInput, jsonReader } from "../../http/read-json.ts";
+import { type Fault, fieldFault, invalidInput } from "../../http/faults.ts";
+import { jsonReader } from "../../http/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../../http/route.ts";
+import { textPatterns } from "../../http/text-patterns.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import { formatUsd, parseUsd } from "../../lib/money.ts";
 import { Problem } from "../../problems/problems.ts";
@@ -13,7 +15,7 @@ const alertsSchema = Type.Object(
     email: Type.Union([Type.String({ minLength: 3, maxLength: 254 }), Type.Null()], {
       description: "Address that receives alerts, if the operator has configured email. Null for no email.",
     }),
-    low_balance: Type.Union([Type.String({ pattern: "^\\d{1,9}(\\.\\d{1,6})?$" }), Type.Null()], {
+    low_balance: Type.Union([Type.String({ pattern: textPatterns.usd }), Type.Null()], {
       description: "Alert when the balance falls below this amount, in USD, at most once an hour. Null for no alert.",
     }),
   },
@@ -58,13 +60,16 @@ export function alertRoutes(dependencies: WalletRouteDependencies): Route[] {
       handle: async (request, reply) => {
         const { walletId } = await dependencies.guard(request, reply, "wallet:write");
         const { email, low_balance: text } = await readAlertsBody(request.raw);
+        const faults: Fault[] = [];
         if (email !== null && !isAddress(email)) {
-          throw invalidInput([{ pointer: "#/email", code: "invalid", detail: "must be a single email address" }]);
+          faults.push(fieldFault("email", "must be one email address such as `ada@example.org`, or null"));
         }
         const lowBalance = text === null ? null : (parseUsd(text) ?? 0n);
         if (lowBalance !== null && lowBalance <= 0n) {
-          throw invalidInput([{ pointer: "#/low_balance", code: "out_of_range", detail: "must be more than 0" }]);
+          const detail = "must be more than 0.00 USD, but is 0.00; send null for no alert";
+          faults.push(fieldFault("low_balance", detail, "out_of_range"));
         }
+        if (faults.length > 0) throw invalidInput(faults);
         if (!(await setAlerts(dependencies.tenant, walletId, { email, lowBalance }).catch(unavailable))) {
           throw new Problem("not_found");
         }

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { Pool } from "../../db/pool.ts";
-import { invalidParameter, readMoment, readParameters } from "../../http/query-parameters.ts";
+import { invalidParameter } from "../../http/faults.ts";
+import { dayOrTime, readQuery } from "../../http/query-parameters.ts";
 import { managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import type { Guard } from "../../keys/keys.ts";
@@ -37,9 +38,9 @@ export function exportRoute(dependencies: { tenant: Pool; guard: Guard }): Route
 }
 
 function readExportQuery(query: unknown): { from: Date; to: Date } {
-  const given = readParameters(query, ["from", "to"]);
-  const to = readMoment("to", given.to) ?? new Date();
-  const from = readMoment("from", given.from) ?? new Date(Math.max(0, to.getTime() - 30 * 86_400_000));
-  if (from >= to) throw invalidParameter("from", "must be before to");
+  const given = readQuery(query, { from: dayOrTime, to: dayOrTime });
+  const to = given.to ?? new Date();
+  const from = given.from ?? new Date(Math.max(0, to.getTime() - 30 * 86_400_000));
+  if (from >= to) throw invalidParameter("from", "must be before `to`");
   return { from, to };
 }

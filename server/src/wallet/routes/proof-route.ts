@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Pool } from "../../db/pool.ts";
-import { readMoment, readParameters } from "../../http/query-parameters.ts";
+import { dayOrTime, readQuery } from "../../http/query-parameters.ts";
 import { managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import type { Guard } from "../../keys/keys.ts";
@@ -65,9 +65,8 @@ export function proofRoute({ tenant, guard }: { tenant: Pool; guard: Guard }): R
     problems: ["invalid_request", "not_found", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "wallet:read");
-      const { until } = readParameters(request.query, ["until"]);
-      const moment = readMoment("until", until) ?? new Date();
-      const proof = await readProof(tenant, walletId, moment).catch(unavailable);
+      const { until = new Date() } = readQuery(request.query, { until: dayOrTime });
+      const proof = await readProof(tenant, walletId, until).catch(unavailable);
       if (!proof) throw new Problem("not_found", { detail: noHour });
       const { hour, completeUntil, digest, inHour, inDay } = proof;
       return {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Type } from "typebox";
 import { asTenant } from "../../db/as-tenant.ts";
 import type { Pool } from "../../db/pool.ts";
-import { isUuid } from "../../http/query-parameters.ts";
+import { noSuchResource, type Resource, readPathId } from "../../http/path-id.ts";
 import { managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import type { Guard } from "../../keys/keys.ts";
@@ -62,9 +62,8 @@ function searchReceiptRoute(dependencies: ReceiptRouteDependencies): Route {
     problems: ["not_found", "receipts_not_configured", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await dependencies.guard(request, reply, "wallet:read");
-      const { id } = request.params as { id: string };
-      return sign(dependencies, walletId, async () => {
-        const search = isUuid(id) ? await readSearch(tenant, walletId, id) : undefined;
+      return sign(dependencies, walletId, searchResource, request.params, async (id) => {
+        const search = await readSearch(tenant, walletId, id);
         if (!search) return undefined;
         const entries = await readEntries(tenant, walletId, { requestId: id, limit: 10 });
         return { kind: "search", id: search.id, status: search.outcome, amount: search.charged, entries };
@@ -88,9 +87,8 @@ function topUpReceiptRoute(dependencies: ReceiptRouteDependencies): Route {
     problems: ["not_found", "receipts_not_configured", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await dependencies.guard(request, reply, "wallet:read");
-      const { id } = request.params as { id: string };
-      return sign(dependencies, walletId, async () => {
-        const [topUp] = isUuid(id) ? await readTopUps(tenant, walletId, { id, limit: 1 }) : [];
+      return sign(dependencies, walletId, topUpResource, request.params, async (id) => {
+        const [topUp] = await readTopUps(tenant, walletId, { id, limit: 1 });
         if (!topUp) return undefined;
         const entryId = await readTopUpEntryId(tenant, walletId, id);
         const entries = entryId ? await readEntries(tenant, walletId, { requestId: entryId, limit: 1 }) : [];
@@ -108,14 +106,19 @@ async function readTopUpEntryId(tenant: Pool, walletId: string, topUpId: string)
   return rows[0]?.id ?? null;
 }
 
+const searchResource: Resource = { name: "search", list: "GET /v1/searches" };
+const topUpResource: Resource = { name: "top-up", list: "GET /v1/wallet/top-ups" };
+
 async function sign(
   { signer, publicUrl }: ReceiptRouteDependencies,
   walletId: string,
-  read: () => Promise<Statement | undefined>,
+  resource: Resource,
+  params: unknown,
+  read: (id: string) => Promise<Statement | undefined>,
 ): Promise<{ receipt: string }> {
   if (!signer) throw new Problem("receipts_not_configured");
-  const statement = await read().catch(unavailable);
-  if (!statement) throw new Problem("not_found");
+  const statement = await read(readPathId(params, resource)).catch(unavailable);
+  if (!statement) throw noSuchResource(resource);
   const { kind, id, status, amount, entries } = statement;
   const receipt = await signer.sign("pennyblack-receipt", {
     iss: publicUrl,

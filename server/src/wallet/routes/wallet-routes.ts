@@ -2,13 +2,14 @@ import { Type } from "typebox";
 import type { Pool } from "../../db/pool.ts";
 import { paginate } from "../../http/paginate.ts";
 import {
-  invalidParameter,
-  isUuid,
-  readCursor,
-  readLimit,
-  readMoment,
-  readParameters,
+  anyText,
+  cursorId,
+  dayOrTime,
+  oneOf,
+  pageSize,
+  readQuery,
   toCursor,
+  uuidOf,
 } from "../../http/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
@@ -134,25 +135,24 @@ async function listMatchingEntries(
   walletId: string,
   { cursor, limit, ...query }: EntriesQuery,
 ) {
-  const before = readCursor(cursor);
+  const { cursor: before } = readQuery({ cursor }, { cursor: cursorId });
   const found = await readEntries(tenant, walletId, { ...query, before, limit: limit + 1 }).catch(unavailable);
   const page = paginate(found, limit, (last) => toCursor(last.id));
   return { entries: page.rows.map((entry) => serializeEntry(entry)), next_cursor: page.nextCursor };
 }
 
 function readEntriesQuery(query: unknown) {
-  const given = readParameters(query, ["request_id", "cursor", "limit", "from", "to", "kind"]);
-  const { request_id: requestId, kind } = given;
-  if (requestId !== undefined && !isUuid(requestId)) throw invalidParameter("request_id", "must be a Request-Id");
-  if (kind !== undefined && !entryKinds.includes(kind)) {
-    throw invalidParameter("kind", `must be one of ${entryKinds.join(", ")}`);
-  }
+  const { request_id, kind, ...rest } = readQuery(query, {
+    request_id: uuidOf("a `Request-Id`"),
+    cursor: anyText,
+    limit: pageSize({ default: 50, max: 100 }),
+    from: dayOrTime,
+    to: dayOrTime,
+    kind: oneOf(entryKinds),
+  });
   return {
-    requestId,
+    ...rest,
+    requestId: request_id,
     kind: kind === "search" ? ("capture" as const) : (kind as Exclude<Entry["kind"], "capture"> | undefined),
-    from: readMoment("from", given.from),
-    to: readMoment("to", given.to),
-    cursor: given.cursor,
-    limit: readLimit(given.limit, { default: 50, max: 100 }),
   };
 }

@@ -1,0 +1,31 @@
+// Patterns of the text fields in request bodies. An error describes a pattern in words, so every pattern has a description.
+
+export const textPatterns = {
+  /** Up to a millionth of a dollar. */
+  usd: "^\\d{1,9}(\\.\\d{1,6})?$",
+  usdCents: "^\\d{1,9}(\\.\\d{1,2})?$",
+  topUp: "^\\d{1,6}(\\.\\d{1,2})?$",
+  visible: "^[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$",
+  noControls: "^[^\\x00-\\x1f\\x7f]*$",
+  printable: "^[\\x21-\\x7e]+$",
+  https: "^https://",
+} as const;
+
+const descriptions: Record<keyof typeof textPatterns, string> = {
+  usd: 'an amount in USD as a string, such as "5.00"',
+  usdCents: 'an amount in USD and whole cents as a string, such as "5.00"',
+  topUp: 'an amount in USD and whole cents as a string, such as "20.00"',
+  visible: "a string with a visible character and without control characters",
+  noControls: "a string without control characters",
+  printable: "a string of printable ASCII characters without spaces",
+  https: "a URL that starts with `https://`",
+};
+
+const byPattern = new Map<string, string>(
+  Object.entries(textPatterns).map(([name, pattern]) => [pattern, descriptions[name as keyof typeof textPatterns]]),
+);
+
+/** Undefined if the pattern is not listed above. */
+export function describePattern(pattern: string): string | undefined {
+  return byPattern.get(pattern);
+}

@@ -1,0 +1,3 @@
+import type { Resource } from "../http/path-id.ts";
+
+export const keyResource: Resource = { name: "key", list: "GET /v1/keys" };
