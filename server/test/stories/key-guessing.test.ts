@@ -40,8 +40,8 @@ async function newTestKey(): Promise<string> {
 test("after a hundred wrong keys per minute, all servers return 429 to wrong and correct guesses alike", async () => {
   const replies = await guessUntilLimited(pair, "192.0.2.1");
   assert.ok(replies.slice(0, -1).every(({ status, body }) => status === 401 && body.code === "api_key_invalid"));
-  // When Redis answers late, a server counts that guess on its own.
-  assert.ok(replies.length >= 101 && replies.length <= 120, `${replies.length} guesses`);
+  // When Redis answers late, each of the two servers counts that guess on its own.
+  assert.ok(replies.length >= 101 && replies.length <= 201, `${replies.length} guesses`);
   const limited = replies.at(-1);
   assert.ok(limited);
   assertProblem(limited, "rate_limited");
