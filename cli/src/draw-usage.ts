@@ -1,4 +1,4 @@
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import type { Terminal } from "./terminal.ts";
 
 interface Bar {
@@ -8,7 +8,7 @@ interface Bar {
 }
 
 /** Draws a bar for each day or hour with the number of live searches and their cost. */
-export function drawUsage(lines: readonly UsageLine[], by: "hour" | "day", terminal: Terminal): string {
+export function drawUsage(lines: readonly UsagePeriod[], by: "hour" | "day", terminal: Terminal): string {
   const live = lines.filter((line) => line.mode === "live");
   const testSearches = lines.filter((line) => line.mode === "test").reduce((sum, line) => sum + line.searches, 0);
   const footnote = testSearches > 0 ? [`(plus ${formatCount(testSearches)} free searches with test keys)`] : [];
@@ -34,7 +34,7 @@ export function drawUsage(lines: readonly UsageLine[], by: "hour" | "day", termi
 }
 
 /** One bar for each day or hour from the first to the last, including those without searches. */
-function toBars(lines: readonly UsageLine[], by: "hour" | "day"): Bar[] {
+function toBars(lines: readonly UsagePeriod[], by: "hour" | "day"): Bar[] {
   const stepMs = by === "hour" ? 3_600_000 : 86_400_000;
   const starts = lines.map((line) => Date.parse(line.start));
   const [first, last] = [Math.min(...starts), Math.max(...starts)];

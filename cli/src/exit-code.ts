@@ -37,12 +37,11 @@ export function formatError(error: unknown, isJson: boolean): string {
     const fields = { code, status, detail, charged, retryable, retryAfter, requestId, idempotencyKey, problem };
     return JSON.stringify({ error: fields });
   }
-  const errors = Array.isArray(problem["errors"]) ? (problem["errors"] as { pointer: string; detail: string }[]) : [];
-  const topUp = problem["top_up"] as { url?: string } | undefined;
+  const errors = problem && "errors" in problem ? problem.errors : [];
   return [
     `pennyblack: ${detail}`,
     ...errors.map(({ pointer, detail: reason }) => `  ${pointer}: ${reason}`),
-    ...(topUp?.url === undefined ? [] : [`  Top up: ${topUp.url}`]),
+    ...(error.is("insufficient_balance") ? [`  Top up: ${error.problem.top_up.url}`] : []),
     ...(retryable && retryAfter !== undefined ? [`  Retry in ${Math.ceil(retryAfter)} s.`] : []),
     `  (${code}${requestId === undefined ? "" : `, request ${requestId}`})`,
   ].join("\n");

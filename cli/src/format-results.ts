@@ -12,11 +12,14 @@ export function formatResults({ results }: SearchAnswer, { paint, width }: Termi
     .join("\n\n");
 }
 
-/** Formats `1;from=3;tier=A;why=documentation, 2;...` as one line per result. */
+/** One line per result, such as `1  from=3  tier=A  why=documentation  score=0.919`. */
 export function formatExplanation({ meta }: SearchAnswer): string {
   if (meta.explanation === undefined) return "\nRanking: not provided by this server.";
-  const lines = sanitize(meta.explanation).split(", ");
-  return ["\nRanking:", ...lines.map((line) => `  ${line.replaceAll(";", "  ")}`)].join("\n");
+  const lines = meta.explanation.map(({ position, upstreamRank, tier, reason, score, guards }) => {
+    const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${reason}`, `score=${score.toFixed(3)}`, ...guards];
+    return sanitize(`  ${[position, ...facts].join("  ")}`);
+  });
+  return ["\nRanking:", ...lines].join("\n");
 }
 
 /** The charge and the request ID. Printed to stderr, so that a pipe receives only the results. */

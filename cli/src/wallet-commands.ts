@@ -1,4 +1,4 @@
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import { type Command, Option } from "commander";
 import { addOptions, parseUsd } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
@@ -48,7 +48,7 @@ async function printWallet(options: CommonOptions, { connect, print, terminal }:
 
 async function printUsage(options: UsageOptions, { connect, print, terminal }: Context): Promise<void> {
   const { from, to, by, json } = options;
-  const lines: UsageLine[] = [];
+  const lines: UsagePeriod[] = [];
   const usage = connect("manage", options).usage({ ...(from && { from }), ...(to && { to }), by });
   for await (const line of usage) lines.push(line);
   print(json ? JSON.stringify({ by, usage: lines }) : drawUsage(lines, by, terminal));

@@ -46,18 +46,18 @@ export function formatError(error: PennyblackError, budget: Budget): string {
   ].join("\n");
 }
 
-function nextStep({ code, status, charged, retryable, retryAfter, problem }: PennyblackError, { max }: Budget): string {
+function nextStep(error: PennyblackError, { max }: Budget): string {
+  const { status, charged, retryable, retryAfter } = error;
   if (charged === "unknown") return "call web_search again with exactly the same input; it will not be charged twice.";
-  if (code === "run_budget_spent") {
+  if (error.is("run_budget_spent")) {
     return `do not search again. This conversation has spent its ${max} USD budget. Finish with the results you have, and tell the user that the search budget is spent; it is set by PENNYBLACK_MCP_BUDGET on this server.`;
   }
-  if (code === "key_budget_spent") {
-    const { resets_at: resetsAt } = problem as { resets_at?: string | null };
+  if (error.is("key_budget_spent")) {
+    const { resets_at: resetsAt } = error.problem;
     return `do not search again ${resetsAt ? `before ${resetsAt}` : "until it is raised"}. Tell the user that the API key's budget is spent.`;
   }
-  if (code === "insufficient_balance") {
-    const { url } = (problem["top_up"] ?? {}) as { url?: string };
-    return `do not retry. Tell the user that the wallet balance is too low and to top up at ${url ?? "the operator's site"}.`;
+  if (error.is("insufficient_balance")) {
+    return `do not retry. Tell the user that the wallet balance is too low and to top up at ${error.problem.top_up.url}.`;
   }
   if (retryable) {
     const seconds = Math.ceil(retryAfter ?? 5);

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { consoleProblems } from "../../server/src/problems/console-problems.ts";
 import { Problem, problemCodes, type ProblemCode as ServerCode } from "../../server/src/problems/problems.ts";
-import { createError, PennyblackError, type ProblemCode } from "./errors.ts";
+import type { ProblemCode } from "./api.ts";
+import { BalanceError, BudgetError, createError, PennyblackError, RateLimitError } from "./errors.ts";
 
 // `npm run types` fails here when the SDK's ProblemCode lacks a server code. Console-only codes are excluded.
 const codes: readonly ProblemCode[] = problemCodes.filter(
@@ -22,7 +23,15 @@ const kinds: [kind: string, codes: RegExp][] = [
 test("every server problem maps to the right error class", () => {
   for (const code of codes) {
     const { status, retryable, detail } = new Problem(code);
-    const error = createError({ code, status, detail, retryable, charged: false, problem: {}, requestId: "r-1" });
+    const error = createError({
+      code,
+      status,
+      detail,
+      retryable,
+      charged: false,
+      problem: undefined,
+      requestId: "r-1",
+    });
     const kind = kinds.find(([, pattern]) => pattern.test(code))?.[0] ?? "RequestError";
     assert.equal(error.constructor.name, kind, code);
     assert.ok(error instanceof PennyblackError && error instanceof Error);
@@ -38,7 +47,34 @@ test("a 429 forwarded from an upstream is an UpstreamError, not a RateLimitError
     detail: "",
     retryable: true,
     charged: false,
-    problem: {},
+    problem: undefined,
   });
   assert.equal(error.name, "UpstreamError");
 });
+
+test("is() compares the code and gives the problem its members", () => {
+  const common = { status: 403, detail: "", code: "key_budget_spent", retryable: false, charged: false } as const;
+  const details = { type: "about:blank", title: "", instance: "/v1/search", request_id: "r-1" };
+  const problem = { ...common, ...details, limit: "1.00", spent: "1.00", resets_at: null };
+  const error: PennyblackError = createError({ ...common, problem });
+  assert.ok(!error.is("insufficient_balance"));
+  assert.ok(error instanceof BudgetError);
+  assert.deepEqual([error.problem.limit, error.problem.resets_at], ["1.00", null]);
+});
+
+// `npm run types` fails here when a line that must not compile does.
+export function readMembers(error: PennyblackError): unknown[] {
+  // @ts-expect-error -- Only some codes have it.
+  if (error.is("not_found")) return [error.problem.resets_at];
+  if (error.is("key_budget_spent")) return [error.code satisfies "key_budget_spent", error.problem.resets_at];
+  if (error.is("insufficient_balance")) return [error.problem.top_up.url, error.problem.owed];
+  if (error.is("rate_limited")) return [error.problem.exceeded.limit];
+  if (error.is("invalid_request")) return error.problem.errors.map(({ pointer }) => pointer);
+  if (error instanceof BalanceError) return [error.problem.balance, error.problem.top_up?.url];
+  if (error instanceof BudgetError) return [error.problem.limit, error.problem.spent];
+  if (error instanceof RateLimitError) return [error.problem.exceeded.max];
+  // @ts-expect-error -- Not a code.
+  if (error.is("key_budget_spend")) return [];
+  // @ts-expect-error -- Undefined if there was no response.
+  return [error.problem.code, error.problem?.code];
+}

@@ -1,3 +1,5 @@
+import { parseExplanation, type RankExplanation } from "./parse-explanation.ts";
+
 /** Metadata from the response headers of a search. Amounts are decimal strings in USD. */
 export interface SearchMeta {
   requestId: string;
@@ -13,7 +15,7 @@ export interface SearchMeta {
   /** The ranking rules applied, such as "programming@3". */
   lens: string | undefined;
   /** Why each result is ranked where it is. Only with the `explain` option. */
-  explanation: string | undefined;
+  explanation: RankExplanation[] | undefined;
   rateLimit: { limit: number; remaining: number; resetSeconds: number } | undefined;
   /** What the search's run has spent and has left, including this search. Only with the `run` option. */
   run: { id: string; spent: string; left: string } | undefined;
@@ -32,6 +34,7 @@ export interface KeyBudgetMeta {
 
 export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
   const upstreams = headers.get("search-upstreams");
+  const explanation = headers.get("rank-explain");
   return {
     requestId: headers.get("request-id") ?? "",
     charge: parseAmount(headers.get("wallet-charge")) ?? "0.00",
@@ -40,7 +43,7 @@ export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
     idempotencyKey,
     upstreams: upstreams === null ? undefined : Number(upstreams),
     lens: headers.get("rank-lens") ?? undefined,
-    explanation: headers.get("rank-explain") ?? undefined,
+    explanation: explanation === null ? undefined : parseExplanation(explanation),
     rateLimit: parseRateLimit(headers.get("ratelimit-policy"), headers.get("ratelimit")),
     run: parseRun(headers.get("search-run") ?? ""),
     keyBudgets: (headers.get("key-budget") ?? "").split(",").flatMap(parseKeyBudget),

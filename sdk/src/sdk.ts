@@ -1,60 +1,83 @@
+/* oxlint-disable oxc/no-barrel-file -- This is the package entry point, and types cost nothing at runtime. */
+
 // The API client. Each method makes one API call; errors.ts lists the errors it can throw.
 
-import { type Page, Pages } from "./pages.ts";
-import { readMeta } from "./read-meta.ts";
 import type {
-  CreatedKey,
+  Category,
   Entry,
+  EntryKind,
   Key,
-  KeyChanges,
-  NewKey,
   Receipt,
-  SearchAnswer,
-  SearchResult,
-  TopUp,
-  UsageLine,
+  SearchResponse,
+  UsagePeriod,
   Wallet,
-} from "./responses.ts";
-import { type Call, type Connection, send } from "./send.ts";
-import type { WalletProof } from "./verify/evidence.ts";
+  WalletProof,
+  WalletSummary,
+} from "./api.ts";
+import type { Pages } from "./pages.ts";
+import { readMeta, type SearchMeta } from "./read-meta.ts";
+import {
+  type CallOptions,
+  checkIdempotencyKey,
+  createRequests,
+  type ListOptions,
+  type Requests,
+  type TimeRange,
+  toIsoString,
+  toQueryString,
+} from "./requests.ts";
+import {
+  createAlerts,
+  createAutoTopUp,
+  createKeys,
+  createLenses,
+  createRuns,
+  createSearches,
+  createTopUps,
+  createWebhooks,
+  toPath,
+} from "./resources.ts";
+import { type Connection, type RequestEvent, type ResponseEvent, send } from "./send.ts";
+import { describeRuntime, readSetting } from "./settings.ts";
 import type { Jwks } from "./verify/verify-jws.ts";
 
+export type * from "./api.ts";
 export {
   AuthenticationError,
   BalanceError,
   BudgetError,
   ConnectionError,
   type ErrorCode,
+  type ErrorWithCode,
   PennyblackError,
   PermissionError,
-  type ProblemCode,
   RateLimitError,
   RequestError,
   ServerError,
   UpstreamError,
 } from "./errors.ts";
 export type { Page, Pages } from "./pages.ts";
+export type { RankExplanation } from "./parse-explanation.ts";
 export type { KeyBudgetMeta, SearchMeta } from "./read-meta.ts";
-// oxlint-disable-next-line oxc/no-barrel-file -- This is the package entry point, and types cost nothing at runtime.
-export type * from "./responses.ts";
+export type { CallOptions, ListOptions } from "./requests.ts";
+export type { ListSearchesOptions } from "./resources.ts";
+export type { RequestEvent, ResponseEvent } from "./send.ts";
 
 export interface PennyblackOptions {
-  apiKey: string;
-  /** The base URL of your Pennyblack server, such as "https://search.example.com". */
-  baseUrl: string;
+  /** Default: the environment variable PENNYBLACK_API_KEY. */
+  apiKey?: string | undefined;
+  /** The base URL of your server, such as "https://search.example.com". Default: PENNYBLACK_BASE_URL. */
+  baseUrl?: string | undefined;
   /** Time limit for a call, including retries. Default: 60,000. */
   timeoutMs?: number;
   /** Maximum number of retries, when retrying is safe. Default: 3. */
   maxRetries?: number;
   fetch?: typeof fetch;
+  /** Called before each attempt, for logs and metrics. Errors that it throws are ignored. */
+  onRequest?: (event: RequestEvent) => void;
+  /** Called after each attempt, with or without a response. Errors that it throws are ignored. */
+  onResponse?: (event: ResponseEvent) => void;
 }
-
-export interface CallOptions {
-  signal?: AbortSignal;
-  timeoutMs?: number;
-}
-
-export type Category = "programming" | "research" | "gov" | "business";
 
 export interface SearchOptions extends CallOptions {
   /** Number of results, 1 to 20. Default: 10. */
@@ -70,24 +93,43 @@ export interface SearchOptions extends CallOptions {
   explain?: boolean;
 }
 
-interface TimeRange {
-  from?: Date | string;
-  to?: Date | string;
+export interface SearchAnswer extends SearchResponse {
+  meta: SearchMeta;
 }
 
-export interface UsageOptions extends CallOptions, TimeRange {
+export interface EntriesOptions extends ListOptions, TimeRange {
+  /** Only the charge and refund of this search. */
+  requestId?: string;
+  kind?: EntryKind;
+}
+
+export interface UsageOptions extends ListOptions, TimeRange {
   by?: "hour" | "day";
   group?: ("key" | "category" | "outcome")[];
 }
 
-type Query = Record<string, string | number | undefined>;
-
 export class Pennyblack {
   readonly #connection: Connection;
+  readonly #requests: Requests;
+  /** Manages the wallet's API keys. */
+  readonly keys: ReturnType<typeof createKeys>;
+  /** Adds money to the wallet. */
+  readonly topUps: ReturnType<typeof createTopUps>;
+  /** Charges a saved card when the balance is low. */
+  readonly autoTopUp: ReturnType<typeof createAutoTopUp>;
+  /** The low-balance alert. */
+  readonly alerts: ReturnType<typeof createAlerts>;
+  readonly webhooks: ReturnType<typeof createWebhooks>;
+  readonly searches: ReturnType<typeof createSearches>;
+  readonly runs: ReturnType<typeof createRuns>;
+  /** The published ranking rules. */
+  readonly lenses: ReturnType<typeof createLenses>;
 
-  constructor({ apiKey, baseUrl, timeoutMs = 60_000, maxRetries = 3, fetch: customFetch }: PennyblackOptions) {
+  constructor(options: PennyblackOptions = {}) {
+    const { timeoutMs = 60_000, maxRetries = 3, fetch: customFetch, onRequest, onResponse } = options;
+    const apiKey = readSetting("apiKey", options, "PENNYBLACK_API_KEY");
     if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError("apiKey is not valid.");
-    const address = new URL(baseUrl);
+    const address = new URL(readSetting("baseUrl", options, "PENNYBLACK_BASE_URL"));
     if (!/^https?:$/.test(address.protocol)) throw new TypeError("baseUrl must start with https:// or http://.");
     this.#connection = {
       apiKey,
@@ -96,7 +138,19 @@ export class Pennyblack {
       maxRetries,
       // Resolve the global fetch on each call, because tests and tracers replace it.
       fetch: customFetch ?? ((input, init) => fetch(input, init)),
+      userAgent: describeRuntime(),
+      onRequest,
+      onResponse,
     };
+    this.#requests = createRequests(this.#connection);
+    this.keys = createKeys(this.#requests);
+    this.topUps = createTopUps(this.#requests);
+    this.autoTopUp = createAutoTopUp(this.#requests);
+    this.alerts = createAlerts(this.#requests);
+    this.webhooks = createWebhooks(this.#requests);
+    this.searches = createSearches(this.#requests);
+    this.runs = createRuns(this.#requests);
+    this.lenses = createLenses(this.#requests);
   }
 
   /** Searches the web for 0.01 USD, charged only on success. Retries are never charged twice. */
@@ -114,108 +168,57 @@ export class Pennyblack {
       timeoutMs,
     });
     return {
-      ...(body as { query: string; n: number; results: SearchResult[] }),
+      ...(body as SearchResponse),
       meta: readMeta(headers, idempotencyKey),
     };
   }
 
   /** Returns the wallet and its balance. */
   wallet(options?: CallOptions): Promise<Wallet> {
-    return this.#get("/v1/wallet", {}, options);
+    return this.#requests.get("/v1/wallet", {}, options);
+  }
+
+  /** Returns the balance, how many days it lasts, and the searches of the last 24 hours. Default mode: "live". */
+  summary({ mode, ...options }: CallOptions & { mode?: WalletSummary["mode"] } = {}): Promise<WalletSummary> {
+    return this.#requests.get("/v1/wallet/summary", { mode }, options);
   }
 
   /** Lists ledger entries, newest first. Pass `requestId` to check whether a search was charged. */
-  entries({ requestId, limit, ...options }: CallOptions & { requestId?: string; limit?: number } = {}): Pages<Entry> {
-    return this.#list("/v1/wallet/entries", "entries", { request_id: requestId, limit }, options);
+  entries({ requestId, from, to, kind, limit, ...options }: EntriesOptions = {}): Pages<Entry> {
+    const query = { request_id: requestId, from: toIsoString(from), to: toIsoString(to), kind, limit };
+    return this.#requests.list("/v1/wallet/entries", "entries", query, options);
   }
 
   /** Returns the signed receipt of a search, by its request id. Store it, and check it with `verifyReceipt`. */
   receipt(requestId: string, options?: CallOptions): Promise<Receipt> {
-    return this.#get(`/v1/searches/${encodeURIComponent(requestId)}/receipt`, {}, options);
+    return this.#requests.get(`${toPath("searches", requestId)}/receipt`, {}, options);
   }
 
   /** Returns the public keys of receipts and roots. Store them, and compare them when they change. */
   jwks(options?: CallOptions): Promise<Jwks> {
-    return this.#get("/.well-known/jwks.json", {}, options);
+    return this.#requests.get("/.well-known/jwks.json", {}, options);
   }
 
   /** Returns all ledger entries as CSV, for `verifyStatement` and for your own records. Default: the last 30 days. */
   exportEntries({ from, to, ...options }: CallOptions & TimeRange = {}): Promise<string> {
-    const path = `/v1/wallet/entries.csv${toQueryString({ from: toIsoString(from), to: toIsoString(to) })}`;
-    return this.#change({ method: "GET", path, isIdempotent: true, isText: true, ...options });
+    const query = toQueryString({ from: toIsoString(from), to: toIsoString(to) });
+    return this.#requests.getText(`/v1/wallet/entries.csv${query}`, "text/csv", options);
   }
 
   /** Returns the proof for `verifyStatement`. `until`: only hours that ended by this time. Default: now. */
   proof({ until, ...options }: CallOptions & { until?: Date | string } = {}): Promise<WalletProof> {
-    return this.#get("/v1/wallet/proof", { until: toIsoString(until) }, options);
+    return this.#requests.get("/v1/wallet/proof", { until: toIsoString(until) }, options);
   }
 
   /** Lists search counts and charges by hour or day. */
-  usage({ from, to, by, group, ...options }: UsageOptions = {}): Pages<UsageLine> {
-    const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(",") };
-    return this.#list("/v1/usage", "usage", query, options);
+  usage({ from, to, by, group, limit, ...options }: UsageOptions = {}): Pages<UsagePeriod> {
+    const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(","), limit };
+    return this.#requests.list("/v1/usage", "usage", query, options);
   }
 
   /** Returns this client's API key and its limits. */
   key(options?: CallOptions): Promise<Key> {
-    return this.#get("/v1/key", {}, options);
-  }
-
-  /** Manages the wallet's API keys. Requires a management key. */
-  readonly keys = {
-    list: ({ limit, ...options }: CallOptions & { limit?: number } = {}): Pages<Key> =>
-      this.#list("/v1/keys", "keys", { limit }, options),
-    get: (id: string, options?: CallOptions): Promise<Key> => this.#get(keyPath(id), {}, options),
-    /** Creates a key. Only this response contains the secret. Not retried if no response arrives. */
-    create: (key: NewKey, options?: CallOptions): Promise<CreatedKey> =>
-      this.#change({ method: "POST", path: "/v1/keys", body: key, isIdempotent: false, ...options }),
-    update: (id: string, changes: KeyChanges, options?: CallOptions): Promise<Key> =>
-      this.#change({ method: "PATCH", path: keyPath(id), body: changes, isIdempotent: true, ...options }),
-    /** Creates a replacement. The old key keeps working for `graceSeconds`. Not retried if no response arrives. */
-    rotate: (id: string, { graceSeconds, ...options }: CallOptions & { graceSeconds: number }): Promise<CreatedKey> => {
-      const body = { grace_seconds: graceSeconds };
-      return this.#change({ method: "POST", path: `${keyPath(id)}/rotate`, body, isIdempotent: false, ...options });
-    },
-    revoke: (id: string, options?: CallOptions): Promise<Key> =>
-      this.#change({ method: "DELETE", path: keyPath(id), isIdempotent: true, ...options }),
-  };
-
-  /** Adds money to the wallet. Requires a management key. */
-  readonly topUps = {
-    /** Starts a top-up. `amount` is in USD, such as "20.00"; pay at the returned `checkout_url`. */
-    create: (
-      { idempotencyKey = crypto.randomUUID(), ...body }: { amount: string; idempotencyKey?: string },
-      options?: CallOptions,
-    ): Promise<TopUp> =>
-      this.#change({
-        method: "POST",
-        path: "/v1/wallet/top-ups",
-        body,
-        idempotencyKey: checkIdempotencyKey(idempotencyKey),
-        isIdempotent: true,
-        ...options,
-      }),
-    list: ({ limit, ...options }: CallOptions & { limit?: number } = {}): Pages<TopUp> =>
-      this.#list("/v1/wallet/top-ups", "top_ups", { limit }, options),
-    get: (id: string, options?: CallOptions): Promise<TopUp> =>
-      this.#get(`/v1/wallet/top-ups/${encodeURIComponent(id)}`, {}, options),
-    receipt: (id: string, options?: CallOptions): Promise<Receipt> =>
-      this.#get(`/v1/wallet/top-ups/${encodeURIComponent(id)}/receipt`, {}, options),
-  };
-
-  async #change<Body>(call: Call): Promise<Body> {
-    return (await send(this.#connection, call)).body as Body;
-  }
-
-  #get<Body>(path: string, query: Query, options: CallOptions = {}): Promise<Body> {
-    return this.#change({ method: "GET", path: path + toQueryString(query), isIdempotent: true, ...options });
-  }
-
-  #list<Item>(path: string, name: string, query: Query, options: CallOptions): Pages<Item> {
-    return new Pages<Item>(async (cursor): Promise<Page<Item>> => {
-      const body = await this.#get<Record<string, unknown>>(path, { ...query, cursor }, options);
-      return { items: body[name] as Item[], nextCursor: body["next_cursor"] as string | null };
-    });
+    return this.#requests.get("/v1/key", {}, options);
   }
 }
 
@@ -232,23 +235,4 @@ function searchHeaders({ run, wait, explain }: SearchOptions): Record<string, st
     ...(wait !== undefined && { prefer: `wait=${wait}` }),
     ...(explain && { "rank-explain": "1" }),
   };
-}
-
-function checkIdempotencyKey(key: string): string {
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw new TypeError("idempotencyKey must be 1-255 printable ASCII chars.");
-  return key;
-}
-
-function keyPath(id: string): string {
-  return `/v1/keys/${encodeURIComponent(id)}`;
-}
-
-function toIsoString(time: Date | string | undefined): string | undefined {
-  return time instanceof Date ? time.toISOString() : time;
-}
-
-function toQueryString(query: Query): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
-  return params.size === 0 ? "" : `?${params.toString()}`;
 }

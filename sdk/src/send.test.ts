@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
-import { ConnectionError, Pennyblack, PennyblackError, RateLimitError } from "./sdk.ts";
+import {
+  ConnectionError,
+  Pennyblack,
+  PennyblackError,
+  type PennyblackOptions,
+  RateLimitError,
+  type RequestEvent,
+  type ResponseEvent,
+} from "./sdk.ts";
+import { describeRuntime } from "./settings.ts";
 
 // Retry behaviour and error reporting against scripted responses, most of which a real server cannot produce on demand.
 // sdk.test.ts and killed-server.test.ts use a real server.
@@ -10,7 +19,7 @@ type Step = Response | Error | ((signal: AbortSignal) => Promise<Response>);
 // Remove the random backoff.
 beforeEach(() => mock.method(Math, "random", () => 0));
 
-function scriptedClient(steps: Step[], options: { maxRetries?: number; timeoutMs?: number } = {}) {
+function scriptedClient(steps: Step[], options: Partial<PennyblackOptions> = {}) {
   const sent: { url: string; headers: Headers; redirect: string | undefined; atMs: number }[] = [];
   const fetch = (url: unknown, init: RequestInit = {}) => {
     sent.push({
@@ -267,5 +276,41 @@ test("search options are sent as headers", async () => {
     prefer: "wait=2",
     "rank-explain": "1",
     "search-run": "nightly; max=0.50; ttl=60",
+    "user-agent": describeRuntime(),
   });
+});
+
+test("the hooks see every attempt, but neither the key nor the query", async () => {
+  const events: string[] = [];
+  const hooks = {
+    onRequest: (event: RequestEvent) => events.push(JSON.stringify(event)),
+    onResponse: ({ durationMs, ...event }: ResponseEvent) => {
+      assert.ok(durationMs >= 0);
+      events.push(JSON.stringify(event));
+    },
+  };
+  const { client } = scriptedClient([closed, problem(503, "overloaded"), success], hooks);
+  await client.search("a secret query");
+  const request = { method: "POST", url: "http://api.test/base/v1/search" };
+  assert.deepEqual(
+    events.map((event) => JSON.parse(event) as unknown),
+    [
+      { ...request, attempt: 1 },
+      { ...request, attempt: 1, code: "connection_closed" },
+      { ...request, attempt: 2 },
+      { ...request, attempt: 2, status: 503, requestId: "r-1", code: "overloaded" },
+      { ...request, attempt: 3 },
+      { ...request, attempt: 3, status: 200 },
+    ],
+  );
+  assert.doesNotMatch(events.join(), /pb_test_key|secret/);
+});
+
+test("an error in a hook does not lose a search that was charged", async () => {
+  const fail = () => {
+    throw new Error("hook failed");
+  };
+  const { client, sent } = scriptedClient([success], { onRequest: fail, onResponse: fail });
+  assert.equal((await client.search("q")).meta.charge, "0.01");
+  assert.equal(sent.length, 1);
 });

@@ -7,7 +7,25 @@
 //
 // A search is idempotent because every attempt carries the same Idempotency-Key.
 
-import { createError, type ErrorFields } from "./errors.ts";
+import type { Problem } from "./api.ts";
+import { createError, type ErrorCode, type ErrorFields } from "./errors.ts";
+
+/** One attempt of a call, without the API key and the body. */
+export interface RequestEvent {
+  method: Call["method"];
+  url: string;
+  /** 1 for the first attempt, 2 for the first retry. */
+  attempt: number;
+}
+
+export interface ResponseEvent extends RequestEvent {
+  durationMs: number;
+  /** Undefined if there was no response. */
+  status: number | undefined;
+  requestId: string | undefined;
+  /** The code of the error. Undefined if the attempt succeeded. */
+  code: ErrorCode | undefined;
+}
 
 export interface Connection {
   apiKey: string;
@@ -16,10 +34,14 @@ export interface Connection {
   timeoutMs: number;
   maxRetries: number;
   fetch: typeof fetch;
+  /** Undefined in browsers, which set their own. */
+  userAgent: string | undefined;
+  onRequest: ((event: RequestEvent) => void) | undefined;
+  onResponse: ((event: ResponseEvent) => void) | undefined;
 }
 
 export interface Call {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
   headers?: Record<string, string>;
@@ -27,13 +49,14 @@ export interface Call {
   /** Whether an attempt that got no response may have been charged. */
   mayCharge?: boolean;
   isIdempotent: boolean;
-  /** Whether the body of a successful response is CSV and not JSON. */
-  isText?: boolean;
+  /** The type of a successful response, if it is not JSON. */
+  textType?: "text/csv" | "text/plain";
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
 
 export interface ApiResponse {
+  status: number;
   body: unknown;
   headers: Headers;
 }
@@ -44,9 +67,12 @@ const maxAttemptMs = 20_000;
 export async function send(connection: Connection, call: Call): Promise<ApiResponse> {
   const deadlineMs = performance.now() + (call.timeoutMs ?? connection.timeoutMs);
   let isChargeUnknown = false;
-  for (let retries = 0; ; ) {
+  for (let attempts = 1, retries = 0; ; attempts += 1) {
     const remainingMs = deadlineMs - performance.now();
-    const outcome = await attempt(connection, call, Math.min(remainingMs, maxAttemptMs));
+    const event = { method: call.method, url: connection.baseUrl + call.path, attempt: attempts };
+    const outcome = await observe(connection, event, () =>
+      attempt(connection, call, Math.min(remainingMs, maxAttemptMs)),
+    );
     if ("headers" in outcome) return outcome;
     // An earlier attempt that got no response may have been charged. A later error response does not rule that out.
     isChargeUnknown ||= outcome.charged === "unknown";
@@ -67,6 +93,32 @@ function canRetry(call: Call, failure: ErrorFields): boolean {
   if (call.isIdempotent) return failure.retryable;
   // The server rejected it before processing, or it was never sent.
   return failure.status === 429 || (failure.code === "connection_closed" && failure.charged === false);
+}
+
+/** Calls the hooks before and after an attempt. Not after one that the caller aborts. */
+async function observe(
+  { onRequest, onResponse }: Connection,
+  event: RequestEvent,
+  run: () => Promise<ApiResponse | ErrorFields>,
+): Promise<ApiResponse | ErrorFields> {
+  notify(onRequest, event);
+  const startMs = performance.now();
+  const outcome = await run();
+  const durationMs = performance.now() - startMs;
+  const result =
+    "headers" in outcome
+      ? { status: outcome.status, requestId: outcome.headers.get("request-id") ?? undefined, code: undefined }
+      : { status: outcome.status, requestId: outcome.requestId, code: outcome.code };
+  notify(onResponse, { ...event, durationMs, ...result });
+  return outcome;
+}
+
+function notify<Event>(hook: ((event: Event) => void) | undefined, event: Event): void {
+  try {
+    hook?.(event);
+  } catch {
+    // A failed hook must not lose the response to a search that was charged.
+  }
 }
 
 async function attempt(connection: Connection, call: Call, timeoutMs: number): Promise<ApiResponse | ErrorFields> {
@@ -97,21 +149,23 @@ async function attempt(connection: Connection, call: Call, timeoutMs: number): P
   }
 }
 
-function buildHeaders({ apiKey }: Connection, call: Call): Record<string, string> {
+function buildHeaders({ apiKey, userAgent }: Connection, call: Call): Record<string, string> {
   return {
     accept: "application/json",
     authorization: `Bearer ${apiKey}`,
+    ...(userAgent === undefined ? {} : { "user-agent": userAgent }),
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),
     ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey }),
     ...call.headers,
   };
 }
 
-function parseResponse(response: Response, text: string, { isText }: Call): ApiResponse | ErrorFields {
+function parseResponse(response: Response, text: string, { textType }: Call): ApiResponse | ErrorFields {
   const { status, headers } = response;
-  if (isText && response.ok && headers.get("content-type")?.startsWith("text/csv")) return { body: text, headers };
+  const isText = textType !== undefined && headers.get("content-type")?.startsWith(textType);
+  if (isText && response.ok) return { status, body: text, headers };
   const body = parseObject(text);
-  if (response.ok && body) return { body, headers };
+  if (response.ok && body) return { status, body, headers };
   const retryAfter = parseRetryAfter(headers.get("retry-after"));
   const code = body?.["code"];
   if (!body || response.ok || typeof code !== "string") {
@@ -125,13 +179,13 @@ function parseResponse(response: Response, text: string, { isText }: Call): ApiR
     requestId: headers.get("request-id") ?? undefined,
     retryable: body["retryable"] === true,
     retryAfter,
-    problem: body,
+    problem: body as Problem,
     charged: false,
   };
 }
 
 function noResponse(code: ErrorFields["code"], detail: string, more: Partial<ErrorFields>): ErrorFields {
-  return { code, detail, retryable: true, charged: "unknown", problem: {}, ...more };
+  return { code, detail, retryable: true, charged: "unknown", problem: undefined, ...more };
 }
 
 /** For a call with an attempt that got no response: what may have happened, and how to find out. */

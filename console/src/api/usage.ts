@@ -1,4 +1,4 @@
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 import { toQuery } from "./ledger.ts";
@@ -16,14 +16,14 @@ export interface Usage {
   from: string;
   to: string;
   as_of: string;
-  lines: UsageLine[];
+  lines: UsagePeriod[];
 }
 
 interface UsagePage {
   from: string;
   to: string;
   as_of: string;
-  usage: UsageLine[];
+  usage: UsagePeriod[];
   next_cursor: string | null;
 }
 
@@ -36,7 +36,7 @@ export const usageQuery = (walletId: string, query: UsageQuery) =>
 
 /** Fetches every page: a chart or total of some of them would be wrong. */
 async function fetchAllUsage(walletId: string, { from, by, group }: UsageQuery): Promise<Usage> {
-  const lines: UsageLine[] = [];
+  const lines: UsagePeriod[] = [];
   let page: UsagePage;
   let cursor: string | undefined;
   do {

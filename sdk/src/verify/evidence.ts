@@ -1,4 +1,4 @@
-import type { Entry } from "../responses.ts";
+import type { Entry } from "../api.ts";
 
 /** What a receipt states about a search or a top-up, at the time of `iat`. */
 export interface ReceiptClaims {
@@ -19,25 +19,4 @@ export interface ReceiptClaims {
   currency: "usd";
   /** The ledger entries, with microseconds in `created_at`. */
   entries: Entry[];
-}
-
-/** The proof that the wallet's entries are part of a signed root. Hashes are in hex. */
-export interface WalletProof {
-  wallet_id: string;
-  /** The last closed hour with entries of the wallet. */
-  hour: string;
-  /** The wallet has no other entries between this hour and this time. */
-  complete_until: string;
-  digest: string;
-  in_hour: TreePlace;
-  /** Null until the day is complete. */
-  in_day: TreePlace | null;
-}
-
-export interface TreePlace {
-  leaf_index: number;
-  tree_size: number;
-  path: string[];
-  /** The signed root: a compact JWS. */
-  signed: string;
 }

@@ -1,7 +1,8 @@
 // Recomputes the digests of a wallet's closed hours from its exported entries, and compares them with a signed root. Uses
 // no network and trusts nothing but the keys. docs/receipts.md describes the format.
 
-import type { ReceiptClaims, TreePlace, WalletProof } from "./evidence.ts";
+import type { InclusionProof, WalletProof } from "../api.ts";
+import type { ReceiptClaims } from "./evidence.ts";
 import { type LedgerRow, parseStatement } from "./parse-statement.ts";
 import { type Jwks, verifyJws } from "./verify-jws.ts";
 
@@ -161,14 +162,14 @@ async function verifyRoots(proof: WalletProof, jwks: Jwks, known: VerifyStatemen
   return hourRoot;
 }
 
-async function verifyRoot({ signed }: TreePlace, type: string, jwks: Jwks): Promise<Record<string, unknown>> {
+async function verifyRoot({ signed }: InclusionProof, type: string, jwks: Jwks): Promise<Record<string, unknown>> {
   const verified = await verifyJws(signed, type, jwks);
   if (!verified.ok) throw new Fault("wrong_signature", `The signature of a root is not valid: ${verified.reason}.`);
   return verified.payload;
 }
 
 /** The root that a leaf leads to (RFC 9162, section 2.1.3.2). */
-async function rootAt(leaf: Uint8Array, { leaf_index: index, tree_size: size, path }: TreePlace): Promise<string> {
+async function rootAt(leaf: Uint8Array, { leaf_index: index, tree_size: size, path }: InclusionProof): Promise<string> {
   let hash = await sha256(Uint8Array.of(0), leaf);
   let [at, last] = [index, size - 1];
   for (const text of path) {

@@ -299,9 +299,10 @@ const settings = {
   tracesRatio: { variable: "OTEL_TRACES_SAMPLER_ARG", read: withDefault(1, ratio) },
 } as const;
 
-/** Settings of the command line and the MCP server, which may be set in the same shell. */
+/** Settings of the SDK, the command line and the MCP server, which may be set in the same shell. */
 const clientSettings = [
   "PENNYBLACK_API_KEY",
+  "PENNYBLACK_BASE_URL",
   "PENNYBLACK_URL",
   "PENNYBLACK_MANAGEMENT_KEY",
   "PENNYBLACK_MCP_BUDGET",

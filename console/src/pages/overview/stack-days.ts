@@ -1,4 +1,4 @@
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import type { Mode } from "../../api/wallet.ts";
 import { addMoney, toNumber } from "../../format/format-money.ts";
 
@@ -32,7 +32,7 @@ const maxLayers = 5;
  * test mode counts searches instead of money.
  */
 export function stackDays(input: {
-  usage: readonly UsageLine[];
+  usage: readonly UsagePeriod[];
   names: ReadonlyMap<string, string>;
   mode: Mode;
   days: number;
@@ -40,11 +40,11 @@ export function stackDays(input: {
 }): Stack {
   const { usage, names, mode, days, now } = input;
   const lines = usage.filter((line) => line.mode === mode && (mode === "test" || toNumber(line.charged) > 0));
-  const amount = (line: UsageLine): string => (mode === "live" ? line.charged : String(line.searches));
+  const amount = (line: UsagePeriod): string => (mode === "live" ? line.charged : String(line.searches));
 
   const layers = chooseLayers(lines, amount, names);
   const topKeys = new Set(layers.map(({ id }) => id));
-  const layerOf = (line: UsageLine): string => (topKeys.has(keyOf(line)) ? keyOf(line) : rest);
+  const layerOf = (line: UsagePeriod): string => (topKeys.has(keyOf(line)) ? keyOf(line) : rest);
 
   const stacked = lastDays(days, now).map((day) => {
     const dayLines = lines.filter((line) => line.start.startsWith(day));
@@ -65,8 +65,8 @@ export function stackDays(input: {
 }
 
 function chooseLayers(
-  lines: readonly UsageLine[],
-  amount: (line: UsageLine) => string,
+  lines: readonly UsagePeriod[],
+  amount: (line: UsagePeriod) => string,
   names: ReadonlyMap<string, string>,
 ): Layer[] {
   const totals = new Map<string, number>();
@@ -79,7 +79,7 @@ function chooseLayers(
     : layers;
 }
 
-function keyOf(line: UsageLine): string {
+function keyOf(line: UsagePeriod): string {
   return line.key_id ?? "";
 }
 

@@ -1,4 +1,4 @@
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import type { UsageGroup } from "../../api/usage.ts";
 import { addMoney } from "../../format/format-money.ts";
 
@@ -30,14 +30,14 @@ interface PivotOptions {
   to: string;
   by: "hour" | "day";
   group: UsageGroup | undefined;
-  labelOf: (line: UsageLine) => string;
+  labelOf: (line: UsagePeriod) => string;
 }
 
 const maxSeries = 7;
 const none: Count = { searches: 0, charged: "0.00" };
 
 /** Groups lines by hour or day and series, largest series first. Empty buckets are included, small series combined. */
-export function pivot(lines: readonly UsageLine[], { from, to, by, labelOf }: PivotOptions): Pivot {
+export function pivot(lines: readonly UsagePeriod[], { from, to, by, labelOf }: PivotOptions): Pivot {
   const byName = new Map<string, number>();
   for (const line of lines) byName.set(labelOf(line), (byName.get(labelOf(line)) ?? 0) + line.searches);
   const names = [...byName].toSorted(([, first], [, second]) => second - first).map(([name]) => name);

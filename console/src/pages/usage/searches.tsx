@@ -1,5 +1,5 @@
 import { Button, Skeleton, Text } from "@mantine/core";
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
@@ -123,7 +123,7 @@ const counts = [
 
 interface CountedProps {
   usage: Usage;
-  lines: UsageLine[];
+  lines: UsagePeriod[];
   keyNames: ReadonlyMap<string, string>;
   view: View;
 }

@@ -1,4 +1,4 @@
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import type { UsageGroup } from "../../api/usage.ts";
 
 const outcomes: Record<string, string> = {
@@ -8,7 +8,7 @@ const outcomes: Record<string, string> = {
 };
 
 export function seriesLabel(
-  line: UsageLine,
+  line: UsagePeriod,
   group: UsageGroup | undefined,
   keyNames: ReadonlyMap<string, string>,
 ): string {

@@ -1,14 +1,14 @@
-import type { UsageLine } from "@pennyblack/sdk";
+import type { UsagePeriod } from "@pennyblack/sdk";
 import type { UsageGroup } from "../../api/usage.ts";
 import { toCsv } from "../../format/csv.ts";
 
 /** The visible lines as CSV: times in UTC, amounts in USD. */
 export function toUsageCsv(
-  lines: readonly UsageLine[],
+  lines: readonly UsagePeriod[],
   { by, group, keyNames }: { by: string; group: UsageGroup | undefined; keyNames: ReadonlyMap<string, string> },
 ): string {
   const headers = { key: ["key_id", "key_name"], category: ["category"], outcome: ["outcome"] };
-  const cells = (line: UsageLine): string[] => {
+  const cells = (line: UsagePeriod): string[] => {
     if (group === "key") return [line.key_id ?? "", keyNames.get(line.key_id ?? "") ?? ""];
     return group === undefined ? [] : [line[group] ?? ""];
   };

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { encodeExplanation } from "../../server/src/ranking/explain-ranking.ts";
+import { parseExplanation } from "./parse-explanation.ts";
+
+const reason = { upstreamRank: 4, tier: "A", why: "government", score: 0.9187, move: undefined } as const;
+
+test("reads what the server writes", () => {
+  const header = encodeExplanation([
+    { ...reason, position: 1, isNavigational: false },
+    { ...reason, position: 2, isNavigational: true, move: "third-of-site" },
+  ]);
+  const parsed = { upstreamRank: 4, tier: "A", reason: "government", score: 0.919 };
+  assert.deepEqual(parseExplanation(header), [
+    { ...parsed, position: 1, guards: [] },
+    { ...parsed, position: 2, guards: ["navigational", "third-of-site"] },
+  ]);
+});
+
+test("omits results that did not fit in the header, and ignores parameters of later releases", () => {
+  const reasons = Array.from({ length: 200 }, (_, index) => ({ ...reason, position: index + 1, isNavigational: true }));
+  const header = encodeExplanation(reasons);
+  assert.match(header, /more;count=\d+$/);
+  const positions = parseExplanation(header).map(({ position }) => position);
+  assert.ok(positions.length < 200);
+  assert.deepEqual(
+    positions,
+    [...positions.keys()].map((index) => index + 1),
+  );
+  assert.equal(parseExplanation("1;from=4;tier=B;why=x;score=1.000;boost=2")[0]?.tier, "B");
+  assert.deepEqual(parseExplanation(""), []);
+});

@@ -1,0 +1,165 @@
+// The resources of the client: `pennyblack.keys.list()`, `pennyblack.webhooks.create()` and so on. All require a
+// management key, except lenses, which are public.
+
+import type {
+  AlertSettings,
+  AutoTopUp,
+  CreatedKey,
+  CreatedWebhook,
+  CreateKeyRequest,
+  CreateTopUpRequest,
+  CreateWebhookRequest,
+  DeletedWebhook,
+  Delivery,
+  Key,
+  Lens,
+  Receipt,
+  RotatedWebhookSecret,
+  Run,
+  Search,
+  SearchDetails,
+  SetAutoTopUpRequest,
+  TopUp,
+  UpdateKeyRequest,
+  UpdateWebhookRequest,
+  Webhook,
+} from "./api.ts";
+import type { Pages } from "./pages.ts";
+import {
+  type CallOptions,
+  checkIdempotencyKey,
+  type ListOptions,
+  type Requests,
+  type TimeRange,
+  toIsoString,
+} from "./requests.ts";
+
+export function createKeys({ get, list, once, repeat }: Requests) {
+  return {
+    list: ({ limit, ...options }: ListOptions = {}): Pages<Key> => list("/v1/keys", "keys", { limit }, options),
+    get: (id: string, options?: CallOptions): Promise<Key> => get(toPath("keys", id), {}, options),
+    /** Creates a key. Only this response contains the secret. Not retried if no response arrives. */
+    create: (key: CreateKeyRequest, options?: CallOptions): Promise<CreatedKey> =>
+      once({ method: "POST", path: "/v1/keys", body: key, ...options }),
+    update: (id: string, changes: UpdateKeyRequest, options?: CallOptions): Promise<Key> =>
+      repeat({ method: "PATCH", path: toPath("keys", id), body: changes, ...options }),
+    /** Creates a replacement. The old key keeps working for `graceSeconds`. Not retried if no response arrives. */
+    rotate: (id: string, { graceSeconds, ...options }: CallOptions & { graceSeconds: number }): Promise<CreatedKey> =>
+      once({ method: "POST", path: `${toPath("keys", id)}/rotate`, body: { grace_seconds: graceSeconds }, ...options }),
+    revoke: (id: string, options?: CallOptions): Promise<Key> =>
+      repeat({ method: "DELETE", path: toPath("keys", id), ...options }),
+  };
+}
+
+export function createTopUps({ get, list, repeat }: Requests) {
+  return {
+    /** Starts a top-up. `amount` is in USD, such as "20.00"; pay at the returned `checkout_url`. */
+    create: (
+      { idempotencyKey = crypto.randomUUID(), ...body }: CreateTopUpRequest & { idempotencyKey?: string },
+      options?: CallOptions,
+    ): Promise<TopUp> =>
+      repeat({
+        method: "POST",
+        path: "/v1/wallet/top-ups",
+        body,
+        idempotencyKey: checkIdempotencyKey(idempotencyKey),
+        ...options,
+      }),
+    list: ({ limit, ...options }: ListOptions = {}): Pages<TopUp> =>
+      list("/v1/wallet/top-ups", "top_ups", { limit }, options),
+    get: (id: string, options?: CallOptions): Promise<TopUp> => get(toPath("wallet/top-ups", id), {}, options),
+    /** Returns the signed receipt of a top-up. Check it with `verifyReceipt`. */
+    receipt: (id: string, options?: CallOptions): Promise<Receipt> =>
+      get(`${toPath("wallet/top-ups", id)}/receipt`, {}, options),
+  };
+}
+
+export function createAutoTopUp({ get, repeat }: Requests) {
+  const path = "/v1/wallet/auto-top-up";
+  return {
+    get: (options?: CallOptions): Promise<AutoTopUp> => get(path, {}, options),
+    /** Turns automatic top-ups on, or replaces their settings. The next paid checkout saves its card. */
+    update: (settings: SetAutoTopUpRequest, options?: CallOptions): Promise<AutoTopUp> =>
+      repeat({ method: "PUT", path, body: settings, ...options }),
+    /** Turns automatic top-ups off and deletes the saved card. */
+    delete: (options?: CallOptions): Promise<AutoTopUp> => repeat({ method: "DELETE", path, ...options }),
+  };
+}
+
+export function createAlerts({ get, repeat }: Requests) {
+  const path = "/v1/wallet/alerts";
+  return {
+    get: (options?: CallOptions): Promise<AlertSettings> => get(path, {}, options),
+    /** Replaces both settings. */
+    update: (settings: AlertSettings, options?: CallOptions): Promise<AlertSettings> =>
+      repeat({ method: "PUT", path, body: settings, ...options }),
+  };
+}
+
+export function createWebhooks({ get, list, once, repeat }: Requests) {
+  return {
+    list: (options: CallOptions = {}): Pages<Webhook> => list("/v1/webhooks", "endpoints", {}, options),
+    get: (id: string, options?: CallOptions): Promise<Webhook> => get(toPath("webhooks", id), {}, options),
+    /** Creates a webhook. Only this response contains its signing secret. Not retried if no response arrives. */
+    create: (webhook: CreateWebhookRequest, options?: CallOptions): Promise<CreatedWebhook> =>
+      once({ method: "POST", path: "/v1/webhooks", body: webhook, ...options }),
+    update: (id: string, changes: UpdateWebhookRequest, options?: CallOptions): Promise<Webhook> =>
+      repeat({ method: "PATCH", path: toPath("webhooks", id), body: changes, ...options }),
+    delete: (id: string, options?: CallOptions): Promise<DeletedWebhook> =>
+      repeat({ method: "DELETE", path: toPath("webhooks", id), ...options }),
+    /** Creates a new signing secret. Until `previous_secret_until`, deliveries are signed with both. */
+    rotateSecret: (id: string, options?: CallOptions): Promise<RotatedWebhookSecret> =>
+      once({ method: "POST", path: `${toPath("webhooks", id)}/rotate-secret`, ...options }),
+    /** Queues a `webhook.test` event for this webhook. */
+    test: (id: string, options?: CallOptions): Promise<Delivery> =>
+      once({ method: "POST", path: `${toPath("webhooks", id)}/test`, ...options }),
+    deliveries: {
+      /** Lists the deliveries of a webhook, newest first. */
+      list: (webhookId: string, { limit, ...options }: ListOptions = {}): Pages<Delivery> =>
+        list(`${toPath("webhooks", webhookId)}/deliveries`, "deliveries", { limit }, options),
+      /** Queues a new delivery of the same event. */
+      replay: (id: string, options?: CallOptions): Promise<Delivery> =>
+        once({ method: "POST", path: `${toPath("webhooks/deliveries", id)}/replay`, ...options }),
+    },
+  };
+}
+
+export interface ListSearchesOptions extends ListOptions {
+  /** "ok", "failed" for every other outcome, or a single outcome such as "upstream_timeout". */
+  outcome?: string;
+  keyId?: string;
+  mode?: Search["mode"];
+}
+
+export function createSearches({ get, list }: Requests) {
+  return {
+    /** Lists finished searches, newest first. Queries are not included. */
+    list: ({ outcome, keyId, mode, limit, ...options }: ListSearchesOptions = {}): Pages<Search> =>
+      list("/v1/searches", "searches", { outcome, key_id: keyId, mode, limit }, options),
+    /** Returns a search with its charge and refund, by its request id. */
+    get: (requestId: string, options?: CallOptions): Promise<SearchDetails> =>
+      get(toPath("searches", requestId), {}, options),
+  };
+}
+
+export function createRuns({ list }: Requests) {
+  return {
+    /** Lists runs that are open or ended within the last hour. `from`: only runs started since then. */
+    list: ({ from, limit, ...options }: ListOptions & Pick<TimeRange, "from"> = {}): Pages<Run> =>
+      list("/v1/runs", "runs", { from: toIsoString(from), limit }, options),
+  };
+}
+
+export function createLenses({ getText, list }: Requests) {
+  return {
+    /** Lists the published ranking rules. */
+    list: (options: CallOptions = {}): Pages<Lens> => list("/v1/lenses", "lenses", {}, options),
+    /** Returns the text of a lens: one rule per line, each with its reason. */
+    get: (name: string, options?: CallOptions): Promise<string> =>
+      getText(toPath("lenses", name), "text/plain", options),
+  };
+}
+
+export function toPath(collection: string, id: string): string {
+  return `/v1/${collection}/${encodeURIComponent(id)}`;
+}
