@@ -1,5 +1,3 @@
-/* oxlint-disable oxc/no-barrel-file -- This is the package entry point, and types cost nothing at runtime. */
-
 // The API client. Each method makes one API call; errors.ts lists the errors it can throw.
 
 import type {
