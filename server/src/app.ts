@@ -77,7 +77,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const console = createConsoleRoutes({ ...services, connections, search, recordKeyUse: keyUses.record, manage });
   const forwarding = createForwardingWatch(log);
   const http = createHttpServer({
-    routes: [...api, ...siteRoutes(api, config), ...console],
+    routes: [...api, ...siteRoutes(api, config, reports.whyNotReady), ...console],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     log,

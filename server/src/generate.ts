@@ -33,7 +33,7 @@ else write();
 function openapi(): string {
   // The routes are only described, never called, so they need no dependencies.
   const dependencies = { search: {}, lenses: {}, publicUrl: "", management: {} } as ApiDependencies;
-  const site = { publicUrl: "", securityContact: undefined, hasDocs: false, jwks: undefined };
+  const site = { publicUrl: "", securityContact: undefined, hasDocs: () => false, jwks: undefined };
   const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
   return `${formatJson(describeRoutes(routes, { version, serverUrl: "https://pennyblack.example" }))}\n`;
 }

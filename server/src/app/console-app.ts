@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ServerConfig } from "../config/config.ts";
 import { consoleRoutes } from "../console/console.ts";
@@ -42,10 +41,9 @@ export function createConsoleRoutes(dependencies: ConsoleAppDependencies): Route
   return [...consolePageRoutes("index.html"), ...consoleRoutes(console, manage)];
 }
 
-/** Empty unless `npm run console:build` has run. */
+/** The output of `npm run console:build`. */
 export function consolePageRoutes(page: "index.html" | "operator.html"): Route[] {
-  const folder = fileURLToPath(new URL("../../../console/dist", import.meta.url));
-  return existsSync(folder) ? siteRoutes(folder, page) : [];
+  return siteRoutes(fileURLToPath(new URL("../../../console/dist", import.meta.url)), page);
 }
 
 function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {

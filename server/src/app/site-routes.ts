@@ -2,25 +2,34 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ServerConfig } from "../config/config.ts";
 import { docsRoutes } from "../docs-site/docs-site.ts";
+import { landingRoute } from "../http/landing-route.ts";
 import { describeRoutes } from "../http/openapi.ts";
 import { publicRoutes } from "../http/public-routes.ts";
 import type { Route } from "../http/route.ts";
 import { createSigner } from "../lib/sign-jws.ts";
 import { version } from "../lib/version.ts";
 
-/** The pages that describe the API: OpenAPI, problem pages, llms.txt and, if built, the docs site. */
-export function siteRoutes(api: readonly Route[], config: ServerConfig): Route[] {
-  const docs = builtDocs();
-  return [...descriptions(api, config, docs.length > 0), ...docs];
+/** The pages that describe the API: links, OpenAPI, problem pages, llms.txt and the docs site. */
+export function siteRoutes(
+  api: readonly Route[],
+  config: ServerConfig,
+  whyNotReady: () => Promise<string | undefined>,
+): Route[] {
+  const { publicUrl, peopleDatabaseUrl } = config;
+  const landing = landingRoute({ publicUrl, version, whyNotReady, hasConsole: peopleDatabaseUrl !== undefined });
+  return [landing, ...descriptions(api, config), ...docsRoutes(docsFolder)];
 }
 
-function descriptions(api: readonly Route[], config: ServerConfig, hasDocs: boolean): Route[] {
+/** The output of `npm run docs:build`. The server works without the docs. */
+const docsFolder = fileURLToPath(new URL("../../../docs/.vitepress/dist", import.meta.url));
+
+function descriptions(api: readonly Route[], config: ServerConfig): Route[] {
   // Encoded on the first request and cached: the document is large.
   let openapi: Buffer | undefined;
   const described = publicRoutes({
     publicUrl: config.publicUrl,
     securityContact: config.securityContact,
-    hasDocs,
+    hasDocs: () => existsSync(docsFolder),
     jwks: createSigner(config.signingSeeds)?.jwks,
     readOpenapi() {
       const description = { version, serverUrl: config.publicUrl };
@@ -29,10 +38,4 @@ function descriptions(api: readonly Route[], config: ServerConfig, hasDocs: bool
     },
   });
   return described;
-}
-
-/** Empty unless `npm run docs:build` has run; the server works without the docs. */
-function builtDocs(): Route[] {
-  const folder = fileURLToPath(new URL("../../../docs/.vitepress/dist", import.meta.url));
-  return existsSync(folder) ? docsRoutes(folder) : [];
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { createSiteReader, sendNotBuilt } from "../http/built-site.ts";
 import type { Route } from "../http/route.ts";
 import { Problem } from "../problems/problems.ts";
 import { consoleRoute } from "./console-dependencies.ts";
@@ -9,9 +10,10 @@ import { readSite, type SiteFile, type SitePage } from "./site-files.ts";
 
 /** Serves `page` for every path that is not a file, because routing happens in the browser. */
 export function siteRoutes(folder: string, page: "index.html" | "operator.html"): Route[] {
-  let site: ReturnType<typeof readSite> | undefined;
+  const currentSite = createSiteReader(folder, readSite);
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    site ??= readSite(folder);
+    const site = currentSite();
+    if (!site) return sendNotBuilt(reply, { name: "Console", script: "console:build" });
     const name = (request.url.split("?", 1)[0] ?? "").slice("/console/".length);
     const file = site.files.get(name);
     if (file) return sendFile(file, request, reply);

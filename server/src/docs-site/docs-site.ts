@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { createSiteReader, sendNotBuilt } from "../http/built-site.ts";
 import type { Route } from "../http/route.ts";
 import { readSite, type SiteFile } from "./site-files.ts";
 
@@ -16,12 +17,11 @@ const page: Page = {
   problems: ["not_found"],
 };
 
-/** Reads the files on the first request. */
 export function docsRoutes(folder: string): Route[] {
-  let files: ReadonlyMap<string, SiteFile> | undefined;
+  const currentFiles = createSiteReader(folder, readSite);
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    files ??= readSite(folder);
-    return respond(files, request, reply);
+    const files = currentFiles();
+    return files ? respond(files, request, reply) : sendNotBuilt(reply, { name: "Docs", script: "docs:build" });
   };
   // Fastify matches "/docs/" as "/docs/*" with an empty parameter, which the server rejects.
   return ["/docs", "/docs/", "/docs/*"].map((path) => ({ method: "GET", path, ...page, handle }));

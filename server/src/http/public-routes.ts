@@ -3,7 +3,8 @@ import type { Jwks } from "../lib/sign-jws.ts";
 import { suggest } from "../lib/suggest.ts";
 import { isProblemCode, Problem, problemCodes } from "../problems/problems.ts";
 import { llmsText } from "./llms-text.ts";
-import { problemPage, problemPagePolicy } from "./problem-page.ts";
+import { plainPagePolicy } from "./plain-page.ts";
+import { problemPage } from "./problem-page.ts";
 import { publicProblems, type Route } from "./route.ts";
 
 const dayMs = 24 * 3_600 * 1_000;
@@ -12,8 +13,8 @@ export interface PublicRouteOptions {
   publicUrl: string;
   /** Where to report a vulnerability: a mailto: or https: URL. */
   securityContact: string | undefined;
-  /** Whether this server serves /docs. */
-  hasDocs: boolean;
+  /** Whether the docs are built, so that /docs has the problem pages. */
+  hasDocs: () => boolean;
   /** Undefined if no signing key is configured. */
   jwks: Jwks | undefined;
   readOpenapi: () => Buffer;
@@ -50,7 +51,9 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
       handle: async (request, reply) => {
         const { code } = request.params as { code: string };
         if (!isProblemCode(code)) throw noSuchCode(code);
-        reply.type("text/html; charset=utf-8").header("content-security-policy", problemPagePolicy);
+        // The same page with navigation and search. Temporary, because a server without built docs has only the plain page.
+        if (hasDocs()) return reply.code(302).header("location", `/docs/problems/${code}`).send();
+        reply.type("text/html; charset=utf-8").header("content-security-policy", plainPagePolicy);
         return problemPage(code);
       },
     },
@@ -65,7 +68,7 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
       problems: publicProblems,
       handle: async (_request, reply) => {
         reply.type("text/plain; charset=utf-8");
-        return llmsText({ publicUrl, hasDocs });
+        return llmsText({ publicUrl, hasDocs: hasDocs() });
       },
     },
     jwksRoute(jwks),

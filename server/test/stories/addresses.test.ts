@@ -24,9 +24,9 @@ async function readOpenapi(): Promise<Record<string, Record<string, Operation>>>
   return resolveReferences((await server.request("/openapi.json")).body).paths;
 }
 
-/** Without the docs pages and the console, which are not part of the API. */
+/** Without the landing page, the docs and the console, which are not part of the API. */
 function apiRoutes(): string[] {
-  return registeredRoutes(server).filter((route) => !/^GET \/docs(?:\/\*?)?$|^\w+ \/console(?:\/|$)/.test(route));
+  return registeredRoutes(server).filter((route) => !/^GET \/(?:docs(?:\/\*?)?)?$|^\w+ \/console(?:\/|$)/.test(route));
 }
 
 test("openapi.json lists exactly the registered routes", async () => {
@@ -96,6 +96,13 @@ test("every problem code has a page on the server and a page in the docs, and th
   assert.deepEqual(pages.toSorted(), [...problemCodes].toSorted());
 });
 
+test("/ has links for browsers and for programs", async () => {
+  const page = await server.request("/", { headers: { accept: "text/html,*/*;q=0.8" } });
+  assert.match(page.text, /href="\/docs\/".*href="\/console".*href="\/openapi\.json".*Status<.*operational/s);
+  const { body } = await server.request("/");
+  assert.deepEqual([body.status, body.docs], ["operational", "http://search.test/docs/"]);
+});
+
 test("openapi.json documents every problem code, each under its status", async () => {
   const documented = new Map<string, string>();
   for (const operations of Object.values(await readOpenapi())) {
@@ -121,6 +128,7 @@ test("other methods on a known path return 405 with Allow, including HEAD, OPTIO
     ["/v1/search", "POST", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "PURGE"]],
     ["/v1/wallet", "GET", ["POST", "HEAD", "DELETE", "OPTIONS", "PUT"]],
     ["/v1/wallet/entries", "GET", ["POST", "HEAD"]],
+    ["/", "GET", ["POST", "HEAD", "OPTIONS"]],
     ["/openapi.json", "GET", ["POST", "HEAD", "OPTIONS"]],
     ["/problems/not_found", "GET", ["POST", "HEAD", "DELETE"]],
   ] as const) {
@@ -145,7 +153,6 @@ test("a trailing slash, different case, doubled slash or unknown path returns 40
     "//v1/search",
     "/v1//search",
     "/v1",
-    "/",
     "/v2/search",
     "/search",
   ];

@@ -1,0 +1,92 @@
+import { Type } from "typebox";
+import { Problem } from "../problems/problems.ts";
+import { plainPage, plainPagePolicy } from "./plain-page.ts";
+import { publicProblems, type Route } from "./route.ts";
+
+export interface LandingOptions {
+  publicUrl: string;
+  version: string;
+  hasConsole: boolean;
+  whyNotReady: () => Promise<string | undefined>;
+}
+
+const linksSchema = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    status: Type.Enum(["operational", "unavailable"]),
+    docs: Type.String({ format: "uri" }),
+    openapi: Type.String({ format: "uri" }),
+    console: Type.Optional(Type.String({ format: "uri" })),
+    llms: Type.String({ format: "uri" }),
+  },
+  { title: "Links" },
+);
+
+/** The page is public and a check queries the database, so all requests within this time share one check. */
+const statusMaxAgeMs = 5_000;
+
+/** `/`: a page with links for browsers, and the same links as JSON for other clients. */
+export function landingRoute({ publicUrl, version, hasConsole, whyNotReady }: LandingOptions): Route {
+  let checkedMs = -Infinity;
+  let reason: Promise<string | undefined> = Promise.resolve(undefined);
+  const readStatus = async (): Promise<string> => {
+    if (performance.now() - checkedMs > statusMaxAgeMs) {
+      checkedMs = performance.now();
+      reason = whyNotReady();
+    }
+    return (await reason) === undefined ? "operational" : "unavailable";
+  };
+  return {
+    method: "GET",
+    path: "/",
+    operationId: "getLinks",
+    tag: "Documents",
+    summary: "Get links and the status",
+    description: "Returns links to the docs, the console and the OpenAPI document, and the status of the server.",
+    answer: linksSchema,
+    problems: ["not_found", ...publicProblems],
+    handle: async (request, reply) => {
+      // Fastify routes the request target "*" to "/".
+      if (request.url === "*") throw new Problem("not_found");
+      const status = await readStatus();
+      reply.headers({ vary: "accept", "cache-control": "no-cache" });
+      if (request.headers.accept?.includes("text/html")) {
+        reply.headers({ "content-type": "text/html; charset=utf-8", "content-security-policy": plainPagePolicy });
+        return landingPage({ version, hasConsole, status });
+      }
+      return {
+        name: "Pennyblack",
+        version,
+        status,
+        docs: `${publicUrl}/docs/`,
+        openapi: `${publicUrl}/openapi.json`,
+        ...(hasConsole && { console: `${publicUrl}/console` }),
+        llms: `${publicUrl}/llms.txt`,
+      };
+    },
+  };
+}
+
+function landingPage({
+  version,
+  hasConsole,
+  status,
+}: {
+  version: string;
+  hasConsole: boolean;
+  status: string;
+}): string {
+  const consoleLink = `
+<dt><a href="/console">Console</a></dt><dd>Balance, API keys, usage and a playground</dd>`;
+  return plainPage(
+    "Pennyblack",
+    `<h1>Pennyblack</h1>
+<p>Prepaid web search: <code>POST /v1/search</code>, $0.01 per search, charged only when it succeeds.</p>
+<dl><dt><a href="/docs/quickstart">Quickstart</a></dt><dd>Make your first search, free with a test key</dd>
+<dt><a href="/docs/">Docs</a></dt><dd>Guides and API reference</dd>${hasConsole ? consoleLink : ""}
+<dt><a href="/openapi.json">OpenAPI</a></dt><dd>Description of the API for tools</dd>
+<dt><a href="/llms.txt">llms.txt</a></dt><dd>Summary of the API for language models</dd>
+<dt>Status</dt><dd>${status}, version ${version}</dd></dl>`,
+  );
+}
