@@ -1,5 +1,6 @@
-/** Dev prints its own messages for these. */
-const redundantMessages = /^(?:Server listening at |listening$|worker started$|stopping$|stopped$)/;
+/** Dev prints its own messages for these, or has caused them by its own settings. */
+const redundantMessages =
+  /^(?:Server listening at |listening$|worker started$|stopping$|stopped$|webhooks to private addresses allowed )/;
 
 /** Formats a JSON log line of the server or worker for the terminal. Undefined if the line is redundant. */
 export function describeLine(name: string, line: string): string | undefined {

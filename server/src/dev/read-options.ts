@@ -3,7 +3,7 @@ import { type Micros, parseUsd } from "../lib/money.ts";
 import { StartupError } from "./startup-error.ts";
 
 export interface DevOptions {
-  /** Undefined: the default if it is free. 0: any free port. */
+  /** Undefined: the setting or the default. 0: any free port. */
   port: number | undefined;
   opsPort: number | undefined;
   balance: Micros;
@@ -15,8 +15,8 @@ export interface DevOptions {
 export const help = `Usage: npm run dev [-- options]
 
 Options:
-  --port N         Port of the API (default 8080, or any free port if it is in use; 0 for any free port)
-  --ops-port N     Port of health checks and metrics (default 9090, same rules)
+  --port N         Port of the API, console and docs (default 8080; 0 for any free port)
+  --ops-port N     Port of the operator console, health checks and metrics (default 9090; 0 for any free port)
   --balance 5.00   Play money in the wallet
   --with-searx     Run searx over Debian's documentation as the upstream of the live key (Debian 12 only)
   --json           Print one line of JSON to stdout when ready, and everything else to stderr

@@ -14,6 +14,7 @@ export interface Child {
 export interface ChildOptions {
   name: string;
   script: string;
+  args?: readonly string[];
   environment: NodeJS.ProcessEnv;
   onLine: (line: string) => void;
 }
@@ -21,9 +22,9 @@ export interface ChildOptions {
 const timeoutMs = 10_000;
 
 /** Starts a Node process in its own process group, so that Ctrl-C reaches only dev, which stops its children in order. */
-export function startChild({ name, script, environment, onLine }: ChildOptions): Child {
+export function startChild({ name, script, args = [], environment, onLine }: ChildOptions): Child {
   const preload = new URL("./stop-with-parent.ts", import.meta.url).href;
-  const child = spawn(process.execPath, ["--import", preload, script], {
+  const child = spawn(process.execPath, ["--import", preload, script, ...args], {
     env: environment,
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"],

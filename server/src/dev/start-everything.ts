@@ -5,10 +5,10 @@ import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import { setTrialTerms } from "../wallet/wallet.ts";
-import { buildConsole, isConsoleBuilt } from "./build-console.ts";
+import { buildStaleSites, findStaleSites } from "./build-sites.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
-import { writeEnvironmentFile } from "./environment-file.ts";
+import { type EnvironmentFile, writeEnvironmentFile } from "./environment-file.ts";
 import { makeEnvironment } from "./make-environment.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 import type { DevOptions } from "./read-options.ts";
@@ -44,6 +44,9 @@ export interface Everything {
   /** Names, in the order they are tried. */
   upstreams: string[];
   operatorToken: string | undefined;
+  environmentFile: EnvironmentFile;
+  /** Sites that are built in the background. */
+  sitesInProgress: string[];
   /** The data is deleted when dev stops. */
   isThrowaway: boolean;
   /** Dev stops if one of these dies. */
@@ -54,7 +57,6 @@ export async function startEverything(options: DevOptions, context: StartContext
   const { opened, step } = context;
   const { devDatabaseUrl } = readConfig(["devDatabaseUrl"], context.environment);
   const addresses = await chooseAddresses(options, context.environment);
-  if (!isConsoleBuilt()) await step("console", () => buildConsole(context.print));
   const searx = options.withSearx ? await startOwnSearx(context) : undefined;
   const environment = searx ? { ...context.environment, PENNYBLACK_SEARXNG_URL: searx.url } : context.environment;
   const postgres = devDatabaseUrl ? undefined : await step("PostgreSQL from npm", startPostgres);
@@ -64,13 +66,16 @@ export async function startEverything(options: DevOptions, context: StartContext
   // Validate all settings once, before each process reports its own errors.
   const { upstreams, operators } = readConfig([...serverSettings, ...workerSettings], { ...environment, ...made });
   const account = await step("wallet and keys", () => createDevAccount(urls.owner, made, options.balance));
-  opened.defer(writeEnvironmentFile(made));
+  const environmentFile = writeEnvironmentFile(made);
+  opened.defer(environmentFile.remove);
   const children = await step("server and worker", () => startProcesses(made, addresses, context));
   return {
     addresses,
     account,
     upstreams: upstreams.map(({ name }) => name),
     operatorToken: operators[0]?.token,
+    environmentFile,
+    sitesInProgress: startSiteBuilds(context),
     isThrowaway: postgres !== undefined,
     processes: [...children, ...(postgres ? [postgres] : []), ...(searx ? [searx] : [])],
   };
@@ -87,6 +92,13 @@ async function startOwnSearx({ environment, opened, stopping, step, print }: Sta
   return searx;
 }
 
+/** Started last, so that they do not delay the API. */
+function startSiteBuilds(context: StartContext): string[] {
+  const stale = findStaleSites();
+  buildStaleSites(context).catch((error: unknown) => context.print(`Building the sites failed: ${String(error)}`));
+  return stale;
+}
+
 async function createDevAccount(ownerUrl: string, made: Record<string, string>, balance: Micros): Promise<DevAccount> {
   const [pepper] = readConfig(["keyPeppers"], made).keyPeppers;
   if (!pepper) throw new Error("the environment has no pepper");
@@ -94,8 +106,7 @@ async function createDevAccount(ownerUrl: string, made: Record<string, string>, 
   try {
     const { trialCredit, trialsPerDay } = readConfig(["trialCredit", "trialsPerDay"], made);
     await setTrialTerms(pool, { amount: trialCredit, maxPerDay: trialsPerDay });
-    const name = `dev ${new Date().toISOString()}`;
-    const account = await createAccount(pool, { name, balance, pepper, owner: devOwner }, "dev");
+    const account = await createAccount(pool, { name: "Development", balance, pepper, owner: devOwner }, "dev");
     const test = await createKey(pool, pepper, { walletId: account.walletId, mode: "test", name: "test" });
     const { publicUrl } = readConfig(["publicUrl"], made);
     const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, ttlMinutes: 24 * 60 });

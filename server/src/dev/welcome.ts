@@ -1,9 +1,8 @@
 import { devOwner, type Everything } from "./start-everything.ts";
 
-export function welcome(
-  { addresses: { url, opsUrl }, account, upstreams, operatorToken, isThrowaway }: Everything,
-  { seconds, balance }: { seconds: string; balance: string },
-): string {
+export function welcome(everything: Everything, { seconds, balance }: { seconds: string; balance: string }): string {
+  const { account, upstreams, operatorToken, environmentFile, sitesInProgress, isThrowaway } = everything;
+  const { url, opsUrl } = everything.addresses;
   const upstream =
     upstreams.length > 0
       ? `Live searches use ${upstreams.join(", then ")}.`
@@ -13,20 +12,25 @@ export function welcome(
   PENNYBLACK_BRAVE_KEY=... npm run dev
 
 On Debian 12, npm run dev -- --with-searx runs one locally. List all upstreams: npm run providers -- list`;
+  const building = (site: string): string =>
+    sitesInProgress.includes(site) ? "   being built, ready in a moment" : "";
+  const adminCommand = environmentFile.isDefault ? "npm run admin" : `DEV_ENV=${environmentFile.path} npm run admin`;
   const operator =
-    operatorToken === undefined ? "" : `\n  Operator token  ${operatorToken}   ${opsUrl}/operator/upstreams`;
+    operatorToken === undefined
+      ? ""
+      : `\n  Operator console  ${opsUrl}/console${building("console")}\n                    Token: ${operatorToken}`;
   return `
 Pennyblack is running (started in ${seconds} s).
 
-  API             ${url}
-  Health          ${opsUrl}/readyz
-  Metrics         ${opsUrl}/metrics
-  Console         ${account.signInLink}
-                  This link works once. New link: npm run admin -- console sign-in-link --email ${devOwner}
+  API               ${url}
+  Docs              ${url}/docs/${building("docs")}
+  Console           ${account.signInLink}${building("console")}
+                    This link works once. New link: ${adminCommand} -- console sign-in-link --email ${devOwner}${operator}
+  Health, metrics   ${opsUrl}/readyz, ${opsUrl}/metrics
 
-  Test key        ${account.testKey}   free, made-up results
-  Live key        ${account.liveKey}   0.01 USD per search, ${balance} USD of play money
-  Management key  ${account.managementKey}   manages the wallet and its keys${operator}
+  Test key          ${account.testKey}   free, made-up results
+  Live key          ${account.liveKey}   0.01 USD per search, ${balance} USD of play money
+  Management key    ${account.managementKey}   manages the wallet and its keys
 
 Try it:
 
@@ -35,7 +39,7 @@ Try it:
 
 ${upstream}
 
-Admin commands: npm run admin -- --help
+Admin commands: ${adminCommand} -- --help
 Press Ctrl-C to stop${isThrowaway ? " and delete the data" : ""}.
 `;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { parseEnv } from "node:util";
 import { listenOnLoopback } from "../faults/crashes/delayed-upstream.ts";
@@ -126,6 +127,32 @@ test("with an existing PostgreSQL, two concurrent runs get separate wallets, and
   }
 });
 
+test("each dev server has its own settings file, and removes only that one", async () => {
+  const environment = { DATABASE_URL: adminUrl };
+  const first = await start({ environment });
+  const second = await start({ environment, folder: first.folder });
+  const own = join(first.folder, `.pennyblack/dev-${new URL(second.ready.url).port}.env`);
+  const ports = [first.environmentFile, own].map((file) => parseEnv(readFileSync(file, "utf8"))["PORT"]);
+  assert.deepEqual(
+    ports,
+    [first, second].map(({ ready }) => new URL(ready.url).port),
+  );
+  second.process.kill("SIGTERM");
+  assert.equal(await second.ended, 0, second.stderr());
+  assert.deepEqual([existsSync(first.environmentFile), existsSync(own)], [true, false]);
+  assert.doesNotMatch(first.stderr() + second.stderr(), /warning/);
+});
+
+test("a file left by a killed dev server is replaced", async () => {
+  const environment = { DATABASE_URL: adminUrl };
+  const killed = await start({ environment });
+  killed.process.kill("SIGKILL");
+  await killed.ended;
+  assert.ok(existsSync(killed.environmentFile));
+  const next = await start({ environment, folder: killed.folder });
+  assert.equal(parseEnv(readFileSync(next.environmentFile, "utf8"))["PORT"], new URL(next.ready.url).port);
+});
+
 test("after SIGKILL no process and no data is left", async () => {
   const dev = await start({});
   const pids = dev.descendants();
@@ -156,7 +183,17 @@ test("a configuration error is one sentence with a next step", async () => {
   const taken = new URL(upstream.url).port;
   const nowhere = { DATABASE_URL: "postgres://postgres@127.0.0.1:1/x" };
   const wrong: [Parameters<typeof failDev>[0], number, RegExp][] = [
-    [{ args: ["--port", taken] }, 1, /Port \d+ is in use\. Free it, or let dev choose one: npm run dev -- --port/],
+    [{ args: ["--port", taken] }, 1, /Port \d+ is in use, .* --port or PORT: npm run dev -- --port \d+$/m],
+    [
+      { environment: { PENNYBLACK_OPS_PORT: taken }, args: ["--port", "0"] },
+      1,
+      /PENNYBLACK_OPS_PORT: .* --ops-port \d+$/m,
+    ],
+    [
+      { args: ["--port", taken, "--ops-port", taken] },
+      1,
+      /Ports \d+ and \d+ are in use, .*npm run dev -- --port \d+ --ops-port \d+$/m,
+    ],
     [{ args: ["--prot", "1"] }, 2, /--prot.*See: npm run dev -- --help/],
     [{ args: ["--balance", "five"] }, 2, /--balance must be an amount/],
     [{ environment: nowhere }, 1, /Cannot connect to PostgreSQL: .*ECONNREFUSED.*Check DATABASE_URL/],

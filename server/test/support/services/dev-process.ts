@@ -21,6 +21,7 @@ export interface DevProcess {
   ready: DevReady;
   stdout: () => string;
   stderr: () => string;
+  folder: string;
   environmentFile: string;
   /** Files that dev left in the temporary folder. */
   leftBehind: () => string[];
@@ -35,6 +36,8 @@ export interface DevOptions {
   environment?: Record<string, string>;
   /** Started by npm, as people do. */
   throughNpm?: boolean;
+  /** The folder of another dev server, to share its settings files. Default: a new folder. */
+  folder?: string;
 }
 
 const folders: string[] = [];
@@ -59,8 +62,9 @@ export async function failDev(
   return { exitCode, stdout: dev.stdout(), stderr: dev.stderr() };
 }
 
-function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {}, throughNpm = false }: DevOptions) {
-  const folder = mkdtempSync(join(tmpdir(), "pb-test-dev-"));
+function spawnDev(options: DevOptions) {
+  const { args = ["--port", "0", "--ops-port", "0"], environment = {}, throughNpm = false } = options;
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "pb-test-dev-"));
   // When the tests run as root, PostgreSQL runs under another account.
   chmodSync(folder, 0o755);
   const temporary = mkdtempSync(join(folder, "tmp-"));
@@ -107,6 +111,7 @@ function spawnDev({ args = ["--port", "0", "--ops-port", "0"], environment = {},
     jsonLine,
     stdout: () => stdout,
     stderr: () => stderr,
+    folder,
     environmentFile: join(folder, ".pennyblack/dev.env"),
     leftBehind: () => readdirSync(temporary).filter((name) => name.startsWith("pennyblack")),
     descendants: () => descendantsOf(child.pid ?? 0),

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Everything } from "./start-everything.ts";
+import { welcome } from "./welcome.ts";
+
+const everything: Everything = {
+  addresses: {
+    host: "127.0.0.1",
+    port: 8081,
+    opsHost: "127.0.0.1",
+    opsPort: 9091,
+    workerOpsPort: 20_000,
+    url: "http://127.0.0.1:8081",
+    opsUrl: "http://127.0.0.1:9091",
+    workerOpsUrl: "http://127.0.0.1:20000",
+  },
+  account: {
+    walletId: "wallet",
+    liveKey: "pb_live_1",
+    testKey: "pb_test_1",
+    managementKey: "pb_mgmt_1",
+    signInLink: "http://127.0.0.1:8081/console/sign-in#token=1",
+  },
+  upstreams: [],
+  operatorToken: "operator-token",
+  environmentFile: { path: ".pennyblack/dev.env", isDefault: true, remove: () => {} },
+  sitesInProgress: [],
+  isThrowaway: true,
+  processes: [],
+};
+
+test("prints the links of the docs and both consoles, and a first search", () => {
+  const text = welcome(everything, { seconds: "4.2", balance: "5.00" });
+  for (const link of ["8081/docs/", "8081/console/sign-in#token=1", "9091/console"]) {
+    assert.ok(text.includes(`http://127.0.0.1:${link}\n`), `${link} in ${text}`);
+  }
+  assert.match(text, /Token: operator-token\n/);
+  assert.match(text, /curl -s http:\/\/127\.0\.0\.1:8081\/v1\/search -H "Authorization: Bearer pb_test_1"/);
+  assert.match(text, /New link: npm run admin -- console sign-in-link --email you@pennyblack\.test\n/);
+});
+
+test("names sites that are being built, and the settings file of a second dev server", () => {
+  const environmentFile = { path: ".pennyblack/dev-8081.env", isDefault: false, remove: () => {} };
+  const second = { ...everything, environmentFile, sitesInProgress: ["docs"] };
+  const text = welcome(second, { seconds: "4.2", balance: "5.00" });
+  assert.match(text, /8081\/docs\/ {3}being built/);
+  assert.match(text, /DEV_ENV=\.pennyblack\/dev-8081\.env npm run admin -- --help/);
+});
