@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { parse } from "yaml";
 import { readConfig, serverSettings, workerSettings } from "../server/src/config/config.ts";
+import { installOnDemand } from "../tools/on-demand/install-on-demand.ts";
 
 interface Service {
   image?: string;
@@ -37,7 +38,7 @@ test("the compose file is valid", () => {
     "top-level-properties-order",
     "require-quotes-in-ports",
   ];
-  const dclint = join(import.meta.dirname, "../node_modules/.bin/dclint");
+  const dclint = join(installOnDemand("checkers"), "node_modules/.bin/dclint");
   const args = ["compose.yaml", "--max-warnings=0", ...styleRules.map((rule) => `--disable-rule=${rule}`)];
   const { status, stdout, stderr } = spawnSync(dclint, args, { cwd: import.meta.dirname, encoding: "utf8" });
   assert.equal(status, 0, `${stdout}${stderr}`);

@@ -82,6 +82,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     '{ "packages": { "node_modules/a": { "optionalDependencies": { "a-linux-x64": "1.0.0" } } } }',
     /a-linux-x64 is missing/,
   ],
+  [
+    "lock files of tools are complete too",
+    "tools/on-demand/checkers/package-lock.json",
+    '{ "packages": { "node_modules/a": { "optionalDependencies": { "a-linux-x64": "1.0.0" } } } }',
+    /checkers\/package-lock\.json: a-linux-x64 is missing/,
+  ],
   ["a to-do requires an issue number", "server/src/app.ts", `// ${todo}: later`, /without an issue number/],
   [
     "a migration starts with a comment",
@@ -94,6 +100,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
   ["migration names follow the pattern", "server/migrations/0002-More.sql", "-- Why.\n", /not named like/],
   ["generic file names are rejected", "server/src/http/utils.ts", "", /name the file after its exports/],
   ["a dependency must be documented", "cli/package.json", '{ "dependencies": { "left": "1.0.0" } }', /left has no row/],
+  [
+    "a dependency of a tool must be documented",
+    "tools/on-demand/checkers/package.json",
+    '{ "dependencies": { "left": "1.0.0" } }',
+    /left has no row/,
+  ],
   ["a documented dependency must exist", "docs/decisions/dependencies.md", "| `pg` | a |\n| `x` | b |", /x is in no/],
   ["versions must be exact", "package.json", '{ "dependencies": { "pg": "^8.23.1" } }', /use an exact version/],
 ];

@@ -84,8 +84,11 @@ function registryHostsInLock(files: Files): string[] {
 }
 
 function incompleteLock(files: Files): string[] {
-  return missingFromLock(files.get("package-lock.json") ?? "{}").map(
-    ({ name }) => `package-lock.json: ${name} is missing, so npm ci will fail; run npm run lock:complete`,
+  const locks = [...files].filter(([path]) => basename(path) === "package-lock.json");
+  return locks.flatMap(([path, text]) =>
+    missingFromLock(text).map(
+      ({ name }) => `${path}: ${name} is missing, so npm ci will fail; run npm run lock:complete`,
+    ),
   );
 }
 
@@ -133,7 +136,7 @@ function inexactVersions(files: Files): string[] {
 }
 
 function dependencies(files: Files): { path: string; name: string; version: string }[] {
-  const manifests = [...files].filter(([path]) => /^(?:[a-z]+\/)?package\.json$/.test(path));
+  const manifests = [...files].filter(([path]) => /^(?:[a-z]+\/|tools\/on-demand\/[a-z]+\/)?package\.json$/.test(path));
   return manifests.flatMap(([path, text]) => {
     const manifest = JSON.parse(text) as Record<string, Record<string, string> | undefined>;
     const kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];

@@ -1,10 +1,10 @@
-// Run `npm run lock:complete` after `npm install` when `npm run text` reports packages missing from the lock file.
+// Run `npm run lock:complete` after `npm install` when `npm run text` reports packages missing from a lock file.
 //
 // Some packages ship one optional package per platform. npm omits those that the current registry does not have, and then
 // `npm ci` rejects the lock file on every platform. This script adds them by name, version and platform, without a hash,
 // because the registry does not provide it. Each is installed on its own platform only.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 
 interface Entry {
   version?: string;
@@ -56,7 +56,9 @@ function packagesOf(lock: { packages?: Record<string, Entry> }): Record<string, 
 }
 
 if (import.meta.main) {
-  const before = readFileSync("package-lock.json", "utf8");
-  writeFileSync("package-lock.json", completeLock(before));
-  console.log(`${missingFromLock(before).length} packages added to package-lock.json`);
+  for (const file of globSync(["package-lock.json", "tools/on-demand/*/package-lock.json"])) {
+    const before = readFileSync(file, "utf8");
+    writeFileSync(file, completeLock(before));
+    console.log(`${missingFromLock(before).length} packages added to ${file}`);
+  }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findViolations, isAllowed } from "./supply-chain.ts";
+import { findViolations, isAllowed, isSatisfied } from "./supply-chain.ts";
 
 const good = { version: "1.0.0", license: "MIT", integrity: "sha512-abc" };
 const npmrc = "save-exact=true\nignore-scripts=true\n";
@@ -37,4 +37,26 @@ test("reports a missing hash, an install script, and scripts not disabled in .np
     findViolations({ lock: { packages: {} }, npmrc: "", readLicense: () => undefined }).join(),
     /ignore-scripts/,
   );
+});
+
+test("reports what npm install would warn about on a supported version of Node", () => {
+  assert.match(violationsOf({ deprecated: "use y" }).join(), /x: deprecated: use y/);
+  assert.match(violationsOf({ engines: { node: ">=22.20" } }).join(), /does not support Node 22\.19\.0 \(>=22\.20\)/);
+  assert.match(violationsOf({ engines: { node: "^22.12" } }).join(), /does not support Node 24\.0\.0/);
+  assert.deepEqual(violationsOf({ engines: { node: "^20.19.0 || >=22.12.0" } }), []);
+  assert.deepEqual(violationsOf({ engines: { node: ">=30" }, optional: true }), [], "npm omits it without a warning");
+});
+
+test("evaluates the version ranges of engines", () => {
+  const ranges = {
+    "22.19.0": ["*", ">= 18", ">=20 <23", "^22.13||^24||>=26", "22", "22.x", "~22.19.0", ">18.0.0"],
+    "24.0.0": [">=24"],
+  };
+  for (const [version, satisfied] of Object.entries(ranges)) {
+    for (const range of satisfied) assert.ok(isSatisfied(version, range), `${version} ${range}`);
+  }
+  for (const range of ["^20.0.0", ">=22.20", "<22", "~22.18.0", "24", ">=23 <25"]) {
+    assert.ok(!isSatisfied("22.19.0", range), range);
+  }
+  assert.throws(() => isSatisfied("22.19.0", "latest"), /cannot evaluate/);
 });

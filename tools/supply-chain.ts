@@ -1,11 +1,12 @@
 // Checks dependencies using the lock file and node_modules, without network access.
 //
-//   npm run supply-chain     all licenses are allowed, all packages are pinned by hash, no install scripts run
+//   npm run supply-chain     all licenses are allowed, all packages are pinned by hash, no install scripts run, and
+//                            npm install prints no warnings on the oldest version of Node that package.json allows
 //   npm run sbom             the same packages as a CycloneDX document
 //   npm audit signatures     verifies registry signatures; requires network access
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 interface LockedPackage {
   version?: string;
@@ -15,6 +16,8 @@ interface LockedPackage {
   dev?: boolean;
   optional?: boolean;
   hasInstallScript?: boolean;
+  deprecated?: string;
+  engines?: { node?: string };
 }
 
 type Lock = { packages: Record<string, LockedPackage> };
@@ -55,6 +58,7 @@ export function findViolations({ lock, npmrc, readLicense }: SupplyChain): strin
       ...licenseViolations(path, entry, readLicense),
       ...integrityViolations(path, entry),
       ...scriptViolations(path, entry),
+      ...warnings(path, entry),
     ]),
   ];
 }
@@ -89,6 +93,55 @@ function scriptViolations(path: string, { hasInstallScript }: LockedPackage): st
   return hasInstallScript && !workWithoutScript.test(path) ? [`${path}: has an install script`] : [];
 }
 
+/** The versions of Node on which `npm install` prints no warnings: the minimum in package.json and the one we run. */
+const supportedNodes = ["22.19.0", "24.0.0"];
+
+/** .npmrc hides npm's warnings, because those about older versions of Node do not apply: `npm run` uses our Node. */
+function warnings(path: string, { deprecated, engines, optional }: LockedPackage): string[] {
+  const refusing = optional ? [] : supportedNodes.filter((version) => !isSatisfied(version, engines?.node ?? "*"));
+  return [
+    ...(deprecated === undefined ? [] : [`${path}: deprecated: ${deprecated}`]),
+    ...refusing.map((version) => `${path}: does not support Node ${version} (${engines?.node})`),
+  ];
+}
+
+/** Evaluates the version ranges that packages use in `engines`, such as "^20.19.0 || >=22.12". */
+export function isSatisfied(version: string, range: string): boolean {
+  return range.split("||").some((choice) => {
+    const comparators = choice
+      .trim()
+      .replaceAll(/(>=|<=|>|<|\^|~|=)\s+/g, "$1")
+      .split(/\s+/);
+    return comparators.every((comparator) => isWithin(version, comparator));
+  });
+}
+
+function isWithin(version: string, comparator: string): boolean {
+  if (comparator === "" || comparator === "*") return true;
+  const [, operator = "", text = ""] = /^(>=|<=|>|<|\^|~|=)?v?([\d.x*]+)(?:-[\w.]+)?$/.exec(comparator) ?? [];
+  if (text === "") throw new Error(`cannot evaluate the version range ${comparator}`);
+  const parts = text
+    .split(".")
+    .filter((part) => /^\d+$/.test(part))
+    .map(Number);
+  const order = compareVersions(version, parts);
+  if (operator === ">=") return order >= 0;
+  if (operator === ">") return order > 0;
+  if (operator === "<") return order < 0;
+  if (operator === "<=") return order <= 0;
+  const fixed = { "^": 1, "~": Math.min(2, parts.length) }[operator] ?? parts.length;
+  return order >= 0 && compareVersions(version, parts.slice(0, fixed), fixed) === 0;
+}
+
+/** Compares the first `length` parts. Missing parts of the other version count as 0. */
+function compareVersions(version: string, other: readonly number[], length = 3): number {
+  const differences = version
+    .split(".")
+    .slice(0, length)
+    .map((part, index) => Number(part) - (other[index] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? 0;
+}
+
 function readInstalledLicense(path: string): string | undefined {
   try {
     const { license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as { license?: unknown };
@@ -99,9 +152,14 @@ function readInstalledLicense(path: string): string | undefined {
 }
 
 if (import.meta.main) {
-  const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as Lock;
-  const violations = findViolations({ lock, npmrc: readFileSync(".npmrc", "utf8"), readLicense: readInstalledLicense });
+  const npmrc = readFileSync(".npmrc", "utf8");
+  const files = ["package-lock.json", ...globSync("tools/on-demand/*/package-lock.json")];
+  const locks = files.map((file) => ({ file, lock: JSON.parse(readFileSync(file, "utf8")) as Lock }));
+  const violations = locks.flatMap(({ file, lock }) =>
+    findViolations({ lock, npmrc, readLicense: (path) => readInstalledLicense(join(dirname(file), path)) }),
+  );
   for (const violation of violations) console.error(violation);
-  console.log(`${Object.keys(lock.packages).length} packages, ${violations.length} supply chain violations`);
+  const count = locks.reduce((sum, { lock }) => sum + Object.keys(lock.packages).length, 0);
+  console.log(`${count} packages, ${violations.length} supply chain violations`);
   process.exitCode = violations.length === 0 ? 0 : 1;
 }

@@ -1,33 +1,47 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { BlockList } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { PrometheusRule, ServiceMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1";
 import { Ajv } from "ajv";
-import { Deployment } from "kubernetes-models/apps/v1";
-import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
-import { Job } from "kubernetes-models/batch/v1";
-import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1";
-import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
-import { ConfigMap, Service } from "kubernetes-models/v1";
 import { parse, parseAllDocuments } from "yaml";
 import { version } from "../../server/src/lib/version.ts";
+import { installOnDemand } from "../../tools/on-demand/install-on-demand.ts";
 import { mergedValues, renderChart } from "./render-chart.ts";
 
 const folder = join(import.meta.dirname, "pennyblack");
-const kinds = {
-  ConfigMap,
-  Deployment,
-  HorizontalPodAutoscaler,
-  Job,
-  NetworkPolicy,
-  PodDisruptionBudget,
-  PrometheusRule,
-  Service,
-  ServiceMonitor,
-} as const;
+
+/** The API version of each kind that the chart renders. */
+const apiVersions = {
+  ConfigMap: "v1",
+  Deployment: "apps/v1",
+  HorizontalPodAutoscaler: "autoscaling/v2",
+  Job: "batch/v1",
+  NetworkPolicy: "networking.k8s.io/v1",
+  PodDisruptionBudget: "policy/v1",
+  PrometheusRule: "monitoring.coreos.com/v1",
+  Service: "v1",
+  ServiceMonitor: "monitoring.coreos.com/v1",
+};
+
+/** A class of kubernetes-models. */
+type Model = new (object: unknown) => { validate(): void };
+
+const models = installOnDemand("kubernetes");
+
+async function loadModel(kind: keyof typeof apiVersions): Promise<Model> {
+  const file = join(models, "node_modules", moduleOf(apiVersions[kind]), "index.js");
+  const classes = (await import(file)) as Record<string, Model | undefined>;
+  const model = classes[kind];
+  assert.ok(model, `no schema of ${kind}`);
+  return model;
+}
+
+function moduleOf(apiVersion: string): string {
+  const isOperator = apiVersion.startsWith("monitoring.");
+  return `${isOperator ? "@kubernetes-models/prometheus-operator" : "kubernetes-models"}/${apiVersion}`;
+}
 
 // A rendered object of any kind.
 type Rendered = ReturnType<typeof parse>;
@@ -84,13 +98,13 @@ const variants: Record<string, Record<string, unknown>> = {
 };
 
 for (const [name, values] of Object.entries(variants)) {
-  test(`the chart ${name} renders valid Kubernetes objects`, () => {
+  test(`the chart ${name} renders valid Kubernetes objects`, async () => {
     const objects = render(values);
     assert.ok(objects.length >= 7);
     for (const object of objects) {
-      const Kind = kinds[object.kind as keyof typeof kinds];
-      assert.ok(Kind, `unexpected kind ${object.kind}`);
-      assert.equal(object.apiVersion, Kind.apiVersion);
+      const kind = object.kind as keyof typeof apiVersions;
+      assert.equal(object.apiVersion, apiVersions[kind], `version of ${kind}`);
+      const Kind = await loadModel(kind);
       new Kind(object).validate();
     }
     assert.equal(new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size, objects.length);
@@ -100,25 +114,20 @@ for (const [name, values] of Object.entries(variants)) {
 // The schemas accept unknown fields, as Kubernetes does. The types reject them.
 test("no rendered object has an unknown field", () => {
   const objects = Object.values(variants).flatMap((values) => render(values));
-  const imports = Object.entries(kinds).map(([kind, { apiVersion }]) => {
-    const models = apiVersion.startsWith("monitoring.")
-      ? "@kubernetes-models/prometheus-operator"
-      : "kubernetes-models";
-    return `import type { I${kind} } from "${models}/${apiVersion}";`;
-  });
+  const imports = Object.entries(apiVersions).map(
+    ([kind, apiVersion]) => `import type { I${kind} } from "${moduleOf(apiVersion)}";`,
+  );
   const literals = objects.map(
     (object, index) => `export const o${index}: I${object.kind} = ${JSON.stringify(object)};`,
   );
-  // Inside the repository, so that packages can be resolved.
-  const root = join(import.meta.dirname, "../..");
-  mkdirSync(join(root, ".pennyblack"), { recursive: true });
-  const scratch = mkdtempSync(join(root, ".pennyblack/chart-"));
+  // Beside the types, so that they can be resolved.
+  const scratch = mkdtempSync(join(models, "chart-"));
   try {
     writeFileSync(join(scratch, "objects.ts"), [...imports, ...literals].join("\n"));
     const flags = "--noEmit --strict --skipLibCheck --module nodenext --target esnext --ignoreConfig --types".split(
       " ",
     );
-    const tsc = join(root, "node_modules/.bin/tsc");
+    const tsc = join(import.meta.dirname, "../../node_modules/.bin/tsc");
     const { status, stdout } = spawnSync(tsc, [...flags, "", join(scratch, "objects.ts")], { encoding: "utf8" });
     assert.equal(status, 0, stdout);
   } finally {

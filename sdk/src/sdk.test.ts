@@ -13,6 +13,7 @@ import { readCodeBlocks } from "../../server/test/support/docs/read-code-blocks.
 import { createTestDatabase } from "../../server/test/support/services/database.ts";
 import { createTestWallet, startTestServer } from "../../server/test/support/services/server.ts";
 import { startHostileUpstream } from "../../server/test/support/upstreams/hostile-upstream.ts";
+import { installOnDemand } from "../../tools/on-demand/install-on-demand.ts";
 import type { ScenarioInput } from "../test/scenario.ts";
 
 // Tests the packed SDK against the real server in every supported runtime.
@@ -61,13 +62,14 @@ const nodeModules = new URL("../../node_modules/", import.meta.url).pathname;
 const runtimes: [name: string, command: string[] | undefined][] = [
   ["Node 20", findNode20()],
   ["Node 24", [process.execPath]],
-  ["Deno", ifInstalled("@deno/linux-x64-glibc/deno", "run", "--allow-all", "--no-lock", "--node-modules-dir=manual")],
-  ["Bun", ifInstalled("@oven/bun-linux-x64/bin/bun")],
+  ["Deno", onDemand("@deno/linux-x64-glibc/deno", "run", "--allow-all", "--no-lock", "--node-modules-dir=manual")],
+  ["Bun", onDemand("@oven/bun-linux-x64/bin/bun")],
 ];
 
-function ifInstalled(program: string, ...args: string[]): string[] | undefined {
-  const path = join(nodeModules, program);
-  return existsSync(path) ? [path, ...args] : undefined;
+/** The locked packages are for one platform, the one of CI. */
+function onDemand(program: string, ...args: string[]): string[] | undefined {
+  if (process.platform !== "linux" || process.arch !== "x64") return undefined;
+  return [join(installOnDemand("runtimes"), "node_modules", program), ...args];
 }
 
 /** The system's Node 20. npm puts the repository's own Node first in PATH, so skip node_modules. */

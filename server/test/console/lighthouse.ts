@@ -3,10 +3,20 @@
 // Measures the overview and the playground of the built console with five weeks of data. Prints the scores of three runs
 // and fails if a median is below 95. Results are only meaningful on an idle machine, so it prints the load.
 
+import { createRequire } from "node:module";
 import { loadavg } from "node:os";
-import lighthouse from "lighthouse";
+import { join } from "node:path";
+import { installOnDemand } from "../../../tools/on-demand/install-on-demand.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 
+/** The parts of Lighthouse's API used here. */
+type Lighthouse = (
+  url: string,
+  flags: Record<string, unknown>,
+) => Promise<{ lhr: { categories: Record<string, { score: number | null } | undefined> } } | undefined>;
+
+const { resolve } = createRequire(join(installOnDemand("lighthouse"), "package.json"));
+const { default: lighthouse } = (await import(resolve("lighthouse"))) as { default: Lighthouse };
 const port = 9_333;
 const minScore = 95;
 const fixture = await startBrowserFixture({}, [`--remote-debugging-port=${port}`]);
