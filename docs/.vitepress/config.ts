@@ -8,8 +8,15 @@ import { defineConfig } from "vitepress";
 const start = [
   { text: "Quickstart", link: "/quickstart" },
   { text: "Console", link: "/console" },
+  { text: "API keys", link: "/api-keys" },
   { text: "Test mode", link: "/test-mode" },
+  { text: "Pricing", link: "/pricing" },
+];
+
+const libraries = [
   { text: "API reference", link: "/reference" },
+  { text: "TypeScript SDK", link: "/sdk" },
+  { text: "Command line", link: "/cli" },
 ];
 
 const guides = [
@@ -71,12 +78,13 @@ export default defineConfig({
     nav: [
       { text: "Quickstart", link: "/quickstart" },
       { text: "Reference", link: "/reference" },
-      { text: "Problems", link: "/problems" },
+      { text: "Pricing", link: "/pricing" },
       { text: "Changelog", link: "/changelog" },
     ],
     sidebar: [
       { text: "Start", items: start },
       { text: "Guides", items: guides },
+      { text: "API and libraries", items: libraries },
       { text: "Operators", items: operators },
       {
         text: "Runbooks",

@@ -54,6 +54,7 @@ test("every block that is not run states the reason", () => {
   const blocks = pagesRunHere.flatMap((page) => parseCodeBlocks(readFileSync(join(docs, page), "utf8")));
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
   assert.deepEqual(reasons, [
+    "runs in the foreground; server/test/processes/dev.test.ts starts it",
     "uses your own base URL and key",
     ...Array<string>(2).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
     "needs systemd; server/test/processes/backup.test.ts runs the same command without it",

@@ -18,7 +18,9 @@ export function readCodeBlocks(page: URL, language: string): string[] {
 
 /** Every code block of a page, in order. */
 export function parseCodeBlocks(page: string): CodeBlock[] {
-  const blocks = page.matchAll(/^(?:<!-- (prints|fails|not run): ([^\n]+) -->\n)?```(\w*)\n(.*?)^```$/gms);
+  // The comment of the first tab is above its group. A tab has a title, such as [curl].
+  const mark = /(?:<!-- (prints|fails|not run): ([^\n]+) -->\n(?:::: code-group\n\n)?)?/.source;
+  const blocks = page.matchAll(new RegExp(`^${mark}\`\`\`(\\w*)(?: \\[[^\\]\\n]+\\])?\\n(.*?)^\`\`\`$`, "gms"));
   return [...blocks].map(({ 0: whole, 1: kind, 2: expected = "", 3: language = "", 4: text = "", index }) => ({
     language,
     text,

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { compileCache } from "../services/compile-cache.ts";
 import type { CodeBlock } from "./read-code-blocks.ts";
 
@@ -50,7 +50,8 @@ function commandFor({ language, text, line }: CodeBlock, { folder }: Bench): [st
 function run([program, words]: [string, string[]], { folder, caller, operator }: Bench, isOperator: boolean) {
   // Servers and admin commands reject unknown PENNYBLACK_ settings.
   const own = isOperator ? operator : caller;
-  const env = { ...compileCache, PATH: process.env["PATH"] ?? "", CURL_HOME: folder, ...own };
+  const path = [join(folder, "node_modules/.bin"), process.env["PATH"] ?? ""].join(delimiter);
+  const env = { ...compileCache, PATH: path, HOME: folder, CURL_HOME: folder, ...own };
   return new Promise<{ code: string | number; printed: string }>((done) => {
     execFile(program, words, { cwd: isOperator ? root : folder, env, timeout: 60_000 }, (error, out, err) =>
       done({ code: error === null ? 0 : (error.code ?? error.signal ?? "nothing"), printed: `${out}${err}` }),
