@@ -47,6 +47,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     requestTimeout: 5_000,
     connectionTimeout: 20_000,
+    // A URL that cannot be decoded.
+    frameworkErrors: (_error, request, reply) => sendNotFound(request, reply),
   });
   const routes: { method: string; path: string }[] = [];
   ops.addHook("onRoute", ({ method, url }) => {
@@ -89,10 +91,12 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
       handler: (request, reply) => handle(request, reply.headers(commonHeaders)),
     });
   }
-  ops.setNotFoundHandler((request, reply) => {
+  ops.setNotFoundHandler(sendNotFound);
+
+  function sendNotFound(request: FastifyRequest, reply: FastifyReply): void {
     const problem = unknownPathProblem(routes, request, notFoundDetail);
     sendProblem(request, reply.headers(commonHeaders), problem, options.publicUrl ?? "");
-  });
+  }
   return ops;
 }
 

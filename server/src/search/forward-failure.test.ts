@@ -74,10 +74,11 @@ test("does not forward a status outside 400 to 599, whatever reason an adapter r
   }
 });
 
-test("408, 425, 429 and every 5xx are retryable with Retry-After, and no other status", () => {
+test("408, 425, 429 and every 5xx are retryable with Retry-After, unless our account with the upstream is the cause", () => {
   for (let status = 400; status <= 599; status += 1) {
     const forwarded = forwardStatus(status);
-    const isRetryable = [408, 425, 429].includes(forwarded.status) || forwarded.status >= 500;
+    const isOurAccount = [401, 402, 407].includes(status);
+    const isRetryable = [408, 425, 429].includes(forwarded.status) || (forwarded.status >= 500 && !isOurAccount);
     assert.equal(forwarded.retryable, isRetryable, `${status}`);
     assert.equal(forwarded.retryAfterSeconds, isRetryable ? 2 : undefined, `${status}`);
   }

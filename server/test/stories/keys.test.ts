@@ -198,7 +198,7 @@ test("for every set of scopes, a key grants exactly those it has and search, and
   }
 });
 
-test("managing keys requires keys:write", async () => {
+test("managing keys requires keys:write, and reading them keys:read", async () => {
   const reader = await createManagementKey(["wallet:read", "wallet:write"]);
   for (const key of [reader.key, wallet.live, wallet.test]) {
     for (const [method, path, body] of [
@@ -210,8 +210,29 @@ test("managing keys requires keys:write", async () => {
       ["POST", `/v1/keys/${wallet.liveKeyId}/rotate`, { grace_seconds: 0 }],
     ] as const) {
       const reply = await manage(method, path, body, key);
-      assert.deepEqual([reply.status, reply.body.required_scope], [403, "keys:write"], `${method} ${path}`);
+      const required = method === "GET" ? "keys:read" : "keys:write";
+      assert.deepEqual([reply.status, reply.body.required_scope], [403, required], `${method} ${path}`);
     }
+  }
+});
+
+test("keys:read lists and reads keys and changes nothing; keys:write includes it and can grant it", async () => {
+  const writer = await createManagementKey(["keys:write"]);
+  const auditor = (await manage("POST", "/v1/keys", { mode: "mgmt", name: "audit", scopes: ["keys:read"] }, writer.key))
+    .body;
+  assert.deepEqual(auditor.scopes, ["keys:read"]);
+  for (const key of [writer.key, auditor.key]) {
+    assert.equal((await manage("GET", "/v1/keys", undefined, key)).status, 200);
+    assert.equal((await manage("GET", `/v1/keys/${auditor.id}`, undefined, key)).status, 200);
+  }
+  for (const [method, path, body] of [
+    ["POST", "/v1/keys", { mode: "live", name: "x" }],
+    ["POST", "/v1/keys", { mode: "mgmt", name: "x", scopes: ["keys:read"] }],
+    ["PATCH", `/v1/keys/${auditor.id}`, { name: "x" }],
+    ["DELETE", `/v1/keys/${auditor.id}`],
+  ] as const) {
+    const reply = await manage(method, path, body, auditor.key);
+    assert.deepEqual([reply.status, reply.body.required_scope], [403, "keys:write"], `${method} ${path}`);
   }
 });
 

@@ -187,8 +187,23 @@ test("invalid operator input returns 4xx, never 500", async () => {
     server.opsUrl,
     rawRequest("QUERY /operator/wallets", [`Authorization: Bearer ${operatorToken}`]),
   );
-  assert.equal(unknownMethod.status, 404);
+  assert.equal(unknownMethod.status, 405);
+  assert.equal(unknownMethod.headers.get("allow"), "GET");
   assert.deepEqual(await auditOf(walletId), []);
+});
+
+test("an unknown path of the internal listener returns a problem", async () => {
+  for (const [path, detail] of [
+    ["/metric", /Did you mean `GET \/metrics`\?/],
+    ["/operator/wallet", /Did you mean `GET \/operator\/wallets`\?/],
+    ["/v1/search", /This is the internal listener/],
+    ["/%zz", /This is the internal listener/],
+  ] as const) {
+    const { status, headers, body } = await server.request(path, {}, server.opsUrl);
+    assert.deepEqual([status, body.code, body.status], [404, "not_found", 404], path);
+    assert.match(headers.get("content-type") ?? "", /^application\/problem\+json\b/);
+    assert.match(body.detail, detail);
+  }
 });
 
 test("an operator takes one CPU profile at a time, and the request is logged", async () => {

@@ -45,7 +45,7 @@ test("an endpoint is created, listed, changed and deleted", async () => {
 test("an invalid body returns 400 with the field's pointer", async () => {
   const url = "https://hooks.example.com/";
   const faults: [body: unknown, pointer: string][] = [
-    [{}, "#"],
+    [{}, "#/url"],
     [{ url: "hooks.example.com" }, "#/url"],
     [{ url: `https://hooks.example.com/${"x".repeat(2048)}` }, "#/url"],
     [{ url, events: [] }, "#/events"],
