@@ -157,7 +157,12 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
       try {
         const response = await fetch(`${url}/v1/search`, {
           method: "POST",
-          headers: { "x-api-key": key, "content-type": "application/json", "idempotency-key": randomUUID() },
+          headers: {
+            "x-api-key": key,
+            "content-type": "application/json",
+            "idempotency-key": randomUUID(),
+            "search-run": "upgrade; max=100.00",
+          },
           body: JSON.stringify({ query: randomUUID() }),
         });
         const text = await response.text();
