@@ -6,13 +6,18 @@ const redundantMessages =
 export function describeLine(name: string, line: string): string | undefined {
   const entry = parseEntry(line);
   if (!entry) return `${name}: ${line}`;
-  if (redundantMessages.test(String(entry["msg"]))) return undefined;
+  if (redundantMessages.test(String(entry["msg"])) || isSiteFile(entry)) return undefined;
   const { time, level, msg, service: _service, reqId: _request, ...rest } = entry;
   const clock = typeof time === "string" ? time.slice(11, 19) : "";
   const details = Object.entries(rest).map(
     ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
   return [`${clock} ${name}${describeLevel(Number(level))}:`, String(msg), ...details].join(" ");
+}
+
+/** A page of the docs or the console has dozens of files. */
+function isSiteFile({ route, status }: Record<string, unknown>): boolean {
+  return /^\/(?:docs|console)(?:\/\*?)?$/.test(String(route)) && Number(status) < 400;
 }
 
 function describeLevel(level: number): string {

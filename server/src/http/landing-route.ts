@@ -87,6 +87,6 @@ function landingPage({
 <dt><a href="/docs/">Docs</a></dt><dd>Guides and API reference</dd>${hasConsole ? consoleLink : ""}
 <dt><a href="/openapi.json">OpenAPI</a></dt><dd>Description of the API for tools</dd>
 <dt><a href="/llms.txt">llms.txt</a></dt><dd>Summary of the API for language models</dd>
-<dt>Status</dt><dd>${status}, version ${version}</dd></dl>`,
+<dt>Status</dt><dd>This server is ${status} and runs version ${version}.</dd></dl>`,
   );
 }

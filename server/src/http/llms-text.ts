@@ -1,6 +1,8 @@
 /** The API on one page of plain text, for language models that call it or write code for it. */
 export function llmsText({ publicUrl, hasDocs }: { publicUrl: string; hasDocs: boolean }): string {
-  const pages = ["quickstart", "errors", "idempotency", "budgets", "test-mode", "reference"];
+  const pages = "quickstart api-keys pricing errors idempotency budgets rate-limits test-mode sdk cli reference".split(
+    " ",
+  );
   const docs = pages.map((page) => `- ${publicUrl}/docs/${page}.md\n`).join("");
   return `# Pennyblack
 
