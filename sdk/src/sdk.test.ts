@@ -8,7 +8,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { installPacked, pack } from "../../server/test/support/docs/packed-packages.ts";
+import { installPacked, type Package, pack } from "../../server/test/support/docs/packed-packages.ts";
 import { readCodeBlocks } from "../../server/test/support/docs/read-code-blocks.ts";
 import { createTestDatabase } from "../../server/test/support/services/database.ts";
 import { createTestWallet, startTestServer } from "../../server/test/support/services/server.ts";
@@ -108,6 +108,8 @@ const expected = {
   event: "wallet.low",
   bytes: "wallet.low",
   tampered: "WebhookError",
+  fromEnvironment: "test",
+  isRuntimeNamed: true,
 };
 
 for (const [name, command] of runtimes) {
@@ -123,7 +125,7 @@ for (const [name, command] of runtimes) {
     const [program = "", ...args] = command ?? [];
     const { stdout } = await promisify(execFile)(program, [...args, scenario, JSON.stringify(input)], {
       cwd: installed.folder,
-      env: { HOME: installed.folder, NO_COLOR: "1" },
+      env: { HOME: installed.folder, NO_COLOR: "1", PENNYBLACK_API_KEY: testKey, PENNYBLACK_BASE_URL: server.url },
     });
     assert.deepEqual(JSON.parse(stdout), expected);
   });
@@ -133,10 +135,12 @@ test("the packed types compile on their own and include error codes and categori
   writeFileSync(
     join(installed.folder, "consumer.ts"),
     `import { Pennyblack, PennyblackError } from "@pennyblack/sdk";
+    import { verifyReceipt } from "@pennyblack/sdk/verify";
     const client = new Pennyblack({ apiKey: "k", baseUrl: "http://localhost" });
     try {
       const { results, meta } = await client.search("q", { n: 3, category: "gov" });
       for await (const { amount } of client.entries()) console.log(results[0]?.title, meta.charge, amount);
+      console.log((await verifyReceipt((await client.receipt("r")).receipt, await client.jwks())).amount);
       // @ts-expect-error -- not a category.
       await client.search("q", { category: "sport" });
     } catch (error) {
@@ -144,8 +148,10 @@ test("the packed types compile on their own and include error codes and categori
     }`,
   );
   const tsc = join(nodeModules, "typescript/bin/tsc");
-  const args = "--noEmit --strict --target es2022 --lib es2023,dom --module nodenext consumer.ts".split(" ");
-  execFileSync(process.execPath, [tsc, "--ignoreConfig", ...args], { cwd: installed.folder, stdio: "inherit" });
+  for (const resolution of ["--module nodenext", "--module esnext --moduleResolution bundler"]) {
+    const args = `--noEmit --strict --target es2022 --lib es2023,dom ${resolution} consumer.ts`.split(" ");
+    execFileSync(process.execPath, [tsc, "--ignoreConfig", ...args], { cwd: installed.folder, stdio: "inherit" });
+  }
 });
 
 function signWebhook() {
@@ -160,14 +166,14 @@ function signWebhook() {
 test("every code block in the README runs", async () => {
   const wallet = await createTestWallet(db, "0.10");
   const env = {
-    PENNYBLACK_URL: server.url,
+    PENNYBLACK_BASE_URL: server.url,
     PENNYBLACK_API_KEY: wallet.live,
     PENNYBLACK_MANAGEMENT_KEY: wallet.management,
   };
-  const blocks = readCodeBlocks(new URL("../README.md", import.meta.url), "js");
-  assert.ok(blocks.length >= 4, `${blocks.length} blocks`);
+  const blocks = readCodeBlocks(new URL("../README.md", import.meta.url), "ts");
+  assert.ok(blocks.length >= 6, `${blocks.length} blocks`);
   for (const [index, block] of blocks.entries()) {
-    const file = join(installed.folder, `readme-${index}.mjs`);
+    const file = join(installed.folder, `readme-${index}.ts`);
     writeFileSync(file, block);
     await promisify(execFile)(process.execPath, [file], { cwd: installed.folder, env });
   }
@@ -177,13 +183,35 @@ test("has no dependencies or install scripts, and its size is limited", () => {
   const { dependencies, ...manifest } = installed.manifests.sdk;
   assert.equal(dependencies, undefined);
   assert.ok(!("scripts" in manifest));
-  const [client, verification] = [countLines("sdk/src/*.ts"), countLines("sdk/src/verify/*.ts")];
-  assert.ok(client > 300 && client <= 600, `${client} lines`);
+  const [client, verification] = [countLines("sdk/src/!(api).ts"), countLines("sdk/src/verify/*.ts")];
+  assert.ok(client > 300 && client <= 850, `${client} lines`);
   assert.ok(verification > 200 && verification <= 400, `${verification} lines`);
-  const [file = ""] = globSync(join(pack(), "pennyblack-sdk-*.tgz"));
-  const bytes = statSync(file).size;
-  assert.ok(bytes <= 20_000, `${bytes} bytes`);
+  const bytes = statSync(findPacked("sdk")).size;
+  assert.ok(bytes <= 40_000, `${bytes} bytes`);
 });
+
+for (const kind of ["sdk", "cli", "mcp"] as const) {
+  test(`the ${kind} package contains its license, its address and nothing but the build`, () => {
+    const files = execFileSync("tar", ["-tzf", findPacked(kind)], { encoding: "utf8" })
+      .trim()
+      .split("\n");
+    const others = files.filter(
+      (file) => !/^package\/(?:dist\/.*(?<!test)\.(?:js|d\.ts)|README\.md|package\.json)$/.test(file),
+    );
+    assert.deepEqual(others, ["package/LICENSE"]);
+    const [own, root] = [`../../${kind}/LICENSE`, "../../LICENSE"].map((path) => new URL(path, import.meta.url));
+    assert.deepEqual(own && readFileSync(own), root && readFileSync(root));
+    const { license, repository, homepage, bugs, keywords, publishConfig } = installed.manifests[kind];
+    assert.equal(license, "Apache-2.0");
+    assert.equal(repository?.directory, kind);
+    assert.ok(homepage && bugs && keywords?.length);
+    assert.deepEqual(publishConfig, { access: "public", provenance: true });
+  });
+}
+
+function findPacked(kind: Package): string {
+  return globSync(join(pack(), `pennyblack-${kind}-*.tgz`))[0] ?? "";
+}
 
 /** Skips blank lines and comments, like the linter. */
 function countLines(pattern: string): number {

@@ -57,6 +57,14 @@ output["bytes"] = (
   await verifyWebhook(new TextEncoder().encode(webhook.body), new Headers(webhook.headers), webhook.secret)
 ).type;
 output["tampered"] = await errorOf(verifyWebhook(`${webhook.body} `, webhook.headers, webhook.secret));
+
+let userAgent = "";
+const recordUserAgent: typeof fetch = (input, init) => {
+  userAgent = new Headers(init?.headers).get("user-agent") ?? "";
+  return fetch(input, init);
+};
+output["fromEnvironment"] = (await new Pennyblack({ fetch: recordUserAgent }).key()).mode;
+output["isRuntimeNamed"] = /^pennyblack-sdk\/[\d.]+ (?:node|deno|bun)\/\d+\.[\d.]+$/.test(userAgent);
 console.log(JSON.stringify(output));
 
 function clientFor(baseUrl: string): Pennyblack {

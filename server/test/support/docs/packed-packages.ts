@@ -31,6 +31,12 @@ export interface Installed {
 interface Manifest {
   name: string;
   version: string;
+  license?: string;
+  keywords?: string[];
+  homepage?: string;
+  bugs?: unknown;
+  repository?: { directory?: string };
+  publishConfig?: unknown;
   bin?: Record<string, string>;
   dependencies?: Record<string, string>;
 }
