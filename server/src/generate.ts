@@ -5,6 +5,7 @@ import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
 import { formatJson } from "./http/format-json.ts";
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
+import type { ReferenceExample } from "./http/reference-example.ts";
 import { type OpenapiDocument, renderReference } from "./http/render-reference.ts";
 import { resolveReferences } from "./http/resolve-references.ts";
 import { version } from "./lib/version.ts";
@@ -19,7 +20,7 @@ const root = new URL("../../", import.meta.url);
 const description = openapi();
 const files = new Map<string, string>([
   ["openapi.json", description],
-  ["docs/reference.md", renderReference(resolveReferences(JSON.parse(description) as OpenapiDocument))],
+  ["docs/reference.md", renderReference(resolveReferences(JSON.parse(description) as OpenapiDocument), readExamples())],
   ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
@@ -36,6 +37,11 @@ function openapi(): string {
   const site = { publicUrl: "", securityContact: undefined, hasDocs: () => false, jwks: undefined };
   const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
   return `${formatJson(describeRoutes(routes, { version, serverUrl: "https://pennyblack.example" }))}\n`;
+}
+
+/** The recorded requests and responses of the reference, which `npm run docs:examples` writes. */
+function readExamples(): Record<string, ReferenceExample> {
+  return JSON.parse(readOrEmpty("server/src/http/reference-examples.json")) as Record<string, ReferenceExample>;
 }
 
 function problemMarkdown(code: ProblemCode): string {

@@ -1,4 +1,8 @@
-// Renders the API reference as Markdown from openapi.json.
+import { formatJson } from "./format-json.ts";
+import type { ReferenceExample } from "./reference-example.ts";
+import { renderSamples } from "./render-samples.ts";
+
+// Renders the API reference as Markdown from openapi.json and the recorded examples.
 
 interface Schema {
   type?: string | string[];
@@ -18,17 +22,20 @@ interface Schema {
 interface Parameter {
   name: string;
   in: string;
+  required: boolean;
   description?: string;
   schema: Schema;
 }
 
 interface Content {
   schema?: Schema;
-  examples?: Record<string, unknown>;
+  /** Of problems. */
+  examples?: Record<string, { summary: string; value: { retryable: boolean } }>;
 }
 
 interface Operation {
   operationId: string;
+  tags: string[];
   summary: string;
   description: string;
   security?: unknown;
@@ -39,63 +46,66 @@ interface Operation {
 }
 
 export interface OpenapiDocument {
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { headers: Record<string, { description: string }> };
 }
 
-/** A path belongs to the first chapter it matches. */
-const chapters: [title: string, paths: RegExp][] = [
-  ["Search", /^\/v1\/search$/],
-  ["Wallet", /^\/v1\/wallet(?!\/(?:auto-)?top-up)/],
-  ["Top-ups", /^\/v1\/wallet/],
-  ["Usage", /^\/v1\/(?:usage|searches|runs)/],
-  ["Keys", /^\/v1\/key/],
-  ["Webhooks", /^\/v1\/webhooks/],
-  ["Ranking rules", /^\/v1\/lenses/],
-  ["Other", /^/],
-];
-
-export function renderReference({ paths, components }: OpenapiDocument): string {
+export function renderReference(document: OpenapiDocument, examples: Record<string, ReferenceExample>): string {
+  const { tags, paths, components } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
   return [
-    "<!-- Generated from the routes of the server by `npm run generate`. -->",
+    "<!-- Generated from the routes of the server by `npm run generate`. The samples run in server/test/reference. -->",
     "# API reference",
     "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, times are ISO 8601 in UTC.",
-    "Errors are never charged. [Errors and retries](errors.md) describes their format. The same reference for machines is at `/openapi.json`.",
+    "The samples read the base URL from `PENNYBLACK_URL`, an API key that can search from `PENNYBLACK_API_KEY` and a management key from `PENNYBLACK_MANAGEMENT_KEY`. Responses are recorded from a real server; long lists and strings are shortened, and secrets are replaced by `...`.",
+    "Errors are never charged. [Errors and retries](errors.md) describes their format. The OpenAPI 3.1 description of this API is at `/openapi.json`.",
     "## Response headers",
     table(
       ["Header", "Description"],
       Object.entries(components.headers).map(([name, { description }]) => [code(name), description]),
     ),
-    ...chapters.flatMap(([title]) => {
-      const chapter = operations.filter(({ path }) => chapterOf(path) === title);
-      return chapter.length === 0 ? [] : [`## ${title}`, ...chapter.flatMap(renderOperation)];
-    }),
+    ...tags.flatMap(({ name, description }) => [
+      `## ${name} {#${name.toLowerCase()}}`,
+      description,
+      ...operations
+        .filter(({ operation }) => operation.tags.includes(name))
+        .flatMap((entry) => renderOperation(entry, examples[entry.operation.operationId])),
+    ]),
     "",
   ].join("\n\n");
 }
 
-function chapterOf(path: string): string | undefined {
-  return chapters.find(([, paths]) => paths.test(path))?.[0];
+interface OperationEntry {
+  path: string;
+  method: string;
+  operation: Operation;
 }
 
-function renderOperation({ path, method, operation }: { path: string; method: string; operation: Operation }) {
-  const { summary, description, parameters = [], requestBody, responses } = operation;
+function renderOperation({ path, method, operation }: OperationEntry, example: ReferenceExample | undefined): string[] {
+  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const [status = "", answer] = Object.entries(responses).find(([key]) => key.startsWith("2")) ?? [];
   const [mediaType = "", content] = Object.entries(answer?.content ?? {})[0] ?? [];
   const body = requestBody?.content["application/json"]?.schema;
+  const sampled = { operationId, method, path, keyVariable: keyVariableOf(operation) };
   return [
-    `### ${summary}`,
+    `### ${summary} {#${operationId}}`,
     code(`${method} ${path}`),
     description,
     `Authentication: ${authenticationOf(operation)}.`,
-    ...(parameters.length === 0 ? [] : [table(["Parameter", "In", "Description"], parameters.map(describeParameter))]),
+    ...(example ? [renderSamples(sampled, example)] : []),
+    ...(parameters.length === 0 ? [] : [table(["Parameter", "Description"], parameters.map(describeParameter))]),
     ...(body ? ["Request body:", fieldTable(body)] : []),
-    ...describeAnswer(status, mediaType, content?.schema),
+    ...describeAnswer(status, mediaType, content?.schema, example?.response),
     ...describeErrors(responses),
   ];
+}
+
+function keyVariableOf(operation: Operation): string | undefined {
+  if (operation.security) return undefined;
+  return operation["x-required-scope"] === "search" ? "PENNYBLACK_API_KEY" : "PENNYBLACK_MANAGEMENT_KEY";
 }
 
 function authenticationOf(operation: Operation): string {
@@ -104,22 +114,33 @@ function authenticationOf(operation: Operation): string {
   return scope === undefined ? "any API key" : `API key with the ${code(scope)} scope`;
 }
 
-function describeParameter({ name, in: location, description, schema }: Parameter): string[] {
-  return [code(name), location, description ?? describe(schema)];
-}
-
-function describeAnswer(status: string, mediaType: string, schema: Schema | undefined): string[] {
-  if (schema === undefined || fieldsOf(schema).length === 0) return [`Returns ${status}, ${code(mediaType)}.`];
-  return [`Returns ${status}:`, fieldTable(schema)];
-}
-
-function describeErrors(responses: Operation["responses"]): string[] {
-  const codes = Object.values(responses).flatMap(({ content }) =>
-    Object.keys(content?.["application/problem+json"]?.examples ?? {}),
+function describeParameter({ name, in: location, required, description, schema }: Parameter): string[] {
+  const described = describe(
+    { ...schema, ...(description !== undefined && { description }) },
+    required ? [] : ["optional"],
   );
-  return codes.length === 0
-    ? []
-    : [`Errors: ${codes.map((name) => `[${code(name)}](problems/${name}.md)`).join(", ")}.`];
+  return [code(name), `${location}, ${described}`];
+}
+
+function describeAnswer(status: string, mediaType: string, schema: Schema | undefined, response: unknown): string[] {
+  const fields = schema === undefined ? [] : fieldsOf(schema);
+  return [
+    fields.length === 0 ? `Returns ${status}, ${code(mediaType)}.` : `Returns ${status}:`,
+    ...(typeof response === "string" ? [`\`\`\`text\n${response}\n\`\`\``] : []),
+    ...(typeof response === "object" ? [`\`\`\`json\n${formatJson(response)}\n\`\`\``] : []),
+    ...(fields.length === 0 ? [] : [table(["Field", "Description"], fields)]),
+  ];
+}
+
+/** Collapsed, because they are the longest part of most operations and the same in many. */
+function describeErrors(responses: Operation["responses"]): string[] {
+  const rows = Object.entries(responses).flatMap(([status, { content }]) =>
+    Object.entries(content?.["application/problem+json"]?.examples ?? {}).map(([name, { summary, value }]) => {
+      return [status, `[${code(name)}](problems/${name}.md)`, summary, value.retryable ? "yes" : "no"];
+    }),
+  );
+  const errors = table(["Status", "Code", "Meaning", "Retry"], rows);
+  return rows.length === 0 ? [] : ["<details>\n<summary>Errors</summary>", errors, "</details>"];
 }
 
 function fieldTable(schema: Schema): string {

@@ -18,6 +18,7 @@ export interface Operation {
 }
 
 interface Described {
+  operationId: string;
   security?: unknown[];
   "x-required-scope"?: string;
   parameters?: { name: string; in: string; schema?: Schema }[];

@@ -96,9 +96,9 @@ test("a route without a request and a request without a route are reported with 
   ];
   const planted = readOperations({
     paths: {
-      "/v1/hooks/{id}": { put: { parameters, requestBody: {} } },
-      "/v1/hooks": { get: { parameters: [{ name: "cursor", in: "query" }] } },
-      "/page/{name}": { get: { security: [], parameters: [{ name: "name", in: "path" }] } },
+      "/v1/hooks/{id}": { put: { operationId: "a", parameters, requestBody: {} } },
+      "/v1/hooks": { get: { operationId: "b", parameters: [{ name: "cursor", in: "query" }] } },
+      "/page/{name}": { get: { operationId: "c", security: [], parameters: [{ name: "name", in: "path" }] } },
     },
   });
   assert.deepEqual(findGaps(planted, { "GET /v1/gone": async () => ({}) }), [
