@@ -30,16 +30,24 @@ export function createComponents(): Components {
     return { $ref: `#/components/${kind}/${name}` };
   }
 
+  // Routes share schemas, and some contain many others.
+  const references = new Map<object, Json>();
+
   function describe(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(describe);
     if (typeof value !== "object" || value === null) return value;
+    const known = references.get(value);
+    if (known) return known;
     const described: Json = {};
     for (const [name, member] of Object.entries(value)) described[name] = describe(member);
     // TypeBox omits the type of an enum, and some generators need it.
     if (Array.isArray(described["enum"])) described["type"] = "string";
     const { title, ...unnamed } = described;
     // In the properties of an object, "title" is a field.
-    return typeof title === "string" ? add("schemas", title, unnamed) : described;
+    if (typeof title !== "string") return described;
+    const reference = add("schemas", title, unnamed);
+    references.set(value, reference);
+    return reference;
   }
 
   return { add, describeSchema: (schema) => describe(schema) as Json, collected };

@@ -148,7 +148,13 @@ function describeHeaders(names: readonly ResponseHeader[], components: Component
   return Object.fromEntries(names.map((name) => [name, components.add("headers", name, describe(name))]));
 }
 
-type ProblemGroup = readonly ProblemCode[];
+/** The problems of a route that have the same status. */
+interface ProblemGroup {
+  status: string;
+  codes: readonly ProblemCode[];
+  /** The same for groups with the same codes. */
+  id: string;
+}
 
 /**
  * Returns a function that describes the error responses of a route: one per status, with an example for each code. A
@@ -156,37 +162,42 @@ type ProblemGroup = readonly ProblemCode[];
  * after the codes in which they differ from it.
  */
 function createProblemDescriber(routes: readonly Route[], components: Components): (route: Route) => Json {
-  const groups = routes.flatMap(({ problems }) => Object.entries(groupByStatus(problems)));
-  const uses = (status: string, codes: ProblemGroup): number =>
-    groups.filter((group) => isSameGroup(group, [status, codes])).length;
+  const groups = routes.flatMap(({ problems }) => groupByStatus(problems));
+  const uses = new Map<string, number>();
+  for (const { id } of groups) uses.set(id, (uses.get(id) ?? 0) + 1);
   const commonGroups = new Map<string, ProblemGroup>();
-  for (const [status, codes] of groups) {
-    const current = commonGroups.get(status);
-    if (!current || uses(status, codes) > uses(status, current)) commonGroups.set(status, codes);
+  for (const group of groups) {
+    const current = commonGroups.get(group.status);
+    if (!current || (uses.get(group.id) ?? 0) > (uses.get(current.id) ?? 0)) commonGroups.set(group.status, group);
   }
+  const described = new Map<string, Json>();
 
-  function describe([status, codes]: [string, ProblemGroup]): [string, Json] {
+  function describe({ status, codes, id }: ProblemGroup): Json {
     const response = describeProblemResponse(codes, components);
-    if (uses(status, codes) < 2) return [status, response];
-    const common = commonGroups.get(status) ?? [];
-    const isCommon = isSameGroup([status, codes], [status, common]);
-    const differing = codes.filter((code) => !common.includes(code));
-    const name = isCommon ? (STATUS_CODES[status] ?? status) : (differing.length > 0 ? differing : codes).join(" or ");
-    return [status, components.add("responses", toPascalCase(name), response)];
+    if (uses.get(id) === 1) return response;
+    const common = commonGroups.get(status);
+    const differing = codes.filter((code) => !common?.codes.includes(code));
+    const distinctive = differing.length > 0 ? differing : codes;
+    const name = id === common?.id ? (STATUS_CODES[status] ?? status) : distinctive.join(" or ");
+    return components.add("responses", toPascalCase(name), response);
   }
 
-  return ({ problems }) => Object.fromEntries(Object.entries(groupByStatus(problems)).map(describe));
+  return ({ problems }) => {
+    const entries = groupByStatus(problems).map((group): [string, Json] => {
+      const response = described.get(group.id) ?? describe(group);
+      described.set(group.id, response);
+      return [group.status, response];
+    });
+    return Object.fromEntries(entries);
+  };
 }
 
-function groupByStatus(codes: ProblemGroup): Record<string, ProblemGroup> {
-  return Object.groupBy(codes.toSorted(), (code) => problemRow(code).status) as Record<string, ProblemGroup>;
+function groupByStatus(problems: readonly ProblemCode[]): ProblemGroup[] {
+  const groups = Object.groupBy(problems.toSorted(), (code) => problemRow(code).status);
+  return Object.entries(groups).map(([status, codes = []]) => ({ status, codes, id: codes.join() }));
 }
 
-function isSameGroup([status, codes]: [string, ProblemGroup], [otherStatus, other]: [string, ProblemGroup]): boolean {
-  return status === otherStatus && codes.join() === other.join();
-}
-
-function describeProblemResponse(codes: ProblemGroup, components: Components): Json {
+function describeProblemResponse(codes: readonly ProblemCode[], components: Components): Json {
   const names: ResponseHeader[] = ["Request-Id", "Wallet-Charge"];
   if (codes.some((code) => problemRow(code).retryAfterSeconds !== undefined)) names.push("Retry-After");
   const examples = codes.map((code) => {
