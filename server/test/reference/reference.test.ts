@@ -94,8 +94,6 @@ for (const operation of operations) {
           PENNYBLACK_URL: server.url,
           PENNYBLACK_API_KEY: key || "none",
           PENNYBLACK_MANAGEMENT_KEY: key,
-          PYTHONPATH: import.meta.dirname,
-          PYTHONDONTWRITEBYTECODE: "1",
         };
         const fault = await faultOf({ ...sample, text }, { folder: installed.folder, caller, operator: {} });
         assert.equal(fault, undefined, `${sample.language}: ${fault}\n${text}`);

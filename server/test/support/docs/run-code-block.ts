@@ -40,7 +40,8 @@ function faultOfJson(text: string): string | undefined {
 
 function commandFor({ language, text, line }: CodeBlock, { folder }: Bench): [string, string[]] | undefined {
   if (language === "sh") return ["/bin/sh", ["-euc", text]];
-  if (language === "python") return ["python3", ["-c", text]];
+  // Debian's, which has httpx if the package python3-httpx is installed.
+  if (language === "python") return ["/usr/bin/python3", ["-c", text]];
   if (language !== "ts" && language !== "js") return undefined;
   const file = join(folder, `block-${line}.${language === "ts" ? "ts" : "mjs"}`);
   writeFileSync(file, text);
