@@ -6,7 +6,7 @@ import { generateText, isStepCount, jsonSchema, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 
 const pennyblack = new Pennyblack({
-  apiKey: process.env["PENNYBLACK_API_KEY"] ?? "",
+  apiKey: process.env["PENNYBLACK_API_KEY"],
   baseUrl: process.env["PENNYBLACK_URL"] ?? "http://localhost:8080",
 });
 

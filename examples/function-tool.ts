@@ -4,7 +4,7 @@
 import { BudgetError, Pennyblack, PennyblackError } from "@pennyblack/sdk";
 
 const pennyblack = new Pennyblack({
-  apiKey: process.env["PENNYBLACK_API_KEY"] ?? "",
+  apiKey: process.env["PENNYBLACK_API_KEY"],
   baseUrl: process.env["PENNYBLACK_URL"] ?? "http://localhost:8080",
 });
 

@@ -8,7 +8,7 @@
 import { Pennyblack } from "@pennyblack/sdk";
 
 const pennyblack = new Pennyblack({
-  apiKey: process.env["PENNYBLACK_API_KEY"] ?? "",
+  apiKey: process.env["PENNYBLACK_API_KEY"],
   baseUrl: process.env["PENNYBLACK_URL"] ?? "http://localhost:8080",
 });
 
@@ -24,7 +24,7 @@ async function retrieve(query: string): Promise<RetrievedDocument[]> {
   return results.map(({ title, url, snippet, source }) => ({
     id: url,
     pageContent: snippet,
-    metadata: { title, source: url, host: source, requestId: meta.requestId ?? "" },
+    metadata: { title, source: url, host: source, requestId: meta.requestId },
   }));
 }
 

@@ -34,7 +34,7 @@ const formatters: Record<Language, (search: SampleSearch) => string> = {
     return `import { Pennyblack } from "@pennyblack/sdk"; // npm install @pennyblack/sdk
 
 const pennyblack = new Pennyblack({
-  apiKey: ${key === undefined ? 'process.env.PENNYBLACK_API_KEY ?? ""' : JSON.stringify(key)},
+  apiKey: ${key === undefined ? "process.env.PENNYBLACK_API_KEY" : JSON.stringify(key)},
   baseUrl: ${JSON.stringify(url)},
 });
 

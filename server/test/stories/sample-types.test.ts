@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { formatCodeSample } from "../../../console/src/format/format-code-sample.ts";
 import { findTypeErrors, readTypeSamples } from "../support/docs/check-sample-types.ts";
 
 // docs.test.ts, sdk.test.ts and examples.test.ts run the same samples; Node ignores their types.
@@ -10,7 +11,12 @@ test("every TypeScript sample compiles with tsc --strict in an empty project wit
   for (const source of ["docs/quickstart.md", "docs/errors.md", "sdk/README.md", "examples/ai-sdk-tool.ts"]) {
     assert.ok(sources.has(source), `${source} has no sample`);
   }
-  assert.deepEqual(findTypeErrors(samples, ["ai"]), []);
+  const url = "http://localhost:8080";
+  const shownByConsole = [
+    formatCodeSample("TypeScript", { url, query: "q" }),
+    formatCodeSample("TypeScript", { url, query: `"quoted" \\`, n: 3, category: "gov", key: "pb_test_1" }),
+  ].map((text) => ({ source: "console/src/format/format-code-sample.ts", line: 0, text }));
+  assert.deepEqual(findTypeErrors([...samples, ...shownByConsole], ["ai"]), []);
 });
 
 test("a misspelled member, option or code is reported with its place", () => {
