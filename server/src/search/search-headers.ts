@@ -63,6 +63,17 @@ function readTtl(text: string | undefined, rules: string[]): number {
   return ttl;
 }
 
+const ownHeaders = { "idempotency-key": "Idempotency-Key", "search-run": "Search-Run", "rank-explain": "Rank-Explain" };
+
+/** Node joins repeated header lines with ", ", which would make one valid Idempotency-Key of two. */
+export function assertSentOnce(rawHeaders: readonly string[], headers: Record<string, string | undefined>): void {
+  for (const [name, title] of Object.entries(ownHeaders)) {
+    if (!headers[name]?.includes(", ")) continue;
+    const count = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+    if (count > 1) throw invalidHeader(title, `must be sent once, but was sent ${count} times`);
+  }
+}
+
 const explainValues = new Map([
   ["1", true],
   ["true", true],

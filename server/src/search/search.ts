@@ -16,7 +16,7 @@ import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
-import { readRankExplain, readRun, readWait, timeLeftMs } from "./search-headers.ts";
+import { assertSentOnce, readRankExplain, readRun, readWait, timeLeftMs } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
 // One paid search, from authentication to the response. A search that succeeds is charged exactly once, however often it is
@@ -39,6 +39,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     slot = await dependencies.acquireSlot(caller);
     request.setHeaders({ "ratelimit-policy": slot.rateLimitPolicy, ratelimit: slot.rateLimit });
     const input = parseSearch(await request.readBody(), dependencies.queryLimits(caller.mode));
+    assertSentOnce(request.rawHeaders, headers);
     const run = readRun(headers["search-run"]);
     const isExplained = readRankExplain(headers["rank-explain"]);
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);

@@ -341,6 +341,22 @@ test("an invalid Idempotency-Key, Search-Run or Rank-Explain returns 400 without
   }
 });
 
+test("a header of ours that is sent twice returns 400", async () => {
+  for (const [name, values] of [
+    ["Idempotency-Key", ["one", "two"]],
+    ["Search-Run", ["a; max=0.50", "b; max=0.50"]],
+    ["Rank-Explain", ["1", "1"]],
+  ] as const) {
+    const lines = [`x-api-key: ${wallet.live}`, "Content-Type: application/json"];
+    const repeated = values.map((value) => `${name}: ${value}`);
+    const reply = await sendRaw(server.url, rawRequest("POST /v1/search", [...lines, ...repeated], '{"query":"cats"}'));
+    assert.equal(reply.status, 400, name);
+    assert.deepEqual(JSON.parse(reply.text).errors, [
+      { pointer: "#", code: "invalid_header", detail: `\`${name}\` must be sent once, but was sent 2 times` },
+    ]);
+  }
+});
+
 test("the upstream receives only the query of the caller's request", async () => {
   await accepted(
     { query: "cats" },
