@@ -177,7 +177,7 @@ test("a search that never reached the server is reported as not charged", async 
   const { client } = scriptedClient([refused], { maxRetries: 1 });
   const error = await rejection(client.search("q"));
   assert.deepEqual([error.code, error.charged], ["connection_closed", false]);
-  assert.match(error.detail, /Could not connect to the server/);
+  assert.match(error.detail, /^Could not connect to https?:\/\/\S+ \(ECONNREFUSED\)\. You were not charged\.$/);
 });
 
 test("a response that is not from the API is reported as invalid_answer", async () => {

@@ -81,7 +81,7 @@ export async function send(connection: Connection, call: Call): Promise<ApiRespo
     const isStillRunning = outcome.code === "idempotency_in_progress" && connection.maxRetries > 0;
     const isLast = performance.now() + delayMs >= deadlineMs || (retries >= connection.maxRetries && !isStillRunning);
     if (isLast || !canRetry(call, outcome)) {
-      const fields = isChargeUnknown ? { ...outcome, ...describeUncertainty(call, outcome) } : outcome;
+      const fields = isChargeUnknown ? { ...outcome, ...describeUncertainty(call, outcome) } : describeCharge(outcome);
       throw createError({ ...fields, idempotencyKey: call.idempotencyKey });
     }
     if (!isStillRunning) retries += 1;
@@ -139,10 +139,13 @@ async function attempt(connection: Connection, call: Call, timeoutMs: number): P
     return parseResponse(response, await response.text(), call);
   } catch (cause) {
     call.signal?.throwIfAborted();
-    if (controller.signal.aborted) return noResponse("timeout", "The request timed out.", { cause });
-    return neverConnected(cause)
-      ? noResponse("connection_closed", "Could not connect to the server.", { cause, charged: false })
-      : noResponse("connection_closed", "The connection closed before a response arrived.", { cause });
+    const { baseUrl } = connection;
+    if (controller.signal.aborted) return noResponse("timeout", `The request to ${baseUrl} timed out.`, { cause });
+    if (neverConnected(cause)) {
+      const detail = `Could not connect to ${baseUrl}${describeCause(cause)}.`;
+      return noResponse("connection_closed", detail, { cause, charged: false });
+    }
+    return noResponse("connection_closed", `The connection to ${baseUrl} closed before a response arrived.`, { cause });
   } finally {
     clearTimeout(timer);
     call.signal?.removeEventListener("abort", abort);
@@ -188,6 +191,11 @@ function noResponse(code: ErrorFields["code"], detail: string, more: Partial<Err
   return { code, detail, retryable: true, charged: "unknown", problem: undefined, ...more };
 }
 
+/** For a call that never reached the server. Error responses describe the charge themselves. */
+function describeCharge(failure: ErrorFields): ErrorFields {
+  return failure.problem ? failure : { ...failure, detail: `${failure.detail} You were not charged.` };
+}
+
 /** For a call with an attempt that got no response: what may have happened, and how to find out. */
 function describeUncertainty(call: Call, { detail }: ErrorFields): Pick<ErrorFields, "detail" | "charged"> {
   if (call.mayCharge) {
@@ -204,6 +212,13 @@ const connectFailure = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused|bad p
 function neverConnected(error: unknown): boolean {
   const { code, cause } = error as { code?: string; cause?: { code?: string; message?: string } };
   return connectFailure.test(`${code} ${cause?.code} ${cause?.message}`);
+}
+
+/** Such as ` (ECONNREFUSED)`. Empty if the runtime reports no code. */
+function describeCause(error: unknown): string {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } };
+  const reason = cause?.code ?? code;
+  return reason === undefined ? "" : ` (${reason})`;
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
