@@ -9,8 +9,18 @@ export function addOptions(command: Command): Command {
     .option("--json", "print results and errors as JSON");
 }
 
+/** Adds the maximum number of rows that a list prints. */
+export function addLimit(command: Command): Command {
+  return command.option("--limit <count>", "maximum number of rows", parseCount, 30);
+}
+
 export function parseInteger(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("Expected a whole number.");
+  return Number(text);
+}
+
+function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError("Expected a whole number from 1 to 999999.");
   return Number(text);
 }
 

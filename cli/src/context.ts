@@ -1,5 +1,5 @@
 import type { Pennyblack } from "@pennyblack/sdk";
-import type { CredentialOptions } from "./credentials.ts";
+import type { CredentialOptions, Credentials } from "./credentials.ts";
 import type { KeyKind } from "./profiles.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -13,6 +13,9 @@ export interface Context {
   stdin: NodeJS.ReadStream;
   terminal: Terminal;
   profilesPath: string;
+  /** The folder with the rankings of recent searches. */
+  rankingsFolder: string;
+  resolve: (kind: KeyKind, options: CredentialOptions) => Credentials;
   connect: (kind: KeyKind, options: CredentialOptions) => Pennyblack;
   /** Writes a result to stdout. */
   print: (text: string) => void;

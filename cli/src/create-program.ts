@@ -1,13 +1,20 @@
 import { Pennyblack } from "@pennyblack/sdk";
 import { Command } from "commander";
+import { addExamples } from "./add-examples.ts";
+import { addCompletionCommands } from "./completion-commands.ts";
 import type { Context } from "./context.ts";
 import { resolveCredentials } from "./credentials.ts";
+import { addEntryCommands } from "./entry-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { profilesPath } from "./profiles.ts";
+import { rankingsFolder } from "./saved-rankings.ts";
 import { addSearchCommand } from "./search-command.ts";
 import { createTerminal } from "./terminal.ts";
 import { addWalletCommands } from "./wallet-commands.ts";
+import { addWebhookCommands } from "./webhook-commands.ts";
+import { addWhoamiCommand } from "./whoami-command.ts";
+import { addWhyCommand } from "./why-command.ts";
 
 export interface ProgramOptions {
   env: NodeJS.ProcessEnv;
@@ -30,23 +37,40 @@ other than search) or a profile. They cannot be passed as arguments, which other
 
 export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): Command {
   const path = profilesPath(env);
+  const resolve: Context["resolve"] = (kind, options) => resolveCredentials(kind, options, { env, path });
   const context: Context = {
     env,
     stdin,
     terminal: createTerminal(stdout, env),
     profilesPath: path,
-    connect: (kind, options) => new Pennyblack(resolveCredentials(kind, options, { env, path })),
+    rankingsFolder: rankingsFolder(env),
+    resolve,
+    connect: (kind, options) => new Pennyblack(resolve(kind, options)),
     print: (text) => void stdout.write(`${text}\n`),
     printInfo: (text) => void stderr.write(`${text}\n`),
   };
   const program = new Command("pennyblack")
     .description("Prepaid web search: 0.01 USD per search, charged only on success.")
     .version("0.1.0")
-    .exitOverride()
-    .addHelpText("after", exitCodesHelp);
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+    })
+    .exitOverride();
+  addExamples(program, [
+    'pennyblack search "postgresql advisory locks" -n 5',
+    "pennyblack wallet",
+    "pennyblack keys list",
+  ]);
+  program.addHelpText("after", exitCodesHelp);
   addSearchCommand(program, context);
+  addWhyCommand(program, context);
+  addWhoamiCommand(program, context);
   addWalletCommands(program, context);
+  addEntryCommands(program, context);
   addKeyCommands(program, context);
+  addWebhookCommands(program, context);
   addProfileCommands(program, context);
+  addCompletionCommands(program, context);
   return program;
 }

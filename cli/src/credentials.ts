@@ -11,6 +11,8 @@ export interface CredentialOptions {
 export interface Credentials {
   apiKey: string;
   baseUrl: string;
+  /** Where the key was found: an option, an environment variable or a profile. */
+  source: string;
 }
 
 /**
@@ -24,15 +26,17 @@ export function resolveCredentials(
 ): Credentials {
   const profile = readProfiles(path)[options.profile ?? "default"];
   if (options.profile !== undefined && !profile) throw new UsageError(`Profile "${options.profile}" not found.`);
-  const fileKey = options.keyFile === undefined ? undefined : readKeyFile(options.keyFile);
-  const suppliedKey = fileKey ?? (options.profile === undefined ? keyFromEnv(kind, env) : undefined);
-  const apiKey = suppliedKey ?? profile?.keys[kind];
+  const supplied =
+    options.keyFile === undefined
+      ? keyFromEnv(kind, options.profile === undefined ? env : {})
+      : { apiKey: readKeyFile(options.keyFile), source: "--key-file" };
+  const apiKey = supplied?.apiKey ?? profile?.keys[kind];
   if (apiKey === undefined) throw new UsageError(missingKeyMessage(kind, options, profile));
   const baseUrl =
-    options.url ?? (suppliedKey === undefined || options.profile ? undefined : env["PENNYBLACK_URL"]) ?? profile?.url;
+    options.url ?? (supplied === undefined || options.profile ? undefined : env["PENNYBLACK_URL"]) ?? profile?.url;
   if (baseUrl === undefined) throw new UsageError("No server URL. Set PENNYBLACK_URL or pass --url.");
   if (!/^https?:\/\//.test(baseUrl)) throw new UsageError("The server URL must start with https:// or http://.");
-  return { apiKey, baseUrl };
+  return { apiKey, baseUrl, source: supplied?.source ?? `profile ${options.profile ?? "default"}` };
 }
 
 export function readKeyFile(path: string): string {
@@ -42,9 +46,11 @@ export function readKeyFile(path: string): string {
   return key;
 }
 
-function keyFromEnv(kind: KeyKind, env: NodeJS.ProcessEnv): string | undefined {
-  const managementKey = kind === "manage" ? env["PENNYBLACK_MANAGEMENT_KEY"] : undefined;
-  return managementKey || env["PENNYBLACK_API_KEY"] || undefined;
+function keyFromEnv(kind: KeyKind, env: NodeJS.ProcessEnv): Omit<Credentials, "baseUrl"> | undefined {
+  const names = kind === "manage" ? ["PENNYBLACK_MANAGEMENT_KEY", "PENNYBLACK_API_KEY"] : ["PENNYBLACK_API_KEY"];
+  const source = names.find((name) => env[name]);
+  const apiKey = source === undefined ? undefined : env[source];
+  return source === undefined || apiKey === undefined ? undefined : { apiKey, source };
 }
 
 function missingKeyMessage(kind: KeyKind, options: CredentialOptions, profile: Profile | undefined): string {

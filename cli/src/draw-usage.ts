@@ -1,4 +1,5 @@
 import type { UsagePeriod } from "@pennyblack/sdk";
+import { formatUsd, toMicros } from "./money.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface Bar {
@@ -56,20 +57,6 @@ const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 function drawBar(length: number): string {
   const eighthCount = length === 0 ? 0 : Math.max(1, Math.round(length * 8));
   return "█".repeat(Math.floor(eighthCount / 8)) + (eighths[eighthCount % 8] ?? "");
-}
-
-// Floating-point sums of amounts lose precision.
-function toMicros(amount: string): bigint {
-  const [whole = "0", fraction = ""] = amount.split(".");
-  return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
-}
-
-function formatUsd(micros: bigint): string {
-  const fraction = (micros % 1_000_000n)
-    .toString()
-    .padStart(6, "0")
-    .replace(/0{1,4}$/, "");
-  return `${micros / 1_000_000n}.${fraction}`;
 }
 
 function formatCount(searches: number): string {

@@ -43,6 +43,19 @@ export function formatError(error: unknown, isJson: boolean): string {
     ...errors.map(({ pointer, detail: reason }) => `  ${pointer}: ${reason}`),
     ...(error.is("insufficient_balance") ? [`  Top up: ${error.problem.top_up.url}`] : []),
     ...(retryable && retryAfter !== undefined ? [`  Retry in ${Math.ceil(retryAfter)} s.`] : []),
+    ...connectionHints(code),
     `  (${code}${requestId === undefined ? "" : `, request ${requestId}`})`,
   ].join("\n");
+}
+
+function connectionHints(code: string): string[] {
+  const checks: Record<string, string> = {
+    connection_closed: "Check that the server is running, and that its URL is right",
+    timeout: "Check your network, and that the URL is right",
+    invalid_answer: "Check that the URL is that of a Pennyblack server",
+  };
+  const check = checks[code];
+  return check === undefined
+    ? []
+    : [`  ${check} (--url, PENNYBLACK_URL or the profile). See: pennyblack profiles list`];
 }

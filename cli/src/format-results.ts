@@ -1,4 +1,5 @@
 import type { SearchAnswer } from "@pennyblack/sdk";
+import { describeRank } from "./describe-rank.ts";
 import { sanitize, type Terminal, wrap } from "./terminal.ts";
 
 export function formatResults({ results }: SearchAnswer, { paint, width }: Terminal): string {
@@ -12,14 +13,10 @@ export function formatResults({ results }: SearchAnswer, { paint, width }: Termi
     .join("\n\n");
 }
 
-/** One line per result, such as `1  from=3  tier=A  why=documentation  score=0.919`. */
-export function formatExplanation({ meta }: SearchAnswer): string {
+/** One paragraph per result. */
+export function formatExplanation({ meta }: SearchAnswer, { width }: Terminal): string {
   if (meta.explanation === undefined) return "\nRanking: not provided by this server.";
-  const lines = meta.explanation.map(({ position, upstreamRank, tier, reason, score, guards }) => {
-    const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${reason}`, `score=${score.toFixed(3)}`, ...guards];
-    return sanitize(`  ${[position, ...facts].join("  ")}`);
-  });
-  return ["\nRanking:", ...lines].join("\n");
+  return ["\nRanking:", ...meta.explanation.map((rank) => wrap(describeRank(rank), width, "  "))].join("\n");
 }
 
 /** The charge and the request ID. Printed to stderr, so that a pipe receives only the results. */

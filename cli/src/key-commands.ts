@@ -1,51 +1,84 @@
 import type { CreatedKey, Key } from "@pennyblack/sdk";
 import { type Command, Option } from "commander";
-import { addOptions, parseInteger, parseUsd } from "./common-options.ts";
+import { addExamples } from "./add-examples.ts";
+import { addOptions, parseInteger } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
-import { createPrivateFile } from "./private-file.ts";
+import { findKeyId } from "./find-key.ts";
+import { formatKey } from "./format-key.ts";
+import { addKeySettings, type KeySettings, readKeySettings } from "./key-settings.ts";
+import { type OutputOptions, outputSecret } from "./output-secret.ts";
 import { sanitize, table } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-interface OutputOptions extends CommonOptions {
-  out?: string;
-}
-
-interface CreateOptions extends OutputOptions {
-  name: string;
-  mode: Key["mode"];
-  perDay?: string;
-  perMonth?: string;
-  total?: string;
-}
-
+type CreateOptions = OutputOptions & KeySettings & { name: string; mode: Key["mode"] };
+type UpdateOptions = CommonOptions & KeySettings & { name?: string };
 type RotateOptions = OutputOptions & { grace: number };
 type RevokeOptions = CommonOptions & { yes?: boolean };
 
 const outOption = ["--out <file>", "write the key to a new file readable only by you"] as const;
+const keyArgument = ["<key>", "id or name of the key"] as const;
 
 export function addKeyCommands(program: Command, context: Context): void {
   const keys = program.command("keys").description("manage the wallet's API keys");
-  addOptions(keys.command("list").description("list API keys")).action((options: CommonOptions) =>
-    listKeys(options, context),
-  );
+  addExamples(keys, ["pennyblack keys list", "pennyblack keys create --name batch --per-day 1.00 --out batch.key"]);
+  addReadCommands(keys, context);
+  addChangeCommands(keys, context);
+}
+
+function addReadCommands(keys: Command, context: Context): void {
+  const list = keys.command("list").description("list API keys");
+  addOptions(list).action((options: CommonOptions) => listKeys(options, context));
+  addExamples(list, ["pennyblack keys list", "pennyblack keys list --json | jq -r '.keys[].name'"]);
+
+  const show = keys
+    .command("show")
+    .argument(...keyArgument)
+    .description("show an API key's scopes, limits and budget");
+  addOptions(show).action((key: string, options: CommonOptions) => showKey(key, options, context));
+  addExamples(show, ["pennyblack keys show batch"]);
+}
+
+function addChangeCommands(keys: Command, context: Context): void {
   const create = keys
     .command("create")
     .description("create an API key; it is shown only once")
     .requiredOption("--name <name>", "a name for the key")
-    .addOption(new Option("--mode <mode>", "type of key").choices(["live", "test", "mgmt"]).default("live"))
-    .option("--per-day <usd>", "daily budget", parseUsd)
-    .option("--per-month <usd>", "monthly budget", parseUsd)
-    .option("--total <usd>", "total budget", parseUsd)
-    .option(...outOption);
-  addOptions(create).action((options: CreateOptions) => createKey(options, context));
+    .addOption(new Option("--mode <mode>", "type of key").choices(["live", "test", "mgmt"]).default("live"));
+  addOptions(addKeySettings(create).option(...outOption)).action((options: CreateOptions) =>
+    createKey(options, context),
+  );
+  addExamples(create, [
+    "pennyblack keys create --name batch --per-day 1.00 --out batch.key",
+    "pennyblack keys create --name ci --mode test --expires 2027-01-01T00:00:00Z",
+  ]);
+
+  const update = keys
+    .command("update")
+    .argument(...keyArgument)
+    .description("change an API key's name, limits or budget")
+    .option("--name <name>", "a new name for the key");
+  addOptions(addKeySettings(update)).action((key: string, options: UpdateOptions) => updateKey(key, options, context));
+  addExamples(update, [
+    "pennyblack keys update batch --per-day 2.00",
+    "pennyblack keys update batch --name nightly --total none --allow-ip 192.0.2.0/24",
+  ]);
+
   const rotate = keys
-    .command("rotate <id>")
+    .command("rotate")
+    .argument(...keyArgument)
     .description("replace an API key; the new key is shown only once")
     .option("--grace <seconds>", "how long the old key keeps working", parseInteger, 86_400)
     .option(...outOption);
-  addOptions(rotate).action((id: string, options: RotateOptions) => rotateKey(id, options, context));
-  const revoke = keys.command("revoke <id>").description("permanently revoke an API key").option("--yes", "confirm");
-  addOptions(revoke).action((id: string, options: RevokeOptions) => revokeKey(id, options, context));
+  addOptions(rotate).action((key: string, options: RotateOptions) => rotateKey(key, options, context));
+  addExamples(rotate, ["pennyblack keys rotate batch --grace 3600 --out batch-2.key"]);
+
+  const revoke = keys
+    .command("revoke")
+    .argument(...keyArgument)
+    .description("permanently revoke an API key")
+    .option("--yes", "confirm");
+  addOptions(revoke).action((key: string, options: RevokeOptions) => revokeKey(key, options, context));
+  addExamples(revoke, ["pennyblack keys revoke batch --yes"]);
 }
 
 async function listKeys(options: CommonOptions, { connect, print }: Context): Promise<void> {
@@ -57,39 +90,41 @@ async function listKeys(options: CommonOptions, { connect, print }: Context): Pr
   print(table([["ID", "KEY", "MODE", "STATE", "NAME"], ...rows]));
 }
 
+async function showKey(idOrName: string, options: CommonOptions, { connect, print }: Context): Promise<void> {
+  const client = connect("manage", options);
+  const key = await client.keys.get(await findKeyId(client, idOrName));
+  print(options.json ? JSON.stringify(key) : table(formatKey(key)));
+}
+
 async function createKey(options: CreateOptions, context: Context): Promise<void> {
-  const { name, mode, perDay, perMonth, total } = options;
-  const budget = { ...(perDay && { day: perDay }), ...(perMonth && { month: perMonth }), ...(total && { total }) };
-  const hasBudget = Object.keys(budget).length > 0;
-  const created = await context.connect("manage", options).keys.create({ name, mode, ...(hasBudget && { budget }) });
+  const { name, mode } = options;
+  const created = await context.connect("manage", options).keys.create({ name, mode, ...readKeySettings(options) });
   outputKey(created, options, context);
 }
 
-async function rotateKey(id: string, options: RotateOptions, context: Context): Promise<void> {
-  const created = await context.connect("manage", options).keys.rotate(id, { graceSeconds: options.grace });
-  outputKey(created, options, context);
+async function updateKey(idOrName: string, options: UpdateOptions, { connect, print }: Context): Promise<void> {
+  const changes = { ...(options.name !== undefined && { name: options.name }), ...readKeySettings(options) };
+  if (Object.keys(changes).length === 0) throw new UsageError("No changes given. See: pennyblack keys update --help");
+  const client = connect("manage", options);
+  const key = await client.keys.update(await findKeyId(client, idOrName), changes);
+  print(options.json ? JSON.stringify(key) : table(formatKey(key)));
+}
+
+async function rotateKey(idOrName: string, options: RotateOptions, context: Context): Promise<void> {
+  const client = context.connect("manage", options);
+  const id = await findKeyId(client, idOrName);
+  outputKey(await client.keys.rotate(id, { graceSeconds: options.grace }), options, context);
   context.printInfo(`The old key keeps working for ${options.grace} s.`);
 }
 
-async function revokeKey(id: string, options: RevokeOptions, context: Context): Promise<void> {
+async function revokeKey(idOrName: string, options: RevokeOptions, context: Context): Promise<void> {
   if (!options.yes) throw new UsageError("Revoking a key cannot be undone. Add --yes to confirm.");
-  const key = await context.connect("manage", options).keys.revoke(id);
+  const client = context.connect("manage", options);
+  const key = await client.keys.revoke(await findKeyId(client, idOrName));
   context.print(options.json ? JSON.stringify(key) : `Revoked: ${sanitize(key.name)} (${key.start}…)`);
 }
 
-/** Writes only the key to stdout, so that it can be piped. */
-function outputKey(created: CreatedKey, { json, out }: OutputOptions, { print, printInfo }: Context): void {
+function outputKey(created: CreatedKey, options: OutputOptions, context: Context): void {
   const { key, ...metadata } = created;
-  if (out !== undefined) {
-    try {
-      createPrivateFile(out, `${key}\n`);
-    } catch (error) {
-      // The key was already created and would otherwise be lost.
-      printInfo(`Could not write ${out} (${(error as NodeJS.ErrnoException).code}). Printing the key instead.`);
-      return print(json ? JSON.stringify(created) : key);
-    }
-    return json ? print(JSON.stringify({ ...metadata, file: out })) : printInfo(`Saved key ${created.id} to ${out}.`);
-  }
-  if (!json) printInfo(`Created key ${created.id}. Save it now; it will not be shown again.`);
-  print(json ? JSON.stringify(created) : key);
+  outputSecret({ name: "key", id: created.id, value: key, response: created, metadata }, options, context);
 }

@@ -2,6 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
+import { addExamples } from "./add-examples.ts";
 import type { Context } from "./context.ts";
 import { readKeyFile } from "./credentials.ts";
 import { readProfiles, removeProfile, saveKey } from "./profiles.ts";
@@ -11,7 +12,8 @@ import { UsageError } from "./usage-error.ts";
 export function addProfileCommands(program: Command, context: Context): void {
   const { profilesPath: path, print } = context;
   const profiles = program.command("profiles").description("manage saved servers and API keys");
-  profiles
+  addExamples(profiles, ["pennyblack profiles list", "pennyblack search cats --profile work"]);
+  const list = profiles
     .command("list")
     .description("list profiles without their keys")
     .action(() => {
@@ -19,7 +21,8 @@ export function addProfileCommands(program: Command, context: Context): void {
       const rows = saved.map(([name, { url, keys }]) => [name, url, Object.keys(keys).join(", ")]);
       print(rows.length === 0 ? "No profiles." : table([["NAME", "SERVER", "KEYS"], ...rows]));
     });
-  profiles
+  addExamples(list, ["pennyblack profiles list"]);
+  const save = profiles
     .command("save")
     .argument("[name]", "profile name", "default")
     .description("read an API key from stdin and save it in a profile")
@@ -32,13 +35,19 @@ export function addProfileCommands(program: Command, context: Context): void {
       const kind = saveKey(path, name, { url, key });
       print(`Saved the ${kind} key to profile "${name}" in ${path}.`);
     });
-  profiles
-    .command("remove <name>")
+  addExamples(save, [
+    "pennyblack profiles save --url https://search.example.com",
+    "pennyblack profiles save work --key-file management.key",
+  ]);
+  const remove = profiles
+    .command("remove")
+    .argument("<name>", "profile name")
     .description("delete a profile and its keys")
     .action((name: string) => {
       removeProfile(path, name);
       print(`Removed profile "${name}".`);
     });
+  addExamples(remove, ["pennyblack profiles remove work"]);
 }
 
 /** Reads the key from a pipe, or from a prompt without echo. */

@@ -1,8 +1,10 @@
 import type { Category } from "@pennyblack/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { addExamples } from "./add-examples.ts";
 import { addOptions, parseInteger, parseUsd } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { formatExplanation, formatMeta, formatResults } from "./format-results.ts";
+import { saveRanking } from "./saved-rankings.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface SearchOptions extends CommonOptions {
@@ -13,6 +15,7 @@ interface SearchOptions extends CommonOptions {
   wait?: number;
   idempotencyKey?: string;
   explain?: boolean;
+  history: boolean;
 }
 
 export function addSearchCommand(program: Command, context: Context): void {
@@ -27,24 +30,33 @@ export function addSearchCommand(program: Command, context: Context): void {
     .option("--max <usd>", "budget of the run in USD, such as 0.50", parseUsd)
     .option("--wait <seconds>", "give up after 1 to 9 seconds without being charged", parseWait)
     .option("--idempotency-key <key>", "make the search safe to repeat without paying twice", parseIdempotencyKey)
-    .option("--explain", "explain the ranking of each result");
+    .option("--explain", "explain the ranking of each result")
+    .option("--no-history", "do not save the ranking on this computer for `pennyblack why`");
   addOptions(command).action((words: string[], options: SearchOptions) => search(words.join(" "), options, context));
+  addExamples(command, [
+    'pennyblack search "postgresql advisory locks" -n 5 --category programming',
+    "pennyblack search eu ai act article 6 --json | jq -r '.results[].url'",
+    "pennyblack search river flood warning --run nightly --max 0.50 --explain",
+  ]);
 }
 
 async function search(query: string, options: SearchOptions, context: Context): Promise<void> {
   const { n, category, run, max, wait, idempotencyKey, explain, json } = options;
   if ((run === undefined) !== (max === undefined)) throw new UsageError("--run and --max must be used together.");
-  const answer = await context.connect("search", options).search(query, {
+  const isSaved = options.history && !context.env["PENNYBLACK_NO_HISTORY"];
+  const response = await context.connect("search", options).search(query, {
     ...(n !== undefined && { n }),
     ...(category && { category }),
     ...(run !== undefined && max !== undefined && { run: { id: run, max } }),
     ...(wait !== undefined && { wait }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(explain && { explain }),
+    ...((explain || isSaved) && { explain: true }),
   });
+  if (isSaved) saveRanking(context.rankingsFolder, response);
+  const answer = explain ? response : { ...response, meta: { ...response.meta, explanation: undefined } };
   if (json) return context.print(JSON.stringify(answer));
   context.print(formatResults(answer, context.terminal));
-  if (explain) context.print(formatExplanation(answer));
+  if (explain) context.print(formatExplanation(answer, context.terminal));
   context.printInfo(`\n${formatMeta(answer, context.terminal)}`);
 }
 

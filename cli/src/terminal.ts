@@ -20,6 +20,11 @@ export function sanitize(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, " ");
 }
 
+/** `2026-11-16 17:20:01 UTC` */
+export function formatTime(isoTime: string): string {
+  return `${new Date(isoTime).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
 /** Wraps text to `width` characters, indenting each line. */
 export function wrap(text: string, width: number, indent: string): string {
   const lines = [""];

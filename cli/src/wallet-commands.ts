@@ -1,5 +1,6 @@
 import type { UsagePeriod } from "@pennyblack/sdk";
 import { type Command, Option } from "commander";
+import { addExamples } from "./add-examples.ts";
 import { addOptions, parseUsd } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { drawUsage } from "./draw-usage.ts";
@@ -12,9 +13,10 @@ interface UsageOptions extends CommonOptions {
 }
 
 export function addWalletCommands(program: Command, context: Context): void {
-  addOptions(program.command("wallet").description("show the wallet balance")).action((options: CommonOptions) =>
-    printWallet(options, context),
-  );
+  const wallet = program.command("wallet").description("show the wallet balance");
+  addOptions(wallet).action((options: CommonOptions) => printWallet(options, context));
+  addExamples(wallet, ["pennyblack wallet", "pennyblack wallet --json | jq -r .available"]);
+
   const usage = program
     .command("usage")
     .description("show searches and charges (default: last 30 days)")
@@ -22,14 +24,21 @@ export function addWalletCommands(program: Command, context: Context): void {
     .option("--to <time>", "end date or time (exclusive)")
     .addOption(new Option("--by <interval>", "interval per line").choices(["hour", "day"]).default("day"));
   addOptions(usage).action((options: UsageOptions) => printUsage(options, context));
-  const receipt = program.command("receipt").argument("<request-id>", "the Request-Id of a search");
-  addOptions(receipt.description("print the signed receipt of a search")).action(
-    (requestId: string, options: CommonOptions) => printReceipt(requestId, options, context),
-  );
-  const topUp = program.command("top-up").argument("<amount>", "amount in USD, such as 20.00", parseUsd);
-  addOptions(topUp.description("create a payment link to top up the wallet")).action(
-    (amount: string, options: CommonOptions) => createTopUp(amount, options, context),
-  );
+  addExamples(usage, ["pennyblack usage", "pennyblack usage --by hour --from 2026-11-16"]);
+
+  const receipt = program
+    .command("receipt")
+    .argument("<request-id>", "the Request-Id of a search")
+    .description("print the signed receipt of a search");
+  addOptions(receipt).action((requestId: string, options: CommonOptions) => printReceipt(requestId, options, context));
+  addExamples(receipt, ["pennyblack receipt 019a8e7c-31f5-7cc2-8a56-3f1c9d2b7e10 > receipt.jws"]);
+
+  const topUp = program
+    .command("top-up")
+    .argument("<amount>", "amount in USD, such as 20.00", parseUsd)
+    .description("create a payment link to top up the wallet");
+  addOptions(topUp).action((amount: string, options: CommonOptions) => createTopUp(amount, options, context));
+  addExamples(topUp, ["pennyblack top-up 20.00"]);
 }
 
 async function printWallet(options: CommonOptions, { connect, print, terminal }: Context): Promise<void> {

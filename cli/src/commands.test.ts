@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, test } from "node:test";
+import { createCli } from "../../server/test/support/clients/run-cli.ts";
+import { listen } from "../../server/test/support/services/listen.ts";
+
+// Runs commands against canned responses. cli.test.ts runs the packed CLI against the real server.
+
+const uuid = "019a8e7c-31f5-7cc2-8a56-3f1c9d2b7e10";
+const at = "2026-11-16T17:20:01.123Z";
+const day = { limit: "1.00", spent: "0.12", resets_at: "2026-11-17T00:00:00Z" };
+const key = {
+  id: uuid,
+  mode: "live",
+  name: "batch",
+  start: "pb_live_ab",
+  state: "active",
+  scopes: ["search"],
+  allowed_ips: null,
+  searches_per_second: 1000,
+  searches_in_flight: 1000,
+  budget: { total: null, day, month: null },
+  expires_at: null,
+  revoked_at: null,
+  revoked_reason: null,
+  rotated_from: null,
+  last_used_at: null,
+  created_at: at,
+};
+const twin = { ...key, id: "k-2", name: "twin", start: "pb_live_cd" };
+const keys = [
+  key,
+  { ...key, id: "k-1", state: "expired" },
+  twin,
+  { ...twin, id: "k-3" },
+  { ...twin, id: "k-4", name: "k-2" },
+];
+const entry = { id: "e-1", kind: "search", amount: "-0.01", currency: "usd", request_id: uuid, created_at: at };
+const run = { run: "nightly", spent: "0.02", limit: "0.50", searches: 2, first_at: at, expires_at: at };
+const webhook = {
+  id: "w-1",
+  url: "https://a.example/hook",
+  description: "ops",
+  events: ["key.created"],
+  enabled: false,
+  disabled_reason: "gone",
+  failing_since: null,
+  previous_secret_until: null,
+  created_at: at,
+};
+const event = { id: "v-1", type: "webhook.test", created_at: at };
+const delivery = {
+  id: "d-1",
+  endpoint_id: "w-1",
+  event,
+  status: "pending",
+  attempts: 2,
+  response_status: 503,
+  error: "status",
+  last_attempt_at: at,
+  next_attempt_at: at,
+  created_at: at,
+};
+const responses: Record<string, unknown> = {
+  "GET /v1/key": key,
+  "GET /v1/keys": { keys, next_cursor: null },
+  [`GET /v1/keys/${uuid}`]: key,
+  [`PATCH /v1/keys/${uuid}`]: key,
+  "GET /v1/wallet/entries?limit=2": { entries: [entry], next_cursor: "c" },
+  "GET /v1/wallet/entries?limit=2&cursor=c": { entries: [entry, entry], next_cursor: "d" },
+  [`GET /v1/wallet/entries?request_id=${uuid}&from=2026-11-01&to=2026-11-30&kind=search&limit=30`]: {
+    entries: [],
+    next_cursor: null,
+  },
+  "GET /v1/runs?limit=30": { runs: [run], next_cursor: null },
+  "GET /v1/webhooks": { endpoints: [webhook] },
+  "POST /v1/webhooks": { ...webhook, secret: "whsec_made" },
+  "PATCH /v1/webhooks/w-1": { ...webhook, enabled: true },
+  "DELETE /v1/webhooks/w-1": { id: "w-1", deleted: true },
+  "POST /v1/webhooks/w-1/rotate-secret": { id: "w-1", secret: "whsec_new", previous_secret_until: at },
+  "POST /v1/webhooks/w-1/test": delivery,
+  "GET /v1/webhooks/w-1/deliveries?limit=30": { deliveries: [delivery], next_cursor: null },
+  "POST /v1/webhooks/deliveries/d-1/replay": delivery,
+};
+
+const calls: string[] = [];
+const server = createServer((request, response) => {
+  text(request).then(
+    (body) => {
+      const route = `${request.method} ${request.url}`;
+      calls.push(`${route} ${body}`.trim());
+      response.statusCode = route in responses ? 200 : 404;
+      response.end(JSON.stringify(responses[route] ?? { code: "not_found", detail: `No ${route}.` }));
+    },
+    () => response.destroy(),
+  );
+});
+const { url, close } = await listen(server);
+const cli = createCli();
+const env = { PENNYBLACK_URL: url, PENNYBLACK_API_KEY: "pb_live_secret", PENNYBLACK_MANAGEMENT_KEY: "pb_mgmt_secret" };
+
+after(async () => {
+  await close();
+  cli.remove();
+});
+
+/** Runs a command that must succeed. */
+async function succeed(...args: string[]) {
+  const result = await cli.run(args, env);
+  assert.equal(result.code, 0, result.err);
+  assert.ok(!/pb_(?:live|mgmt)_secret/.test(result.out + result.err));
+  return result;
+}
+
+test("whoami prints the server, the key, its limits and its budget", async () => {
+  const { out } = await succeed("whoami");
+  const lines = [
+    `Server        ${url}`,
+    "Key from      PENNYBLACK_API_KEY",
+    "Key           pb_live_ab…",
+    "Name          batch",
+    "Mode          live",
+    "Scopes        search",
+    "Expires       never",
+    "Limits        1000 searches per second, 1000 in flight",
+    "Daily budget  0.12 USD spent, 0.88 USD left of 1.00 USD, resets 2026-11-17 00:00:00 UTC",
+  ];
+  for (const line of lines) assert.ok(out.includes(`${line}\n`), `${line}\n${out}`);
+  assert.match((await succeed("whoami", "--management")).out, /^Key from +PENNYBLACK_MANAGEMENT_KEY$/m);
+  const { server: address, source, name } = JSON.parse((await succeed("whoami", "--json")).out);
+  assert.deepEqual([address, source, name], [url, "PENNYBLACK_API_KEY", "batch"]);
+});
+
+test("entries prints a table, fetches only the pages it needs and passes its filters on", async () => {
+  const { out } = await succeed("entries", "--limit", "2");
+  assert.match(out, /^TIME +KIND +USD +BALANCE +REQUEST\n2026-11-16 17:20:01 UTC {2}search {2}-0\.01 /);
+  assert.equal(out.trimEnd().split("\n").length, 3);
+  assert.equal(calls.at(-1), "GET /v1/wallet/entries?limit=2&cursor=c");
+  const filters = ["--request-id", uuid, "--kind", "search", "--from", "2026-11-01", "--to", "2026-11-30"];
+  assert.match((await succeed("entries", ...filters)).out, /^No entries\. The search was not charged, unless/);
+  assert.equal((await succeed("entries", ...filters, "--json")).out, '{"entries":[]}\n');
+});
+
+test("runs prints what each run has left", async () => {
+  assert.match((await succeed("runs")).out, /^RUN .*\nnightly +2 +0\.02 +0\.48 +0\.50 /);
+});
+
+test("keys are found by id or exact name, and update sends only the given settings", async () => {
+  assert.match((await succeed("keys", "show", "batch")).out, /^Key +pb_live_ab…\nName +batch\n/);
+  calls.length = 0;
+  await succeed("keys", "show", uuid);
+  assert.deepEqual(calls, [`GET /v1/keys/${uuid}`]);
+  await succeed("keys", "update", "batch", "--per-day", "2.00", "--total", "none", "--allow-ip", "any");
+  const body = '{"budget":{"day":"2.00","total":null},"allowed_ips":null}';
+  assert.equal(calls.at(-1), `PATCH /v1/keys/${uuid} ${body}`);
+  // An id takes precedence over a name.
+  assert.match((await cli.run(["keys", "show", "k-2"], env)).err, /No GET \/v1\/keys\/k-2\./);
+});
+
+const failures: [args: string[], code: number, message: RegExp][] = [
+  [
+    ["keys", "revoke", "twin", "--yes"],
+    1,
+    /^pennyblack: 2 keys have the name "twin".*Use an id:\n {2}k-2 .*\n {2}k-3 /,
+  ],
+  [["keys", "rotate", "bat"], 1, /No key has the id or name "bat"/],
+  [["keys", "update", "batch"], 2, /No changes given/],
+  [["webhooks", "delete", "w-1"], 2, /Add --yes/],
+  [["webhooks", "update", "w-1", "--enable", "--disable"], 2, /cannot be used with option/],
+  [["webhooks", "create", "https://a.example", "--event", "key.made"], 2, /Allowed choices are wallet\.low_balance/],
+];
+
+for (const [args, expected, message] of failures) {
+  test(`rejects: pennyblack ${args.join(" ")}`, async () => {
+    calls.length = 0;
+    const { code, err } = await cli.run(args, env);
+    assert.equal(code, expected);
+    assert.match(err, message);
+    assert.ok(calls.every((call) => call.startsWith("GET ")));
+  });
+}
+
+test("webhooks are listed, changed, tested and deleted", async () => {
+  const { out } = await succeed("webhooks", "list");
+  assert.match(out, /\nw-1 +disabled \(gone\) +https:\/\/a\.example\/hook +key\.created +ops\n$/);
+  assert.match((await succeed("webhooks", "update", "w-1", "--enable")).out, /^Updated: .*\(enabled\)\n$/);
+  assert.equal(calls.at(-1), 'PATCH /v1/webhooks/w-1 {"enabled":true}');
+  assert.equal((await succeed("webhooks", "test", "w-1")).out, "Queued: webhook.test (delivery d-1)\n");
+  const deliveries = (await succeed("webhooks", "deliveries", "w-1")).out;
+  assert.match(deliveries, /\nd-1 .* webhook\.test +pending +2 +503, next attempt 2026-11-16 17:20:01 UTC\n$/);
+  assert.match((await succeed("webhooks", "replay", "d-1")).out, /^Queued: /);
+  assert.equal((await succeed("webhooks", "delete", "w-1", "--yes")).out, "Deleted: w-1\n");
+});
+
+test("a signing secret is printed alone or written to a private file", async () => {
+  const created = await succeed(
+    "webhooks",
+    "create",
+    "https://a.example/hook",
+    "--event",
+    "key.created",
+    "key.revoked",
+  );
+  assert.equal(created.out, "whsec_made\n");
+  assert.equal(
+    calls.at(-1),
+    'POST /v1/webhooks {"url":"https://a.example/hook","events":["key.created","key.revoked"]}',
+  );
+  const file = join(cli.home, "secret");
+  const rotated = await succeed("webhooks", "rotate-secret", "w-1", "--out", file);
+  assert.equal(rotated.out, "");
+  assert.match(rotated.err, /^Saved signing secret of webhook w-1 to .*\nUntil 2026-11-16 17:20:01 UTC, deliveries/);
+  assert.deepEqual([readFileSync(file, "utf8"), statSync(file).mode & 0o777], ["whsec_new\n", 0o600]);
+});
+
+test("a failed connection names the address, the charge and what to check", async () => {
+  const { url: address, close: closePort } = await listen(createServer());
+  await closePort();
+  const { code, err } = await cli.run(["search", "cats", "--url", address], env);
+  assert.equal(code, 3);
+  assert.ok(err.startsWith(`pennyblack: Could not connect to ${address} (ECONNREFUSED). You were not charged.\n`), err);
+  assert.match(err, /\n {2}Check that the server is running, and that its URL is right \(--url, PENNYBLACK_URL/);
+});

@@ -1,0 +1,52 @@
+import type { UpdateKeyRequest } from "@pennyblack/sdk";
+import type { Command } from "commander";
+import { parseInteger, parseUsd } from "./common-options.ts";
+
+/** "none" removes a budget or the expiry. */
+export interface KeySettings {
+  perDay?: string;
+  perMonth?: string;
+  total?: string;
+  expires?: string;
+  allowIp?: string[];
+  perSecond?: number;
+  inFlight?: number;
+}
+
+/** Adds the settings that a key can be created with and that can be changed later. */
+export function addKeySettings(command: Command): Command {
+  return command
+    .option("--per-day <usd>", 'daily budget, or "none"', parseBudget)
+    .option("--per-month <usd>", 'monthly budget, or "none"', parseBudget)
+    .option("--total <usd>", 'total budget, or "none"', parseBudget)
+    .option("--expires <time>", 'date or time when the key expires, or "none"')
+    .option("--allow-ip <address...>", 'IP addresses or networks that may use the key, or "any"')
+    .option("--per-second <count>", "maximum number of searches per second", parseInteger)
+    .option("--in-flight <count>", "maximum number of searches in flight", parseInteger);
+}
+
+/** The members of a request. Settings that were not given are omitted. */
+export function readKeySettings(settings: KeySettings): Omit<UpdateKeyRequest, "name"> {
+  const { perDay, perMonth, total, expires, allowIp, perSecond, inFlight } = settings;
+  const budget = {
+    ...(perDay !== undefined && { day: toNullable(perDay) }),
+    ...(perMonth !== undefined && { month: toNullable(perMonth) }),
+    ...(total !== undefined && { total: toNullable(total) }),
+  };
+  return {
+    ...(Object.keys(budget).length > 0 && { budget }),
+    ...(expires !== undefined && { expires_at: toNullable(expires) }),
+    ...(allowIp && { allowed_ips: allowIp.includes("any") ? null : allowIp }),
+    ...(perSecond !== undefined && { searches_per_second: perSecond }),
+    ...(inFlight !== undefined && { searches_in_flight: inFlight }),
+  };
+}
+
+function parseBudget(text: string): string {
+  return text === "none" ? text : parseUsd(text);
+}
+
+// Not in the parser of the option, because commander replaces null with an empty string.
+function toNullable(text: string): string | null {
+  return text === "none" ? null : text;
+}

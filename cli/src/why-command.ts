@@ -1,0 +1,76 @@
+import type { Entry, SearchDetails } from "@pennyblack/sdk";
+import type { Command } from "commander";
+import { addExamples } from "./add-examples.ts";
+import { addOptions } from "./common-options.ts";
+import type { CommonOptions, Context } from "./context.ts";
+import { describeOutcome } from "./describe-outcome.ts";
+import { describeRank } from "./describe-rank.ts";
+import { readRanking, type SavedRanking } from "./saved-rankings.ts";
+import { formatTime, sanitize, type Terminal, table, wrap } from "./terminal.ts";
+
+export function addWhyCommand(program: Command, context: Context): void {
+  const why = program
+    .command("why")
+    .argument("<request-id>", "the Request-Id of a search")
+    .description("explain a search: what happened, what it cost, and why each result has its rank");
+  addOptions(why).action((requestId: string, options: CommonOptions) => explainSearch(requestId, options, context));
+  addExamples(why, ["pennyblack why 019a8e7c-31f5-7cc2-8a56-3f1c9d2b7e10"]);
+}
+
+async function explainSearch(requestId: string, options: CommonOptions, context: Context): Promise<void> {
+  const { connect, print, terminal } = context;
+  const ranking = readRanking(context.rankingsFolder, requestId);
+  const search = await connect("manage", options).searches.get(requestId);
+  if (options.json) return print(JSON.stringify({ ...search, ranking: ranking ?? null }));
+  print(table([...formatSearch(search), ...formatCost(search)]));
+  if (search.outcome === "ok") print(`\n${ranking ? formatRanking(ranking, terminal) : missingRanking}`);
+}
+
+const missingRanking = `The ranking is not saved on this computer: the server does not store results, and the CLI saves those of
+its last 50 searches. To see a ranking, repeat the search with --explain. A live search costs 0.01 USD.`;
+
+function formatSearch({
+  request_id,
+  outcome,
+  at,
+  ms,
+  key_name,
+  key_id,
+  mode,
+  run,
+  category,
+}: SearchDetails): string[][] {
+  return [
+    ["Request", request_id],
+    ["Outcome", describeOutcome(sanitize(outcome))],
+    ["Sent", formatTime(at)],
+    ["Duration", ms === null ? "not finished" : `${ms} ms`],
+    ["Key", `${key_name === null ? "" : `${sanitize(key_name)}, `}${key_id} (${mode})`],
+    ["Run", run === null ? "none" : sanitize(run)],
+    ["Category", category === null ? "none" : sanitize(category)],
+  ];
+}
+
+function formatCost({ charged, mode, entries }: SearchDetails): string[][] {
+  const free = mode === "test" ? " (test keys are free)" : "";
+  return [["Charged", `${charged} USD${free}`], ...entries.toReversed().map(formatEntry)];
+}
+
+function formatEntry({ kind, amount, created_at }: Entry): string[] {
+  return ["", `${kind} ${amount} USD on ${formatTime(created_at)}`];
+}
+
+function formatRanking({ lens, results, explanation }: SavedRanking, { paint, width }: Terminal): string {
+  const blocks = results.map(({ title, url }, index) => {
+    const found = explanation.find(({ position }) => position === index + 1);
+    const reason = found ? describeRank(found) : "The explanation of this result did not fit in the response.";
+    const number = `${index + 1}.`.padEnd(4);
+    return [
+      number + paint("bold", sanitize(title)),
+      `    ${paint("cyan", sanitize(url))}`,
+      wrap(reason, width, "    "),
+    ].join("\n");
+  });
+  const heading = `Ranking${lens === undefined ? "" : ` by the lens ${sanitize(lens)}`}:`;
+  return [heading, ...(blocks.length === 0 ? ["No results."] : blocks)].join("\n\n");
+}

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+
+// The packages are not built, so the CLI imports the sources of the SDK.
+registerHooks({
+  resolve: (specifier, context, next) =>
+    next(specifier, { ...context, conditions: [...context.conditions, "@pennyblack/source"] }),
+});
+const { runProgram } = await import("../../../../cli/src/run-program.ts");
+
+export interface CliRun {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs the CLI in this process. Its environment is empty except for a home folder. */
+export function createCli() {
+  const home = mkdtempSync(join(tmpdir(), "pennyblack-cli-"));
+  const folders = { XDG_CONFIG_HOME: join(home, "config"), XDG_STATE_HOME: join(home, "state") };
+  return {
+    home,
+    ...folders,
+    run: async (args: readonly string[], env: Record<string, string> = {}): Promise<CliRun> => {
+      const [stdout, stderr] = [createStream(), createStream()];
+      const stdin = Readable.from([]) as NodeJS.ReadStream;
+      const code = await runProgram(args, {
+        env: { ...folders, ...env },
+        stdin,
+        stdout: stdout.stream,
+        stderr: stderr.stream,
+      });
+      return { code, out: stdout.read(), err: stderr.read() };
+    },
+    remove: () => rmSync(home, { recursive: true }),
+  };
+}
+
+/** A stream that is not a terminal and collects its text. */
+function createStream() {
+  let written = "";
+  const write = (text: string): boolean => {
+    written += text;
+    return true;
+  };
+  return { stream: { write, isTTY: false } as NodeJS.WriteStream, read: () => written };
+}
