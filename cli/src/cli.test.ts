@@ -119,7 +119,7 @@ const failures: [code: number, words: string[], message: RegExp, env?: Record<st
   [2, ["frob"], /unknown command/],
   [3, ["search", "test:internal_error"], /Internal error\. You were not charged/, { PENNYBLACK_API_KEY: wallet.test }],
   [4, ["search", "cats"], /You may have been charged\. To find out, repeat the/, { PENNYBLACK_URL: stub.url }],
-  [5, ["search", "cats", "--run", "small", "--max", "0.00"], /The run "small" has spent/],
+  [5, ["search", "test:run_budget_spent"], /The run "nightly-report" has spent/, { PENNYBLACK_API_KEY: wallet.test }],
 ];
 
 for (const [expected, args, message, extraEnv] of failures) {

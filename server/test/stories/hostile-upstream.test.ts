@@ -99,8 +99,8 @@ const expectations: Record<Exclude<HostileBehaviour, OnReusedSocket>, Expected> 
   status_of_letters: invalid(),
 
   // Errors.
-  credential_wanted: failed(401, { status: 502 }),
-  payment_wanted: failed(402, { status: 502 }),
+  credential_wanted: failed(401, { status: 502, retryAfter: null }),
+  payment_wanted: failed(402, { status: 502, retryAfter: null }),
   poisonous_error: failed(500),
   error_that_claims_results: failed(404, { retryAfter: null }),
   endless_error: failed(500),
