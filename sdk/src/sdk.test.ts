@@ -125,7 +125,7 @@ for (const [name, command] of runtimes) {
     const [program = "", ...args] = command ?? [];
     const { stdout } = await promisify(execFile)(program, [...args, scenario, JSON.stringify(input)], {
       cwd: installed.folder,
-      env: { HOME: installed.folder, NO_COLOR: "1", PENNYBLACK_API_KEY: testKey, PENNYBLACK_BASE_URL: server.url },
+      env: { HOME: installed.folder, NO_COLOR: "1", PENNYBLACK_API_KEY: testKey, PENNYBLACK_URL: server.url },
     });
     assert.deepEqual(JSON.parse(stdout), expected);
   });
@@ -166,7 +166,7 @@ function signWebhook() {
 test("every code block in the README runs", async () => {
   const wallet = await createTestWallet(db, "0.10");
   const env = {
-    PENNYBLACK_BASE_URL: server.url,
+    PENNYBLACK_URL: server.url,
     PENNYBLACK_API_KEY: wallet.live,
     PENNYBLACK_MANAGEMENT_KEY: wallet.management,
   };

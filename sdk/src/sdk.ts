@@ -64,7 +64,7 @@ export type { RequestEvent, ResponseEvent } from "./send.ts";
 export interface PennyblackOptions {
   /** Default: the environment variable PENNYBLACK_API_KEY. */
   apiKey?: string | undefined;
-  /** The base URL of your server, such as "https://search.example.com". Default: PENNYBLACK_BASE_URL. */
+  /** The base URL of your server, such as "https://search.example.com". Default: PENNYBLACK_URL. */
   baseUrl?: string | undefined;
   /** Time limit for a call, including retries. Default: 60,000. */
   timeoutMs?: number;
@@ -127,7 +127,7 @@ export class Pennyblack {
     const { timeoutMs = 60_000, maxRetries = 3, fetch: customFetch, onRequest, onResponse } = options;
     const apiKey = readSetting("apiKey", options, "PENNYBLACK_API_KEY");
     if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError("apiKey is not valid.");
-    const address = new URL(readSetting("baseUrl", options, "PENNYBLACK_BASE_URL"));
+    const address = new URL(readSetting("baseUrl", options, "PENNYBLACK_URL"));
     if (!/^https?:$/.test(address.protocol)) throw new TypeError("baseUrl must start with https:// or http://.");
     this.#connection = {
       apiKey,

@@ -4,14 +4,14 @@ import { afterEach, beforeEach, mock, test } from "node:test";
 import { Pennyblack } from "./sdk.ts";
 import { describeRuntime } from "./settings.ts";
 
-const names = ["PENNYBLACK_API_KEY", "PENNYBLACK_BASE_URL"] as const;
+const names = ["PENNYBLACK_API_KEY", "PENNYBLACK_URL"] as const;
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
 };
 
 beforeEach(() => {
   process.env["PENNYBLACK_API_KEY"] = "pb_test_environment";
-  process.env["PENNYBLACK_BASE_URL"] = "http://environment.test";
+  process.env["PENNYBLACK_URL"] = "http://environment.test";
 });
 afterEach(() => {
   for (const name of names) Reflect.deleteProperty(process.env, name);

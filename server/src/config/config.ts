@@ -302,7 +302,7 @@ const settings = {
 /** Settings of the SDK, the command line and the MCP server, which may be set in the same shell. */
 const clientSettings = [
   "PENNYBLACK_API_KEY",
-  "PENNYBLACK_BASE_URL",
+  "PENNYBLACK_URL",
   "PENNYBLACK_URL",
   "PENNYBLACK_MANAGEMENT_KEY",
   "PENNYBLACK_MCP_BUDGET",

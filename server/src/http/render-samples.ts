@@ -11,6 +11,8 @@ export interface SampledOperation {
   keyVariable: string | undefined;
 }
 
+const defaultKeyVariable = "PENNYBLACK_API_KEY";
+
 /** Tabs with the request in each language. */
 export function renderSamples(operation: SampledOperation, example: ReferenceExample): string {
   return [
@@ -36,13 +38,13 @@ function renderTypescript(operation: SampledOperation, example: ReferenceExample
   const { operationId, method, path, keyVariable } = operation;
   const call = renderSdkCall(operationId, example);
   if (call !== undefined) {
+    // The SDK reads PENNYBLACK_API_KEY by itself.
+    const isDefault = (keyVariable ?? defaultKeyVariable) === defaultKeyVariable;
+    const options = isDefault ? "" : `{ apiKey: process.env.${keyVariable} }`;
     return [
       'import { Pennyblack } from "@pennyblack/sdk";',
       "",
-      "const pennyblack = new Pennyblack({",
-      `  apiKey: process.env.${keyVariable ?? "PENNYBLACK_API_KEY"} ?? "",`,
-      '  baseUrl: process.env.PENNYBLACK_URL ?? "http://localhost:8080",',
-      "});",
+      `const pennyblack = new Pennyblack(${options});`,
       call,
     ].join("\n");
   }

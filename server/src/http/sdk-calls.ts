@@ -36,6 +36,27 @@ const sdkCalls: Record<string, Render> = {
   createTopUp: (example) => print(`pennyblack.topUps.create(${bodyOf(example)})`),
   listTopUps: () => printAll("topUp", "pennyblack.topUps.list()"),
   getTopUp: (example) => print(`pennyblack.topUps.get(${idOf(example)})`),
+  getAutoTopUp: () => print("pennyblack.autoTopUp.get()"),
+  setAutoTopUp: (example) => print(`pennyblack.autoTopUp.update(${bodyOf(example)})`),
+  deleteAutoTopUp: () => print("pennyblack.autoTopUp.delete()"),
+  listSearches: ({ query = {} }) =>
+    print(`pennyblack.searches.list(${toLiteral({ limit: Number(query["limit"]) })}).page()`),
+  getSearch: (example) => print(`pennyblack.searches.get(${idOf(example)})`),
+  listRuns: () => printAll("run", "pennyblack.runs.list()"),
+  getWalletSummary: () => print("pennyblack.summary()"),
+  getAlerts: () => print("pennyblack.alerts.get()"),
+  setAlerts: (example) => print(`pennyblack.alerts.update(${bodyOf(example)})`),
+  listWebhooks: () => printAll("webhook", "pennyblack.webhooks.list()"),
+  createWebhook: (example) => print(`pennyblack.webhooks.create(${bodyOf(example)})`),
+  getWebhook: (example) => print(`pennyblack.webhooks.get(${idOf(example)})`),
+  updateWebhook: (example) => print(`pennyblack.webhooks.update(${idOf(example)}, ${bodyOf(example)})`),
+  deleteWebhook: (example) => print(`pennyblack.webhooks.delete(${idOf(example)})`),
+  rotateWebhookSecret: (example) => print(`pennyblack.webhooks.rotateSecret(${idOf(example)})`),
+  testWebhook: (example) => print(`pennyblack.webhooks.test(${idOf(example)})`),
+  listDeliveries: (example) => printAll("delivery", `pennyblack.webhooks.deliveries.list(${idOf(example)})`),
+  replayDelivery: (example) => print(`pennyblack.webhooks.deliveries.replay(${idOf(example)})`),
+  listLenses: () => printAll("lens", "pennyblack.lenses.list()"),
+  getLens: ({ path = {} }) => print(`pennyblack.lenses.get(${JSON.stringify(path["name"])})`),
 };
 
 export function renderSdkCall(operationId: string, example: ReferenceExample): string | undefined {
