@@ -41,11 +41,17 @@ after(async () => {
 
 /** Serves canned responses for usage, keys and top-ups, and closes the connection on every search. */
 async function startStub() {
-  const key = { id: "k-1", mode: "live", name: "batch", start: "pb_live_ab", state: "active", scopes: ["search"] };
+  const times = { expires_at: null, revoked_at: null, last_used_at: null, created_at: "2026-11-14T00:00:00Z" };
+  const settings = { scopes: ["search"], allowed_ips: null, budget: null, ...times };
+  const key = { id: "k-1", mode: "live", name: "batch", start: "pb_live_ab", state: "active", ...settings };
   const usage = { start: "2026-11-14T00:00:00Z", mode: "live", searches: 12, charged: "0.12" };
   const answers: Record<string, unknown> = {
     "GET /v1/usage?by=day": { usage: [usage], next_cursor: null },
     "GET /v1/keys": { keys: [key], next_cursor: null },
+    "GET /v1/keys/k-1": key,
+    "PATCH /v1/keys/k-1": key,
+    "GET /v1/webhooks": { endpoints: [] },
+    "POST /v1/webhooks": { id: "w-1", secret: "whsec_made" },
     "POST /v1/keys": { ...key, key: "pb_live_made" },
     "POST /v1/keys/k-1/rotate": { ...key, id: "k-2", key: "pb_live_rotated" },
     "DELETE /v1/keys/k-1": { ...key, state: "revoked" },
@@ -147,6 +153,18 @@ test("receipt prints the signed receipt of a search", async () => {
   assert.match((await run(["receipt", requestId, "--json"])).out, /^\{"receipt":"\S+"\}\n$/);
 });
 
+test("whoami, entries, runs and why describe a search", async () => {
+  const { out } = await run(["search", "cats", "--run", "weekly", "--max", "0.05", "--json"]);
+  const { requestId } = JSON.parse(out).meta;
+  assert.match((await run(["whoami"])).out, /^Mode +live$/m);
+  assert.match((await run(["entries", "--request-id", requestId])).out, new RegExp(`search +-0\\.01 +${requestId}\n$`));
+  assert.match((await run(["runs"])).out, /^weekly +1 +0\.01 +0\.04 +0\.05 /m);
+  const why = (await run(["why", requestId])).out;
+  assert.match(why, /^Outcome +Succeeded$/m);
+  assert.match(why, /^Charged +0\.01 USD\n +search -0\.01 USD on /m);
+  assert.match(why, /^ {4}Rank 1, /m);
+});
+
 test("an insufficient balance prints the top-up URL", async () => {
   const empty = await createTestWallet(db, "0.00");
   const { code, err } = await run(["search", "cats"], { env: { PENNYBLACK_API_KEY: empty.live } });
@@ -211,7 +229,7 @@ test("every code block in the README runs", async () => {
   const paths = { PATH: `${dirname(program)}:${env.PATH}`, XDG_CONFIG_HOME: join(installed.folder, "readme") };
   writeFileSync(join(installed.folder, "management.key"), management.key, { mode: 0o600 });
   for (const block of blocks) {
-    const isManaging = /\b(?:usage|keys|top-up)\b/.test(block);
+    const isManaging = /\b(?:usage|keys|webhooks|top-up)\b/.test(block);
     const blockEnv = { ...paths, ...(isManaging ? { PENNYBLACK_URL: stub.url } : {}) };
     const { code, err } = await run(["-euc", block], { command: "/bin/sh", env: blockEnv });
     assert.equal(code, 0, `${block}\n${err}`);

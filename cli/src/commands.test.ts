@@ -212,7 +212,10 @@ test("a signing secret is printed alone or written to a private file", async () 
   const file = join(cli.home, "secret");
   const rotated = await succeed("webhooks", "rotate-secret", "w-1", "--out", file);
   assert.equal(rotated.out, "");
-  assert.match(rotated.err, /^Saved signing secret of webhook w-1 to .*\nUntil 2026-11-16 17:20:01 UTC, deliveries/);
+  assert.match(
+    rotated.err,
+    /^Saved the signing secret of webhook w-1 to .*\nUntil 2026-11-16 17:20:01 UTC, deliveries/,
+  );
   assert.deepEqual([readFileSync(file, "utf8"), statSync(file).mode & 0o777], ["whsec_new\n", 0o600]);
 });
 

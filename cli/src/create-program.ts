@@ -33,7 +33,8 @@ Exit codes:
   5  insufficient balance or budget spent; not charged
 
 API keys are read from --key-file, PENNYBLACK_API_KEY (PENNYBLACK_MANAGEMENT_KEY for commands
-other than search) or a profile. They cannot be passed as arguments, which other users could see.`;
+other than search and whoami) or a profile. They cannot be passed as arguments, which other users
+could see.`;
 
 export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): Command {
   const path = profilesPath(env);

@@ -6,7 +6,7 @@ export interface OutputOptions extends CommonOptions {
 }
 
 interface Secret {
-  /** Such as "key" or "signing secret of webhook". */
+  /** Such as "key" or "the signing secret of webhook". */
   name: string;
   id: string;
   value: string;
@@ -23,7 +23,7 @@ export function outputSecret(secret: Secret, { json, out }: OutputOptions, { pri
       createPrivateFile(out, `${value}\n`);
     } catch (error) {
       // The secret was already created and would otherwise be lost.
-      printInfo(`Could not write ${out} (${(error as NodeJS.ErrnoException).code}). Printing the ${name} instead.`);
+      printInfo(`Could not write ${out} (${(error as NodeJS.ErrnoException).code}). Printing it instead.`);
       return print(json ? JSON.stringify(response) : value);
     }
     return json ? print(JSON.stringify({ ...metadata, file: out })) : printInfo(`Saved ${name} ${id} to ${out}.`);

@@ -162,6 +162,6 @@ async function rotateSecret(id: string, options: OutputOptions, context: Context
 
 function outputWebhookSecret(created: { id: string; secret: string }, options: OutputOptions, context: Context): void {
   const { secret, ...metadata } = created;
-  const name = "signing secret of webhook";
+  const name = "the signing secret of webhook";
   outputSecret({ name, id: created.id, value: secret, response: created, metadata }, options, context);
 }

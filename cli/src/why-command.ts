@@ -1,4 +1,4 @@
-import type { Entry, SearchDetails } from "@pennyblack/sdk";
+import { type Entry, PennyblackError, type SearchDetails } from "@pennyblack/sdk";
 import type { Command } from "commander";
 import { addExamples } from "./add-examples.ts";
 import { addOptions } from "./common-options.ts";
@@ -18,13 +18,25 @@ export function addWhyCommand(program: Command, context: Context): void {
 }
 
 async function explainSearch(requestId: string, options: CommonOptions, context: Context): Promise<void> {
-  const { connect, print, terminal } = context;
+  const { print, printInfo, terminal } = context;
   const ranking = readRanking(context.rankingsFolder, requestId);
-  const search = await connect("manage", options).searches.get(requestId);
+  const search = await readSearch(requestId, options, context).catch((error: unknown) => {
+    // The ranking is available without a management key or a connection.
+    if (ranking && !options.json) print(`${formatRanking(ranking, terminal)}\n`);
+    if (error instanceof PennyblackError && error.is("not_found") && !options.json) printInfo(unknownSearch);
+    throw error;
+  });
   if (options.json) return print(JSON.stringify({ ...search, ranking: ranking ?? null }));
   print(table([...formatSearch(search), ...formatCost(search)]));
   if (search.outcome === "ok") print(`\n${ranking ? formatRanking(ranking, terminal) : missingRanking}`);
 }
+
+// Asynchronous, so that missing credentials are reported like a failed request.
+async function readSearch(requestId: string, options: CommonOptions, { connect }: Context): Promise<SearchDetails> {
+  return connect("manage", options).searches.get(requestId);
+}
+
+const unknownSearch = "Requests that were refused before the search started are not stored. They were not charged.";
 
 const missingRanking = `The ranking is not saved on this computer: the server does not store results, and the CLI saves those of
 its last 50 searches. To see a ranking, repeat the search with --explain. A live search costs 0.01 USD.`;

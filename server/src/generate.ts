@@ -13,8 +13,8 @@ import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.
 import { renderMetricsPage } from "./telemetry/metric-table.ts";
 
 // `npm run generate` writes openapi.json and docs/reference.md from the routes, docs/problems from problems.ts,
-// docs/metrics.md from metric-table.ts, docs/changelog.md from CHANGELOG.md, and server/sql/VERSION. With --check it fails
-// if any is stale.
+// docs/metrics.md from metric-table.ts, docs/changelog.md from CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
+// With --check it fails if any is stale.
 
 const root = new URL("../../", import.meta.url);
 const description = openapi();
@@ -25,6 +25,8 @@ const files = new Map<string, string>([
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
   ["server/sql/VERSION", schemaVersion()],
+  // A chart can contain only files of its own folder.
+  ["deploy/helm/pennyblack/files/rules.yml", readFileSync(new URL("deploy/prometheus/rules/pennyblack.yml", root), "utf8")],
 ]);
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
 
