@@ -26,7 +26,10 @@ const files = new Map<string, string>([
   ["docs/metrics.md", renderMetricsPage()],
   ["server/sql/VERSION", schemaVersion()],
   // A chart can contain only files of its own folder.
-  ["deploy/helm/pennyblack/files/rules.yml", readFileSync(new URL("deploy/prometheus/rules/pennyblack.yml", root), "utf8")],
+  [
+    "deploy/helm/pennyblack/files/rules.yml",
+    readFileSync(new URL("deploy/prometheus/rules/pennyblack.yml", root), "utf8"),
+  ],
 ]);
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
 
