@@ -62,6 +62,10 @@ export type ConflictingCredentialsProblem = ProblemBase & {
 export type QueryTooLongProblem = ProblemBase & {
     /** @constant */
     code: "query_too_long";
+    /** The length of the query. */
+    characters: number;
+    /** Present if `max_words` is. */
+    words?: number;
     /** The longest query accepted. */
     max_characters: number;
     /** Present if an upstream limits the number of words. */
@@ -197,6 +201,16 @@ export type OverloadedProblem = ProblemBase & {
     exceeded: ExceededLimit;
 };
 
+export type UpstreamTimeoutProblem = ProblemBase & {
+    /** @constant */
+    code: "upstream_timeout";
+    /**
+     * `caller` if the number of seconds in `Prefer: wait=N` passed first.
+     * @enum {string}
+     */
+    deadline_set_by: "caller" | "server";
+};
+
 export type UpstreamErrorProblem = ProblemBase & {
     /** @constant */
     code: "upstream_error";
@@ -214,11 +228,11 @@ export type UpstreamInvalidResponseProblem = ProblemBase & {
 /** A problem without members of its own. */
 export type BasicProblem = ProblemBase & {
     /** @enum {string} */
-    code: "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
+    code: "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
 };
 
 /** RFC 9457 problem details. `code` determines the other members. Errors are never charged. */
-export type Problem = MalformedJsonProblem | InvalidRequestProblem | ConflictingCredentialsProblem | QueryTooLongProblem | InsufficientBalanceProblem | BalanceReservedProblem | InsufficientScopeProblem | KeyBudgetSpentProblem | RunBudgetSpentProblem | PayloadTooLargeProblem | RateLimitedProblem | ConcurrencyLimitedProblem | UnpaidCallsLimitedProblem | OverloadedProblem | UpstreamErrorProblem | UpstreamInvalidResponseProblem | BasicProblem;
+export type Problem = MalformedJsonProblem | InvalidRequestProblem | ConflictingCredentialsProblem | QueryTooLongProblem | InsufficientBalanceProblem | BalanceReservedProblem | InsufficientScopeProblem | KeyBudgetSpentProblem | RunBudgetSpentProblem | PayloadTooLargeProblem | RateLimitedProblem | ConcurrencyLimitedProblem | UnpaidCallsLimitedProblem | OverloadedProblem | UpstreamTimeoutProblem | UpstreamErrorProblem | UpstreamInvalidResponseProblem | BasicProblem;
 
 /**
  * Hint for the kind of source to prefer. Case-sensitive.
@@ -561,7 +575,7 @@ export type UsageReport = {
     by: "hour" | "day";
     /**
      * Format: date-time
-     * Every search accepted before this time is counted, usually a few minutes ago.
+     * Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.
      */
     as_of: string;
     /** @constant */

@@ -1,9 +1,9 @@
 import { snapshotAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
-import { type RecentSearches, readRecentSearches } from "../wallet/wallet.ts";
+import { countRecentSearches, readSearchTimes, type SearchTimes } from "../wallet/wallet.ts";
 import { type HourCount, type Summary, summarize, summaryStart } from "./summarize.ts";
 
-export interface WalletUse extends Summary, Pick<RecentSearches, "p50" | "p95"> {
+export interface WalletUse extends Summary, SearchTimes {
   /** Every search that finished before this is included. */
   asOf: Date;
 }
@@ -29,13 +29,20 @@ export async function readSummary(
       [walletId, summaryStart(now.getTime()), mode],
     );
     const asOf = counted.rows[0]?.asOf ?? now;
-    const recent = await readRecentSearches(db, walletId, { mode, since: asOf });
-    const hours = [...counted.rows.filter(({ start }) => start !== null), ...(recent.hours ?? [])];
+    const recent = await countRecentSearches(db, walletId, { mode, since: asOf });
+    const hours = [
+      ...counted.rows.filter(({ start }) => start !== null),
+      ...(recent ?? []).map(({ hour, outcome, searches, charged }) => ({
+        start: hour,
+        searches,
+        ok: outcome === "ok" ? searches : 0,
+        charged,
+      })),
+    ];
     return {
       ...summarize(hours, now.getTime()),
-      asOf: recent.hours ? now : asOf,
-      p50: recent.p50,
-      p95: recent.p95,
+      asOf: recent ? now : asOf,
+      ...(await readSearchTimes(db, walletId, mode)),
     };
   });
 }

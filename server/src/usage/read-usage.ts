@@ -1,6 +1,7 @@
-import { asTenant } from "../db/as-tenant.ts";
+import { snapshotAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
+import { countRecentSearches } from "../wallet/wallet.ts";
 
 export const usageGroups = ["key", "category", "outcome"] as const;
 export type UsageGroup = (typeof usageGroups)[number];
@@ -29,7 +30,7 @@ export interface UsageLine {
 }
 
 export interface Usage {
-  /** Every search held before this is counted. */
+  /** Every search that finished before this is counted. */
   asOf: Date;
   lines: UsageLine[];
 }
@@ -41,27 +42,46 @@ const columns = {
   outcome: { name: "outcome", type: "text" },
 };
 
-/** Oldest first. Periods and groups without searches have no line. */
+/**
+ * Rolled-up usage plus the searches finished since the roll-up, read on one snapshot so that none is counted twice. Oldest
+ * first. Periods and groups without searches have no line.
+ */
 export async function readUsage(pool: Pool, walletId: string, query: UsageQuery): Promise<Usage> {
   const { by, from, to, groups, after, limit } = query;
   const table = tables[by];
   // Only identifiers defined here are interpolated; the caller chooses among them.
   const keys = [{ name: by, type: table.type }, { name: "mode", type: "pb.key_mode" }, ...inOrder(groups)];
   const names = keys.map(({ name }) => name);
-  const position = keys.map(({ type }, index) => `$${index + 5}::${type}`);
+  const position = keys.map(({ type }, index) => `$${index + 6}::${type}`);
+  const counted = "mode, key_id, category, outcome, searches, charged_micros";
   const sql = `
     select to_char(${by} ${by === "hour" ? "at time zone 'utc'" : ""}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as start,
       ${names.slice(1).join(", ")},
       sum(searches)::bigint as searches, sum(charged_micros)::bigint as charged
-    from pb.${table.name}
-    where wallet_id = $1 and ${by} >= $2::${table.type} and ${by} < $3::${table.type} and searches > 0
+    from (
+      select ${by}, ${counted} from pb.${table.name} where wallet_id = $1 and searches > 0
+      union all
+      select ${by === "hour" ? "hour" : "(hour at time zone 'utc')::date"}, ${counted} from jsonb_to_recordset($5)
+        as r (hour timestamptz, mode pb.key_mode, key_id uuid, category text, outcome text, searches bigint,
+          charged_micros bigint)
+    ) u
+    where ${by} >= $2::${table.type} and ${by} < $3::${table.type}
       ${after ? `and ${by} >= ${position[0]} and (${names.join(", ")}) > (${position.join(", ")})` : ""}
     group by ${names.join(", ")} order by ${names.join(", ")} limit $4`;
   const edge = (moment: Date): string => (by === "day" ? moment.toISOString().slice(0, 10) : moment.toISOString());
-  return asTenant(pool, walletId, async (db) => {
-    const asOf = await db.query<{ at: Date }>("select pb.usage_as_of() as at");
-    const { rows } = await db.query<UsageLine>(sql, [walletId, edge(from), edge(to), limit, ...(after ?? [])]);
-    return { asOf: asOf.rows[0]?.at ?? new Date(0), lines: rows };
+  return snapshotAsTenant(pool, walletId, async (db) => {
+    const now = new Date();
+    const watermark = await db.query<{ at: Date }>("select pb.usage_as_of() as at");
+    const since = watermark.rows[0]?.at ?? new Date(0);
+    const recent = await countRecentSearches(db, walletId, { since });
+    const rest = (recent ?? []).map(({ keyId, charged, ...count }) => ({
+      ...count,
+      key_id: keyId,
+      charged_micros: String(charged),
+    }));
+    const values = [walletId, edge(from), edge(to), limit, JSON.stringify(rest), ...(after ?? [])];
+    const { rows } = await db.query<UsageLine>(sql, values);
+    return { asOf: recent ? now : since, lines: rows };
   });
 }
 

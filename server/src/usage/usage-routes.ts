@@ -24,7 +24,8 @@ const usageSchema = Type.Object(
     by: Type.Enum(["hour", "day"]),
     as_of: Type.String({
       format: "date-time",
-      description: "Every search accepted before this time is counted, usually a few minutes ago.",
+      description:
+        "Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.",
     }),
     currency: Type.Literal("usd"),
     usage: Type.Array(

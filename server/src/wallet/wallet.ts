@@ -52,12 +52,12 @@ export { creditManually, manualPaymentId, readManualCredit } from "./manual-cred
 export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./reads/read-all-wallets.ts";
 export { type RunView, readRuns } from "./reads/read-runs.ts";
 export {
-  type RecentHour,
-  type RecentSearches,
-  readRecentSearches,
+  countRecentSearches,
   readSearch,
   readSearches,
+  readSearchTimes,
   type SearchesQuery,
+  type SearchTimes,
   type SearchView,
 } from "./reads/read-searches.ts";
 export { readEntries, readWallet } from "./reads/read-wallet.ts";

@@ -36,6 +36,8 @@ function format({ mode, category, outcome, searches, charged }: Line): string {
   return [mode, category, outcome, searches, charged].filter((part) => part !== undefined).join(" ");
 }
 
+let beforeRollUp: Line[];
+
 before(async () => {
   await server.search(other.live, { query: "cats", category: "gov" });
   await server.search(wallet.live, { query: "cats" });
@@ -56,11 +58,27 @@ before(async () => {
   for (let time = 0; time < 2; time += 1) {
     assert.equal((await server.search(wallet.live, { query: "cats" })).status, 402);
   }
+  beforeRollUp = await lines({ group: "key,outcome,category", by: "hour" });
   // As if all holds had expired and the worker had run.
   await db.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   await rollUpUsage(db.owner, AbortSignal.timeout(10_000));
   await until("the server has written its refusals", async () =>
     (await lines({ group: "outcome" })).some(({ outcome }) => outcome === "insufficient_balance"),
+  );
+});
+
+test("searches are counted as soon as they have finished, and only once after the roll-up", async () => {
+  // Refusals are written by the server a moment later.
+  const isHeld = ({ outcome }: Line): boolean => outcome === "ok" || outcome === "upstream_error";
+  const afterRollUp = await lines({ group: "key,outcome,category", by: "hour" });
+  assert.deepEqual(beforeRollUp.filter(isHeld), afterRollUp.filter(isHeld));
+  assert.equal(
+    beforeRollUp.filter(isHeld).reduce((sum, { searches }) => sum + searches, 0),
+    9,
+  );
+  assert.deepEqual(
+    (await lines({})).map(({ charged }) => charged),
+    ["0.06", "0.00"],
   );
 });
 
@@ -89,7 +107,7 @@ test("searches are counted by outcome, category and key, and refusals cost nothi
   assert.ok(byKey.every((line) => !("category" in line) && !("outcome" in line)));
 });
 
-test("the response has its period and the time of the last roll-up", async () => {
+test("the response has its period and the time up to which searches are counted", async () => {
   const { body } = await usage({ by: "hour", from: "2026-01-31T10:59:59.9+02:00", to: "2026-01-31T11:00:00.1+02:00" });
   assert.deepEqual([body.from, body.to], ["2026-01-31T08:00:00.000Z", "2026-01-31T10:00:00.000Z"]);
   assert.deepEqual([body.by, body.currency, body.usage, body.next_cursor], ["hour", "usd", [], null]);

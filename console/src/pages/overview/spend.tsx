@@ -61,8 +61,8 @@ function Chart({ walletId, mode, usage }: { walletId: string; mode: Mode; usage:
     return (
       <EmptyState title={mode === "live" ? "No spend in the last 30 days" : "No test searches in the last 30 days"}>
         {mode === "live"
-          ? "A successful search costs $0.01 and appears here within a few minutes, under the key that sent it."
-          : "Test searches are free and appear here within a few minutes, under the key that sent them."}
+          ? "A successful search costs $0.01 and appears here under the key that sent it."
+          : "Test searches are free and appear here under the key that sent them."}
       </EmptyState>
     );
   }

@@ -247,7 +247,7 @@ function NoSearches({ asOf }: { asOf: string }) {
         </Button>
       }
     >
-      Searches appear here within a few minutes. Includes searches up to <RelativeTime at={asOf} />.
+      Searches appear here when they have finished. Includes searches up to <RelativeTime at={asOf} />.
       <Text span inherit>
         {" "}
         {mode === "test" ? "Switch to live mode to see live searches." : "Switch to test mode to see test searches."}

@@ -96,52 +96,58 @@ export async function readSearch(pool: Pool, walletId: string, id: string): Prom
   return rows[0] && toView(rows[0]);
 }
 
-export interface RecentHour {
-  start: Date;
+/** Searches with the same values, as in pb.usage_hours. */
+export interface SearchCount {
+  hour: Date;
+  mode: "live" | "test";
+  keyId: string;
+  /** Empty without a category. */
+  category: string;
+  outcome: string;
   searches: number;
-  ok: number;
   charged: Micros;
-}
-
-export interface RecentSearches {
-  /** Grouped by the hour of the hold. Undefined if there are more than `maxCounted`. */
-  hours: RecentHour[] | undefined;
-  /** Milliseconds from hold to settlement, over the latest 1,000 successful searches of the last 24 hours. */
-  p50: number | null;
-  p95: number | null;
 }
 
 const maxCounted = 5_000;
 
-/** Searches finished since `since`, which the usage counts may not include yet. Runs in the tenant's transaction. */
-export async function readRecentSearches(
+/**
+ * Searches finished since `since`, which the usage counts may not include yet. Undefined if there are too many to count on
+ * demand. Runs in the tenant's transaction.
+ */
+export async function countRecentSearches(
   db: Queryable,
   walletId: string,
-  { mode, since }: { mode: "live" | "test"; since: Date },
-): Promise<RecentSearches> {
+  { mode, since }: { mode?: "live" | "test"; since: Date },
+): Promise<SearchCount[] | undefined> {
   // Ids carry the server's clock, `held_at` the database's: allow a minute of skew.
   const firstId = firstIdOf(new Date(since.getTime() - 60_000));
-  const counted = await db.query<RecentHour & { scanned: number }>(
+  const { rows } = await db.query<SearchCount & { scanned: number }>(
     `with candidates as materialized (${newestIds({ mode })})
-     select date_trunc('hour', s.held_at, 'utc') as start, (select count(*)::integer from candidates) as scanned,
-       count(*)::integer as searches, count(*) filter (where s.state = 'captured')::integer as ok,
+     select date_trunc('hour', s.held_at, 'utc') as hour, s.mode, s.key_id as "keyId",
+       coalesce(s.category, '') as category, ${outcomeOf} as outcome,
+       (select count(*)::integer from candidates) as scanned, count(*)::integer as searches,
        coalesce(sum(s.price_micros) filter (where s.state = 'captured'), 0)::bigint as charged
-     from candidates c ${searchLookup} where s.held_at >= $5 and s.state <> 'pending' group by 1`,
+     from candidates c ${searchLookup} where s.held_at >= $5 and s.state <> 'pending' group by 1, 2, 3, 4, 5`,
     [walletId, upperIdBound(), firstId, maxCounted, since],
   );
-  const timed = await db.query<{ p50: number | null; p95: number | null }>(
+  return rows[0]?.scanned === maxCounted ? undefined : rows;
+}
+
+/** Milliseconds from hold to settlement, over the latest 1,000 successful searches of the last 24 hours. */
+export interface SearchTimes {
+  p50: number | null;
+  p95: number | null;
+}
+
+export async function readSearchTimes(db: Queryable, walletId: string, mode: "live" | "test"): Promise<SearchTimes> {
+  const { rows } = await db.query<SearchTimes>(
     `with candidates as materialized (${newestIds({ mode, outcome: "ok" })})
      select percentile_disc(0.5) within group (order by ${msOf}) as p50,
        percentile_disc(0.95) within group (order by ${msOf}) as p95
      from candidates c ${searchLookup} where s.state = 'captured'`,
     [walletId, upperIdBound(), firstIdOf(new Date(Date.now() - 86_400_000)), 1_000],
   );
-  const isTooMany = counted.rows[0]?.scanned === maxCounted;
-  return {
-    hours: isTooMany ? undefined : counted.rows,
-    p50: timed.rows[0]?.p50 ?? null,
-    p95: timed.rows[0]?.p95 ?? null,
-  };
+  return rows[0] ?? { p50: null, p95: null };
 }
 
 async function readSince(db: Queryable): Promise<Date> {
