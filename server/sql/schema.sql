@@ -2209,13 +2209,8 @@ begin
     left join pb.keys k
       on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id and k.mode <> 'mgmt'
     left join pb.key_budgets g on g.id = k.budget_id and g.wallet_id = b.wallet_id
-    left join lateral (
-      select f.id, f.max_micros, f.spent_micros, f.expires_at from pb.run_budgets f
-      where k.mode = 'live' and f.wallet_id = b.wallet_id and f.name = b.run_name and f.expires_at > now_at
-      union all
-      select f.id, f.max_micros, f.spent_micros, f.expires_at from pb.test_run_budgets f
-      where k.mode = 'test' and f.wallet_id = b.wallet_id and f.name = b.run_name and f.expires_at > now_at
-    ) r on true
+    left join pb.run_budgets r
+      on r.wallet_id = b.wallet_id and r.name = b.run_name and r.expires_at > now_at
     left join pb.idempotency c
       on c.wallet_id = b.wallet_id and c.mode = k.mode and c.key_hmac = b.idempotency_hmac
       and c.claimed_at > now_at - interval '24 hours'
@@ -2240,6 +2235,14 @@ begin
       select a.wallet_id, true into held_by, still_held
       from unnest(search_ids, wallet_ids, held_modes) as a (search_id, wallet_id, mode)
       where a.search_id = i.search_id and a.mode is not null;
+    end if;
+
+    -- Not joined above, because every live search would pay for another table.
+    if i.mode = 'test' and i.run_name is not null then
+      select r.id, r.max_micros, r.spent_micros, r.expires_at
+      into i.open_run, i.open_run_max, i.open_run_spent, i.open_run_expires
+      from pb.test_run_budgets r
+      where r.wallet_id = i.wallet_id and r.name = i.run_name and r.expires_at > now_at;
     end if;
 
     counted := case when held_by = i.wallet_id and still_held then pb.price_micros() else 0 end;

@@ -75,6 +75,8 @@ export const problemMembers: Partial<Record<ProblemCode, Record<string, TSchema>
   invalid_request: { errors },
   conflicting_credentials: { errors },
   query_too_long: {
+    characters: Type.Integer({ description: "The length of the query." }),
+    words: Type.Optional(Type.Integer({ description: "Present if `max_words` is." })),
     max_characters: Type.Integer({ description: "The longest query accepted." }),
     max_words: Type.Optional(Type.Integer({ description: "Present if an upstream limits the number of words." })),
     errors,
@@ -95,6 +97,11 @@ export const problemMembers: Partial<Record<ProblemCode, Record<string, TSchema>
   concurrency_limited: { exceeded },
   unpaid_calls_limited: { exceeded },
   overloaded: { exceeded },
+  upstream_timeout: {
+    deadline_set_by: Type.Enum(["caller", "server"], {
+      description: "`caller` if the number of seconds in `Prefer: wait=N` passed first.",
+    }),
+  },
   upstream_error: { upstream_status: upstreamStatus },
   upstream_invalid_response: { upstream_status: upstreamStatus },
 };

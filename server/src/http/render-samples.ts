@@ -87,6 +87,8 @@ function renderPython({ method, path, keyVariable }: SampledOperation, example: 
     ...(sent.length === 0 ? [] : [`    headers={${sent.join(", ")}},`]),
     ...(Object.keys(query).length === 0 ? [] : [`    params=${toPython(query)},`]),
     ...(body === undefined ? [] : [`    json=${toPython(body)},`]),
+    // Pages are redirected to the docs if those are built.
+    ...(response === undefined ? ["    follow_redirects=True,"] : []),
     ")",
     "response.raise_for_status()",
     `print(response.${isJson(response) ? "json()" : "text"})`,

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { resolveReferences } from "../http/resolve-references.ts";
-import { consoleProblems } from "./console-problems.ts";
 import { exampleProblem, Problem, problemCodes, problemRow } from "./problems.ts";
 
 const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
@@ -51,15 +50,6 @@ test("the example of a spent budget resets in the future", () => {
       assert.ok(leftMs > 0 && leftMs <= 86_400_000, resetsAt);
     }
   }
-});
-
-test("the SDK has exactly the codes that an API key can get", () => {
-  const path = "sdk/src/errors.ts";
-  const union =
-    /export type ProblemCode =([^;]+);/.exec(readText(path))?.[1] ?? assert.fail(`no ProblemCode in ${path}`);
-  const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code = ""]) => code);
-  const expected = problemCodes.filter((code) => !Object.hasOwn(consoleProblems, code));
-  assertSameCodes(path, codes, expected);
 });
 
 test("the console describes exactly the outcomes that a search can have", () => {

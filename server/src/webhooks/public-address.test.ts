@@ -28,7 +28,7 @@ test("returns what is wrong with a webhook URL", () => {
   assert.equal(fault("https://hooks.example.com/pennyblack?x=1"), undefined);
   assert.equal(fault("https://8.8.8.8:8443/"), undefined);
   for (const url of ["http://hooks.example.com/", "ftp://hooks.example.com/", "hooks.example.com", "", "https://"]) {
-    assert.match(fault(url) ?? "none", /^must (be a URL|start with https:\/\/)$/, url);
+    assert.match(fault(url) ?? "none", /^must (be a URL|start with `https:\/\/`)$/, url);
   }
   assert.match(fault("https://user:pass@hooks.example.com/") ?? "none", /credentials/);
   assert.match(fault("https://hooks.example.com/#here") ?? "none", /fragment/);
