@@ -15,9 +15,12 @@ export interface NodeProcess {
 
 // A test that fails before it stops its process must neither leave it running nor wait for it.
 const started = new Set<ChildProcess>();
-after(() => {
+function killStarted(): void {
   for (const child of started) child.kill("SIGKILL");
-});
+}
+after(killStarted);
+// tools/force-exit.ts may end the process before the hook above.
+process.once("exit", killStarted);
 
 export function killAfterTests<Child extends ChildProcess>(child: Child): Child {
   started.add(child);
