@@ -2,8 +2,9 @@
 
 -- Ends pending searches without a charge and returns what they held: to the wallet, which first pays what it owes, to the
 -- key budget for the periods the hold was counted in, and to the run. A test search returns play money to the latter two.
--- It also deletes the idempotency claim, so that a retry can run. Every search that ends here gets an outcome, which the index searches_unpaid needs. The caller has locked
--- the wallets; a search of another wallet is skipped. Returns the number of searches that ended.
+-- It also deletes the idempotency claim, so that a retry can run. Every search that ends here gets an outcome, which the
+-- index searches_unpaid needs. The caller has locked the wallets; a search of another wallet is skipped. Returns the number
+-- of searches that ended.
 create or replace function pb.settle_unpaid(
   search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamptz,
   held_until timestamptz default 'infinity'

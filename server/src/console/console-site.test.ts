@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { rawRequest, sendRaw } from "../../test/support/raw-http.ts";
-import { createAdmission, defaultAdmission } from "../http/admission.ts";
+import { httpServerOptions } from "../../test/support/services/http-server-options.ts";
 import { createHttpServer } from "../http/http-server.ts";
-import { createLog } from "../telemetry/log.ts";
 import { siteRoutes } from "./console-site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-console-"));
@@ -18,16 +17,7 @@ writeFileSync(join(folder, "assets", "main-4f2a.js"), script);
 writeFileSync(join(folder, "stamp.svg"), "<svg/>");
 writeFileSync(join(folder, "notes.txt"), "not for the browser");
 
-const http = createHttpServer({
-  routes: siteRoutes(folder, "index.html"),
-  publicUrl: "http://search.test",
-  trustedProxies: [],
-  log: createLog("silent"),
-  admission: createAdmission(defaultAdmission, 0),
-  whenStopping: () => ({ isDraining: false, isRefusing: false }),
-  onResponse: () => undefined,
-  onNoResponse: () => undefined,
-});
+const http = createHttpServer(httpServerOptions(siteRoutes(folder, "index.html")));
 const url = await http.listen({ host: "127.0.0.1", port: 0 });
 
 after(async () => {

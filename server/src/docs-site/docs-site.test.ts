@@ -4,9 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { createAdmission, defaultAdmission } from "../http/admission.ts";
+import { httpServerOptions } from "../../test/support/services/http-server-options.ts";
 import { createHttpServer } from "../http/http-server.ts";
-import { createLog } from "../telemetry/log.ts";
 import { docsRoutes } from "./docs-site.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "pennyblack-docs-"));
@@ -26,16 +25,7 @@ const files = {
 };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 
-const server = createHttpServer({
-  routes: docsRoutes(folder),
-  publicUrl: "http://search.test",
-  trustedProxies: [],
-  log: createLog("silent"),
-  admission: createAdmission(defaultAdmission, 0),
-  whenStopping: () => ({ isDraining: false, isRefusing: false }),
-  onResponse: () => {},
-  onNoResponse: () => {},
-});
+const server = createHttpServer(httpServerOptions(docsRoutes(folder)));
 
 after(async () => {
   await server.close();

@@ -3,19 +3,18 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { createAdmission, defaultAdmission } from "../http/admission.ts";
+import { httpServerOptions } from "../../test/support/services/http-server-options.ts";
 import { createHttpServer } from "../http/http-server.ts";
 import { landingRoute } from "../http/landing-route.ts";
 import { publicRoutes } from "../http/public-routes.ts";
-import { createLog } from "../telemetry/log.ts";
 import { docsRoutes } from "./docs-site.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "pennyblack-pages-"));
 const folder = join(parent, "dist");
 const state = { hasDocs: false, checks: 0, fault: undefined as string | undefined };
 
-const server = createHttpServer({
-  routes: [
+const server = createHttpServer(
+  httpServerOptions([
     landingRoute({
       publicUrl: "http://search.test",
       version: "1.2.3",
@@ -33,15 +32,8 @@ const server = createHttpServer({
       readOpenapi: () => Buffer.alloc(0),
     }),
     ...docsRoutes(folder),
-  ],
-  publicUrl: "http://search.test",
-  trustedProxies: [],
-  log: createLog("silent"),
-  admission: createAdmission(defaultAdmission, 0),
-  whenStopping: () => ({ isDraining: false, isRefusing: false }),
-  onResponse: () => {},
-  onNoResponse: () => {},
-});
+  ]),
+);
 
 after(async () => {
   await server.close();

@@ -77,17 +77,21 @@ export function oneOfWords(choices: readonly string[]): string {
   return `${choices.length > 2 ? "one of " : ""}${listWords(choices)}`;
 }
 
+export function didYouMean(word: string): string {
+  return `(did you mean \`${word}\`?)`;
+}
+
 /** States the choices, and the one that was probably meant. */
 export function describeChoices(choices: readonly string[], received: string): string {
   const meant = suggest(received, choices);
-  const hint = meant === undefined ? `, but ${describeText(received)}` : ` (did you mean \`${meant}\`?)`;
+  const hint = meant === undefined ? `, but ${describeText(received)}` : ` ${didYouMean(meant)}`;
   return `must be ${oneOfWords(choices)}${hint}`;
 }
 
 /** For an unknown name: the one that was probably meant, or all of them. `kind` is "field" or "parameter". */
 export function describeUnknown(name: string, known: readonly string[], kind: string): string {
   const meant = suggest(name, known);
-  if (meant !== undefined) return `is not a known ${kind} (did you mean \`${meant}\`?)`;
+  if (meant !== undefined) return `is not a known ${kind} ${didYouMean(meant)}`;
   const isShort = known.length > 0 && known.length <= 8;
   return `is not a known ${kind}${isShort ? `; the ${kind}s are ${listWords(known, "and")}` : ""}`;
 }

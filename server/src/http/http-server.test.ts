@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { assertProblem } from "../../test/support/assertions/assert-response.ts";
 import { until } from "../../test/support/assertions/until.ts";
 import { openRaw, rawRequest, sendRaw } from "../../test/support/raw-http.ts";
+import { httpServerOptions } from "../../test/support/services/http-server-options.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createAdmission, defaultAdmission } from "./admission.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
@@ -41,14 +42,8 @@ const routes = [
 ];
 const lines: string[] = [];
 const options: HttpServerOptions = {
-  routes,
-  publicUrl: "http://search.test",
-  trustedProxies: [],
+  ...httpServerOptions(routes),
   log: createLog("debug", { write: (line: string) => void lines.push(line) }),
-  admission: createAdmission(defaultAdmission, 0),
-  whenStopping: () => ({ isDraining: false, isRefusing: false }),
-  onResponse: () => undefined,
-  onNoResponse: () => undefined,
 };
 
 const app = createHttpServer({

@@ -2,6 +2,7 @@ import {
   countCharacters,
   describeChoices,
   describeUnknown,
+  didYouMean,
   type Fault,
   listWords,
   maxFaults,
@@ -114,7 +115,7 @@ const apiKeyNames = /^(?:x[-_]?)?api[-_]?key$|^(?:authorization|access_token|tok
 function describeUnknownField({ aliases }: Context, name: string, known: readonly string[]): string {
   if (apiKeyNames.test(name)) return "is not a known field; send the API key as `Authorization: Bearer <API_KEY>`";
   const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-  if (alias !== undefined) return `is not a known field (did you mean \`${alias}\`?)`;
+  if (alias !== undefined) return `is not a known field ${didYouMean(alias)}`;
   return describeUnknown(name, known, "field");
 }
 

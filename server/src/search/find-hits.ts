@@ -1,4 +1,4 @@
-import { fieldFault, invalidInput } from "../http/faults.ts";
+import { didYouMean, fieldFault, invalidInput } from "../http/faults.ts";
 import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { suggest } from "../lib/suggest.ts";
@@ -89,7 +89,6 @@ function proxyStatus(code: keyof typeof proxyErrors, upstreamStatus: number | un
 
 function unknownTestQuery(word: string): Problem {
   const meant = suggest(word, ["empty", "slow", ...problemCodes]);
-  const hint =
-    meant === undefined ? "; the test mode page of the docs lists them" : ` (did you mean \`test:${meant}\`?)`;
+  const hint = meant === undefined ? "; the test mode page of the docs lists them" : ` ${didYouMean(`test:${meant}`)}`;
   return invalidInput([fieldFault("query", `is not a known test query${hint}`, "unknown_test_query")]);
 }

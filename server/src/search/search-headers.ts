@@ -1,4 +1,4 @@
-import { describeText, headerFault, invalidHeader, invalidInput, listWords } from "../http/faults.ts";
+import { describeText, didYouMean, headerFault, invalidHeader, invalidInput, listWords } from "../http/faults.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
 
@@ -31,13 +31,18 @@ function readRunParameters(parameters: readonly string[], rules: string[]): Map<
   const values = new Map<string, string>();
   for (const parameter of parameters) {
     const [name = ""] = parameter.split("=", 1);
-    const meant = suggest(name, runParameters);
     if (values.has(name)) rules.push(`has the parameter \`${name}\` more than once`);
     else if (runParameters.includes(name)) values.set(name, parameter.slice(name.length + 1));
-    else if (meant !== undefined) rules.push(`has an unknown parameter (did you mean \`${meant}\`?)`);
-    else rules.push(`has an unknown parameter; the parameters are ${listWords(runParameters, "and")}`);
+    else rules.push(describeUnknownParameter(name));
   }
   return values;
+}
+
+function describeUnknownParameter(name: string): string {
+  const meant = suggest(name, runParameters);
+  const hint =
+    meant === undefined ? `; the parameters are ${listWords(runParameters, "and")}` : ` ${didYouMean(meant)}`;
+  return `has an unknown parameter${hint}`;
 }
 
 function readMax(text: string | undefined, rules: string[]): Micros {

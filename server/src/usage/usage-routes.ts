@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import { invalidParameter, listWords } from "../http/faults.ts";
+import { didYouMean, invalidParameter, listWords } from "../http/faults.ts";
 import { paginate } from "../http/paginate.ts";
 import { anyText, dayOrTime, InvalidValue, isUuid, oneOf, pageSize, readQuery } from "../http/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
@@ -154,7 +154,7 @@ function readGroups(text: string | undefined): UsageGroup[] {
   if (groups.length !== names.length) {
     const unknown = names.find((name) => !(usageGroups as readonly string[]).includes(name));
     const meant = unknown === undefined ? undefined : suggest(unknown, usageGroups);
-    const hint = meant === undefined ? "" : ` (did you mean \`${meant}\`?)`;
+    const hint = meant === undefined ? "" : ` ${didYouMean(meant)}`;
     const rule = `must be a comma-separated list of ${listWords(usageGroups, "and")}, each at most once`;
     throw new InvalidValue(rule + hint);
   }
