@@ -90,7 +90,7 @@ function report(variants: readonly Variant[]): Record<string, number> {
 
 function readLens(name: string): Lens {
   const folder = new URL("../server/lenses/", import.meta.url);
-  const files = readdirSync(folder).filter((file) => file.endsWith(".lens"));
+  const files = readdirSync(folder).filter((file) => /\.(?:lens|registry)$/.test(file));
   const built = buildLenses(files.map((file) => ({ file, text: readFileSync(new URL(file, folder), "utf8") })));
   const lens = built.ok ? built.lenses.get(name) : undefined;
   if (lens === undefined) throw new Error(`lens ${name} not found or invalid`);

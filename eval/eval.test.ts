@@ -48,6 +48,35 @@ test("prints the scores as JSON on the last line and writes no files", () => {
   assert.deepEqual(readdirSync(folder), before);
 });
 
+test("compares the tiers of domains with reliability labels", () => {
+  const domains = {
+    rated: [
+      { domain: "port.gov", score: 0.9 },
+      { domain: "unknown.example", score: 0.8 },
+      { domain: "someone.blogspot.com", score: 0.1 },
+    ],
+    labelled: [
+      { domain: "port.gov", isReliable: true },
+      { domain: "unknown.example", isReliable: true },
+      { domain: "other.example", isReliable: false },
+    ],
+  };
+  const data = ["--credibility", writeData("rated.json", rated), "--navigational", writeData("nav.json", navigational)];
+  const { stdout, stderr, status } = runEval(...data, "--domains", writeData("domains.json", domains));
+  assert.equal(status, 0, stderr);
+  const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  // Of the two pairs of a reliable and an unreliable domain, one is ordered correctly and one is a tie.
+  assert.deepEqual(Object.fromEntries(Object.entries(figures).filter(([name]) => name.startsWith("domain_"))), {
+    domain_auc: 0.75,
+    domain_spearman: 1,
+    domain_worst_low: 1,
+    domain_good_low: 0,
+    domain_coverage: 0.6667,
+  });
+  assert.match(stdout, /\| A \| 1 \| 0\.90 \|/);
+  assert.match(runEval(...data, "--domains", writeData("odd.json", [])).stderr, /odd\.json: not an object with rated/);
+});
+
 test("missing or invalid data fails with a message", () => {
   const nav = writeData("nav.json", navigational);
   assert.match(

@@ -1,9 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { drawChart } from "./draw-chart.ts";
 import { evaluateCredibility, evaluateNavigational } from "./evaluate.ts";
-import { formatReport, type Row } from "./format-report.ts";
-import { InvalidDataError, type NavigationalQuery, type RatedQuery, readNavigational, readRated } from "./read-data.ts";
-import { readLensFiles } from "./read-lenses.ts";
+import { type DomainScore, evaluateDomains } from "./evaluate-domains.ts";
+import { formatDomains, formatReport, type Row } from "./format-report.ts";
+import {
+  InvalidDataError,
+  type NavigationalQuery,
+  type RatedQuery,
+  readDomains,
+  readNavigational,
+  readRated,
+} from "./read-data.ts";
+import { buildLensesOrThrow, readLensFiles } from "./read-lenses.ts";
 import { type EvalOptions, help, OptionError, readOptions } from "./read-options.ts";
 import { createSystems, upstreamOrder } from "./systems.ts";
 
@@ -25,7 +33,7 @@ function main(args: string[]): number {
   }
 }
 
-function evaluate({ credibilityFile, navigationalFile, chartFile }: EvalOptions): void {
+function evaluate({ credibilityFile, navigationalFile, domainsFile, chartFile }: EvalOptions): void {
   const rated = readRated(credibilityFile);
   const navigational = readNavigational(navigationalFile);
   if (rated === undefined || navigational === undefined) {
@@ -34,7 +42,15 @@ function evaluate({ credibilityFile, navigationalFile, chartFile }: EvalOptions)
   const rows = measure(rated, navigational);
   console.log(formatReport({ rows, ratedCount: rated.length, navigationalCount: navigational.length }));
   if (chartFile !== undefined) writeFileSync(chartFile, drawChart(rows, rated.length));
-  console.log(JSON.stringify(summarize(rows)));
+  const domains = domainsFile === undefined ? undefined : measureDomains(domainsFile);
+  if (domains !== undefined) console.log(formatDomains(domains));
+  console.log(JSON.stringify({ ...summarize(rows), ...(domains === undefined ? {} : summarizeDomains(domains)) }));
+}
+
+function measureDomains(file: string): DomainScore {
+  const lens = buildLensesOrThrow(readLensFiles()).get("base");
+  if (lens === undefined) throw new Error("base lens not found");
+  return evaluateDomains(readDomains(file), lens);
 }
 
 function measure(rated: RatedQuery[], navigational: NavigationalQuery[]): Row[] {
@@ -51,7 +67,6 @@ function measure(rated: RatedQuery[], navigational: NavigationalQuery[]): Row[] 
 function summarize(rows: readonly Row[]): Record<string, number> {
   const find = (name: string): Row | undefined => rows.find((row) => row.name === name);
   const categoryLens = find("category lens");
-  const round = (value: number | undefined): number => Number((value ?? 0).toFixed(4));
   return {
     credibility_20: round(categoryLens?.credibility[0].mean),
     credibility_40: round(categoryLens?.credibility[1].mean),
@@ -59,4 +74,18 @@ function summarize(rows: readonly Row[]): Record<string, number> {
     nav_keep1: round(categoryLens?.navigational?.keepFirst),
     nav_keep3: round(categoryLens?.navigational?.keepTopThree),
   };
+}
+
+function summarizeDomains({ auc, spearman, worstLow, goodLow, coverage }: DomainScore): Record<string, number> {
+  return {
+    domain_auc: round(auc),
+    domain_spearman: round(spearman),
+    domain_worst_low: round(worstLow),
+    domain_good_low: round(goodLow),
+    domain_coverage: round(coverage),
+  };
+}
+
+function round(value: number | undefined): number {
+  return Number((value ?? 0).toFixed(4));
 }

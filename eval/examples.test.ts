@@ -31,5 +31,5 @@ for (const { name, expected, ...request } of examples) {
 
 test("every lens builds, extends the base rules and has a valid lambda", () => {
   assert.deepEqual([...lenses.keys()].toSorted(), ["base", "business", "gov", "programming", "research"]);
-  for (const lens of lenses.values()) assert.ok(lens.ruleCount > 1_000 && lens.lambda > 0 && lens.lambda < 1);
+  for (const lens of lenses.values()) assert.ok(lens.ruleCount > 5_000 && lens.lambda > 0 && lens.lambda < 1);
 });

@@ -1,5 +1,6 @@
 import type { Interval } from "./bootstrap.ts";
 import type { CredibilityScore, NavigationalScore } from "./evaluate.ts";
+import type { DomainScore } from "./evaluate-domains.ts";
 
 /** The scores of one system, with 20 and with 40 candidates. */
 export interface Row {
@@ -47,4 +48,30 @@ function formatInterval({ mean, low, high }: Interval): string {
 
 function signed(value: number): string {
   return `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(3)}`;
+}
+
+export function formatDomains(score: DomainScore): string {
+  return [
+    "",
+    `Tiers of the base lens against reliability labels of ${score.ratedCount} rated and ${score.labelledCount} labelled domains.`,
+    "",
+    "| Measure | Value |",
+    "|---|---|",
+    `| Rated domains that a rule names | ${percent(score.coverage)} |`,
+    `| AUC, reliable against unreliable | ${score.auc.toFixed(3)} |`,
+    `| Spearman correlation of rating and tier | ${score.spearman.toFixed(3)} |`,
+    `| Worst-rated tenth in tier D or E | ${percent(score.worstLow)} |`,
+    `| Domains rated 0.75 or better in tier D or E | ${percent(score.goodLow)} |`,
+    "",
+    "| Tier | Rated domains | Mean rating |",
+    "|---|---|---|",
+    ...Object.entries(score.tiers).map(([tier, { count, meanScore }]) => {
+      return `| ${tier} | ${count} | ${count === 0 ? "" : meanScore.toFixed(2)} |`;
+    }),
+    "",
+  ].join("\n");
+}
+
+function percent(value: number): string {
+  return `${(value * 100).toFixed(1)} %`;
 }

@@ -14,6 +14,12 @@ export interface NavigationalQuery {
   results: { rank: number; url: string }[];
 }
 
+/** Reliability of domains: a score from 0 to 1, and a separate set with a yes or no. */
+export interface DomainLabels {
+  rated: { domain: string; score: number }[];
+  labelled: { domain: string; isReliable: boolean }[];
+}
+
 export class InvalidDataError extends Error {}
 
 /** Returns undefined if the file does not exist: the development data is not part of the repository. */
@@ -30,6 +36,18 @@ export function readRated(path: string): RatedQuery[] | undefined {
 
 export function readNavigational(path: string): NavigationalQuery[] | undefined {
   return readQueries(path, (query) => query as unknown as NavigationalQuery);
+}
+
+export function readDomains(path: string): DomainLabels {
+  if (!existsSync(path)) throw new InvalidDataError(`File not found: ${path}`);
+  const { rated, labelled } = JSON.parse(readFileSync(path, "utf8")) as Partial<DomainLabels>;
+  const isValid =
+    Array.isArray(rated) &&
+    Array.isArray(labelled) &&
+    rated.every(({ domain, score }) => typeof domain === "string" && score >= 0 && score <= 1) &&
+    labelled.every(({ domain, isReliable }) => typeof domain === "string" && typeof isReliable === "boolean");
+  if (!isValid) throw new InvalidDataError(`${path}: not an object with rated and labelled domains`);
+  return { rated, labelled };
 }
 
 type Json = Record<string, unknown>;

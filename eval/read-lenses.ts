@@ -9,7 +9,7 @@ export interface LensFile {
 
 export function readLensFiles(): LensFile[] {
   const folder = join(import.meta.dirname, "..", "server", "lenses");
-  const files = readdirSync(folder).filter((file) => file.endsWith(".lens"));
+  const files = readdirSync(folder).filter((file) => /\.(?:lens|registry)$/.test(file));
   return files.toSorted().map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
 }
 

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 export interface EvalOptions {
   credibilityFile: string;
   navigationalFile: string;
+  domainsFile: string | undefined;
   /** Output path of the chart, if one is requested. */
   chartFile: string | undefined;
 }
@@ -17,6 +18,8 @@ navigational queries keep the official site on top. The last line of output is J
 
   --credibility FILE    rated queries: [{query, topic, category, results: [{rank, url, rating}]}]
   --navigational FILE   navigational queries: [{query, results: [{rank, url}]}]; the first result is the official site
+  --domains FILE        also compare tiers with reliability labels of domains:
+                        {rated: [{domain, score}], labelled: [{domain, isReliable}]}
   --chart FILE          write a chart as SVG`;
 
 // Outside the repository, because we may use the data but not publish it.
@@ -28,6 +31,7 @@ export function readOptions(args: string[]): EvalOptions | "help" {
   return {
     credibilityFile: values.credibility ?? join(dataFolder, "credibility-dev.json"),
     navigationalFile: values.navigational ?? join(dataFolder, "navigational-dev.json"),
+    domainsFile: values.domains,
     chartFile: values.chart,
   };
 }
@@ -39,6 +43,7 @@ function parse(args: string[]) {
       options: {
         credibility: { type: "string" },
         navigational: { type: "string" },
+        domains: { type: "string" },
         chart: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },

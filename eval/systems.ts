@@ -23,7 +23,7 @@ export const upstreamOrder: System = (_, results) => rank({ results, n });
 /** The product's ranking, baselines and an upper bound. */
 export function createSystems(files: readonly LensFile[]): { name: string; system: System }[] {
   const lenses = buildLensesOrThrow(files);
-  const suffixes = buildLensesOrThrow(files.map(onlySuffixRules));
+  const suffixes = buildLensesOrThrow(files.filter(({ file }) => file.endsWith(".lens")).map(onlySuffixRules));
   const withLens =
     (choose: (query: EvalQuery, results: readonly { url: string }[]) => Lens): System =>
     (query, results) =>

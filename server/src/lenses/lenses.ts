@@ -18,19 +18,24 @@ export interface LensSource {
   digest: string;
   lambda: number;
   ruleCount: number;
+  /** Names of the registries in use. */
+  registries: string[];
   text: string;
 }
 
-/** Throws LensFaults if the folder is unusable: a server must not start without lenses. */
-export function openLenses(folder: string): LensFolder {
-  let read = readLenses(folder);
+/**
+ * Throws LensFaults if the folder is unusable: a server must not start without lenses. `registries` are the names of the
+ * registries in use; undefined means all in the folder.
+ */
+export function openLenses(folder: string, registries?: readonly string[]): LensFolder {
+  let read = readLenses(folder, registries);
   if (!read.ok) throw new LensFaults(folder, read.faults);
   let { lenses, sources } = read;
   return {
     current: () => lenses,
     list: () => sources,
     reload() {
-      read = readLenses(folder);
+      read = readLenses(folder, registries);
       if (!read.ok) return read.faults;
       ({ lenses, sources } = read);
       return [];
@@ -46,17 +51,20 @@ export class LensFaults extends Error {
 
 type Read = { ok: true; lenses: ReadonlyMap<string, Lens>; sources: LensSource[] } | { ok: false; faults: string[] };
 
-export function readLenses(folder: string): Read {
+export function readLenses(folder: string, registries?: readonly string[]): Read {
   const files = readFiles(folder);
   if (typeof files === "string") return { ok: false, faults: [files] };
-  const built = buildLenses(files);
+  const unknown = (registries ?? []).filter((name) => !files.some(({ file }) => file === `${name}.registry`));
+  if (unknown.length > 0) return { ok: false, faults: unknown.map((name) => `there is no registry named ${name}`) };
+  const built = buildLenses(files, (name) => registries?.includes(name) ?? true);
   if (!built.ok) {
     return { ok: false, faults: built.faults.map(({ file, line, message }) => `${file}:${line}: ${message}`) };
   }
   if (!built.lenses.has("base")) return { ok: false, faults: ["there is no lens named base"] };
   const texts = new Map(files.map(({ file, text }) => [file, text]));
-  const sources = [...built.lenses.values()].map(({ name, version, digest, lambda, ruleCount }) => {
-    return { name, version, digest, lambda, ruleCount, text: texts.get(`${name}.lens`) ?? "" };
+  const sources = [...built.lenses.values()].map(({ name, version, digest, lambda, ruleCount, ...lens }) => {
+    const registries = lens.registries.map((registry) => registry.name);
+    return { name, version, digest, lambda, ruleCount, registries, text: texts.get(`${name}.lens`) ?? "" };
   });
   const misnamed = sources.filter(({ text }) => text === "").map(({ name }) => `${name} must be in ${name}.lens`);
   return misnamed.length > 0 ? { ok: false, faults: misnamed } : { ok: true, lenses: built.lenses, sources };
@@ -64,7 +72,7 @@ export function readLenses(folder: string): Read {
 
 function readFiles(folder: string): { file: string; text: string }[] | string {
   try {
-    const names = readdirSync(folder).filter((file) => file.endsWith(".lens"));
+    const names = readdirSync(folder).filter((file) => /\.(?:lens|registry)$/.test(file));
     return names.toSorted().map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
   } catch (error) {
     return `cannot read the folder: ${error instanceof Error ? error.message : String(error)}`;

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Type } from "typebox";
 import { Check } from "typebox/value";
 import { parseOptions, print, printError, UsageError } from "../admin/command.ts";
@@ -6,8 +7,9 @@ import { formatTable } from "../admin/format-table.ts";
 import { readConfig } from "../config/config.ts";
 import { comparePage, explainPage, type RankedResult, type SavedPage } from "./compare-pages.ts";
 import { readLenses } from "./lenses.ts";
+import { diffRegistries, listSources, makeRegistry, parseLists } from "./make-registries.ts";
 
-// npm run lens -- lint | explain | diff. Exit codes: 0 success, 1 a lens has faults, 2 usage error.
+// npm run lens -- lint | explain | diff | registries. Exit codes: 0 success, 1 a lens has faults, 2 usage error.
 
 const usage = `Usage: npm run lens -- <command>
 
@@ -17,6 +19,9 @@ const usage = `Usage: npm run lens -- <command>
       Rank saved pages and explain the position of each result.
   diff FOLDER PAGES.json
       Show which results the lenses in FOLDER, an edited copy, would move on saved pages.
+  registries FOLDER
+      Regenerate the registries from the lists in FOLDER (${listSources.map(({ file }) => file).join(", ")})
+      and show every domain that changes. The date of a registry is that of its list.
 
 PAGES.json contains a page, or a list of pages, in the upstream's order:
   {"query": "...", "category": "gov", "results": [{"url": "...", "title": "...", "snippet": "..."}]}`;
@@ -36,6 +41,7 @@ function run(args: string[]): number {
     if (command === "explain" && first !== undefined && second === undefined) return explain(first, values);
     if (command === "diff" && first !== undefined && second !== undefined && rest.length === 0)
       return diff(first, second);
+    if (command === "registries" && first !== undefined && second === undefined) return writeRegistries(first);
     throw new UsageError("Unknown command.");
   } catch (error) {
     if (error instanceof UsageError) return printError(`${error.message}\n\n${usage}`, 2);
@@ -94,8 +100,26 @@ function diff(folder: string, file: string): number {
   return print(`\n${moved} of ${pages.length} pages change.`);
 }
 
+function writeRegistries(folder: string): number {
+  const paths = new Map(listSources.map(({ file }) => [file, join(folder, file)]));
+  const missing = [...paths.values()].find((path) => !existsSync(path));
+  if (missing !== undefined) throw new UsageError(`File not found: ${missing}`);
+  const lists = parseLists(new Map([...paths].map(([file, path]) => [file, readFileSync(path, "utf8")])));
+  for (const source of listSources) {
+    const path = join(ownFolder(), `${source.name}.registry`);
+    const retrieved = statSync(join(folder, source.file)).mtime.toISOString().slice(0, 10);
+    const before = existsSync(path) ? readFileSync(path, "utf8") : "";
+    const after = makeRegistry(source, lists, retrieved);
+    const changes = diffRegistries(before, after);
+    for (const change of changes) print(change);
+    print(`${source.name}: ${changes.length} domains change`);
+    writeFileSync(path, after);
+  }
+  return lint(ownFolder());
+}
+
 function lensesOf(folder: string) {
-  const read = readLenses(folder);
+  const read = readLenses(folder, readConfig(["registries"]).registries);
   if (!read.ok) throw new InvalidLenses(`${read.faults.join("\n")}\n${read.faults.length} fault(s) in ${folder}`);
   return read;
 }

@@ -7,7 +7,7 @@ import { categories } from "../search/parse-search.ts";
 const root = join(import.meta.dirname, "../../..");
 
 // Published packages and examples cannot import the server's list.
-for (const file of ["cli/src/search-command.ts", "mcp/src/create-search-server.ts"]) {
+for (const file of ["cli/src/search-command.ts", "ai-sdk/src/web-search.ts"]) {
   test(`${file} lists the categories of the server`, () => {
     const text = readFileSync(join(root, file), "utf8");
     const lists = [...text.matchAll(/"programming"[",| a-z]+/g)].map(([list]) => [...list.matchAll(/"([a-z]+)"/g)]);

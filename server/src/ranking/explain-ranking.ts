@@ -1,6 +1,7 @@
 import type { Lens } from "./lens.ts";
 import { mergeDuplicates } from "./merge-duplicates.ts";
 import { orderPages, type Rankable, type RankedPage } from "./order-pages.ts";
+import type { RegistryInfo } from "./parse-registry.ts";
 import type { RankInput } from "./rank.ts";
 import type { Tier } from "./tier.ts";
 
@@ -10,6 +11,7 @@ export interface Reason {
   upstreamRank: number;
   tier: Tier;
   why: string;
+  registry?: RegistryInfo;
   score: number;
   isNavigational: boolean;
   move: "copy" | "third-of-site" | "anchor" | undefined;
@@ -34,7 +36,7 @@ const maxBytes = 4_096;
  *
  *   1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;navigational
  *
- * `from` is the upstream's rank. If the list would exceed 4,096 bytes, it is truncated and the last member is the number
+ * `from` is the upstream's rank. If the tier comes from a registry, `list` is its name and `source` its URL. If the list would exceed 4,096 bytes, it is truncated and the last member is the number
  * of omitted results: `more;count=3`.
  */
 export function encodeExplanation(reasons: readonly Reason[]): string {
@@ -50,8 +52,9 @@ export function encodeExplanation(reasons: readonly Reason[]): string {
   return [...members.slice(0, fitting), `more;count=${members.length - fitting}`].join(", ");
 }
 
-function encodeReason({ position, upstreamRank, tier, why, score, isNavigational, move }: Reason): string {
+function encodeReason({ position, upstreamRank, tier, why, registry, score, isNavigational, move }: Reason): string {
+  const list = registry === undefined ? [] : [`list=${registry.name}`, `source="${registry.source}"`];
   const moves = [...(isNavigational ? ["navigational"] : []), ...(move === undefined ? [] : [move])];
-  const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${why}`, `score=${score.toFixed(3)}`, ...moves];
+  const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${why}`, ...list, `score=${score.toFixed(3)}`, ...moves];
   return [String(position), ...facts].join(";");
 }

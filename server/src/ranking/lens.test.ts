@@ -125,3 +125,64 @@ test("a host is classified the same before and after thousands of others", () =>
   assert.equal(tierOf(lens, "https://www.example.org/"), before);
   assert.equal(tierOf(lens, "https://late.example.com/"), "N unlisted");
 });
+
+function lensWith(rules: string, groups: string): Lens {
+  const domains = groups.split("\n").filter((line) => !line.startsWith("$"));
+  const registry = `! name: listed
+! title: A list
+! source: https://lists.example/a
+! licence: CC0
+! attribution: Someone
+! retrieved: 2026-11-16
+! count: ${domains.length}
+${groups}`;
+  const lens = `! name: base\n! version: 2026-11-15.1\n! lambda: 0.5\n${rules}`;
+  const built = buildLenses([
+    { file: "base.lens", text: lens },
+    { file: "listed.registry", text: registry },
+  ]);
+  const base = built.ok ? built.lenses.get("base") : undefined;
+  if (base === undefined) throw new Error(JSON.stringify(built));
+  return base;
+}
+
+test("a registry lowers only sites that no hand-written rule names, and the verdict names the list", () => {
+  const lens = lensWith(
+    "$tier=C,site=paper.example,why=newspaper\n$tier=B,suffix=edu,why=university\n$cap=D,psl-private,why=rented",
+    "$cap=D,why=listed\nbad.example\nblog.paper.example\ncollege.edu\npaper.example",
+  );
+  const expected = {
+    "https://bad.example/": "D listed",
+    "https://www.sub.bad.example/a": "D listed",
+    "https://notbad.example/": "N unlisted",
+    "https://paper.example/": "C newspaper",
+    "https://blog.paper.example/": "C newspaper",
+    "https://college.edu/": "B university",
+  };
+  for (const [address, tier] of Object.entries(expected)) assert.equal(tierOf(lens, address), tier, address);
+  const verdict = lens.classify({ host: "bad.example", path: "/" });
+  assert.deepEqual([verdict.registry?.name, verdict.registry?.source], ["listed", "https://lists.example/a"]);
+  assert.equal(lens.classify({ host: "paper.example", path: "/" }).registry, undefined);
+  assert.equal(tierOf(lens.withoutRegistries, "https://bad.example/"), "N unlisted");
+  assert.notEqual(lens.digest, lens.withoutRegistries.digest);
+});
+
+test("a registry raises a site on a shared platform, but a hand-written rule for the same site wins", () => {
+  const lens = lensWith(
+    "$cap=D,site=platform.example,why=self-published\n$tier=N,site=sold.example,why=changed-hands",
+    "$lift=B,why=government\nagency.platform.example\nsold.example\ntown.example",
+  );
+  assert.equal(tierOf(lens, "https://agency.platform.example/"), "B government");
+  assert.equal(tierOf(lens, "https://other.platform.example/"), "D self-published");
+  assert.equal(tierOf(lens, "https://sold.example/"), "N changed-hands");
+  assert.equal(tierOf(lens, "https://town.example/forum/"), "B government");
+});
+
+test("a registry cannot raise a site above B or lower one to E, and its faults have a line", () => {
+  assert.equal(tierOf(lensWith("", "$lift=A,why=federal-government\na.example"), "https://a.example/")[0], "A");
+  for (const group of ["$lift=A,why=university", "$cap=E,why=listed", "$tier=B,why=listed"]) {
+    assert.throws(() => lensWith("", `${group}\na.example`), /listed\.registry.*"line":8/);
+  }
+  assert.throws(() => lensWith("", "$cap=D,why=listed\na.example\na.example"), /a\.example is repeated/);
+  assert.throws(() => lensWith("", "$cap=D,why=listed\nhttps://a.example/"), /invalid domain/);
+});

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type LensFault, type LensText, parseLens } from "./parse-lens.ts";
+import { parseRegistry, type Registry, type RegistryInfo } from "./parse-registry.ts";
 import type { Rule } from "./parse-rule.ts";
 import { type HostFacts, readHost } from "./read-host.ts";
 import { higherTier, lowerTier, type Tier } from "./tier.ts";
@@ -8,27 +9,52 @@ import { higherTier, lowerTier, type Tier } from "./tier.ts";
 export interface Lens {
   name: string;
   version: string;
-  /** Hash of the text of this lens and the lens it extends. Servers with the same digest rank identically. */
+  /** Hash of this lens, the lens it extends and the registries. Servers with the same digest rank identically. */
   digest: string;
   lambda: number;
+  /** Whether it extends no other lens and is therefore not for a category. */
+  isGeneral: boolean;
+  /** Hand-written rules, including inherited ones. */
   ruleCount: number;
+  registries: readonly RegistryInfo[];
+  /** The same lens without registries. */
+  withoutRegistries: Lens;
   classify(page: { host: string; path: string }): Verdict;
+  /** The rule behind the verdict. Undefined if no rule matches. */
+  decidingRule(page: { host: string; path: string }): Rule | undefined;
   facts(host: string): HostFacts;
 }
 
 export interface Verdict {
   tier: Tier;
   why: string;
+  /** The list that the tier comes from. Undefined for hand-written rules. */
+  registry?: RegistryInfo;
+}
+
+interface AppliedRule extends Rule {
+  /** The list that the rule comes from. Undefined for hand-written rules. */
+  registry?: RegistryInfo;
 }
 
 export type BuiltLenses =
   | { ok: true; lenses: ReadonlyMap<string, Lens> }
   | { ok: false; faults: (LensFault & { file: string })[] };
 
-/** Builds all lenses of a folder. A fault in any file fails all of them, so that the previous lenses stay in use. */
-export function buildLenses(files: readonly { file: string; text: string }[]): BuiltLenses {
-  const parsed = files.map(({ file, text }) => ({ file, text, result: parseLens(text) }));
-  const faults = parsed.flatMap(({ file, result }) =>
+/**
+ * Builds all lenses of a folder, with the registries in its `.registry` files. A fault in any file fails all of them, so
+ * that the previous lenses stay in use.
+ */
+export function buildLenses(
+  files: readonly { file: string; text: string }[],
+  isRegistryUsed: (name: string) => boolean = () => true,
+): BuiltLenses {
+  const lensFiles = files.filter(({ file }) => !file.endsWith(".registry"));
+  const parsed = lensFiles.map(({ file, text }) => ({ file, text, result: parseLens(text) }));
+  const lists = files
+    .filter(({ file }) => file.endsWith(".registry"))
+    .map(({ file, text }) => ({ file, text, result: parseRegistry(text) }));
+  const faults = [...parsed, ...lists].flatMap(({ file, result }) =>
     result.ok ? [] : result.faults.map((fault) => ({ file, ...fault })),
   );
   const sources = new Map<string, Source>();
@@ -43,7 +69,11 @@ export function buildLenses(files: readonly { file: string; text: string }[]): B
     if (message !== undefined) faults.push({ file, line: 1, message });
   }
   if (faults.length > 0) return { ok: false, faults };
-  return { ok: true, lenses: new Map([...sources.keys()].map((name) => [name, compile(lineage(name, sources))])) };
+  const registries = lists.flatMap(({ text, result }) =>
+    result.ok && isRegistryUsed(result.registry.info.name) ? [{ ...result.registry, text }] : [],
+  );
+  const build = (name: string): Lens => compile(lineage(name, sources), registries);
+  return { ok: true, lenses: new Map([...sources.keys()].map((name) => [name, build(name)])) };
 }
 
 interface Source {
@@ -69,13 +99,15 @@ function lineage(name: string, sources: ReadonlyMap<string, Source>): Source[] {
 // Hosts repeat across searches. The limit bounds memory; evicted hosts are analyzed again.
 const maxCachedHosts = 8_192;
 
-function compile(sources: readonly Source[]): Lens {
+function compile(
+  sources: readonly Source[],
+  registries: readonly (Registry & { text: string })[],
+  table = indexRules(sources.flatMap(({ lens }) => lens.rules)),
+): Lens {
   const { name, version, lambda } = sources.at(-1)?.lens ?? { name: "", version: "", lambda: 0 };
-  const rules = sources.flatMap(({ lens }) => lens.rules);
-  const table = indexRules(rules);
   const cache = new Map<string, HostEntry>();
   // Every host is looked up twice in a row, by `classify` and `facts`.
-  let latest = { host: "", entry: analyzeHost("", table) };
+  let latest = { host: "", entry: analyzeHost("", table, registries) };
 
   function lookUp(host: string): HostEntry {
     if (host !== latest.host) latest = { host, entry: cache.get(host) ?? analyzeAndCache(host) };
@@ -83,7 +115,7 @@ function compile(sources: readonly Source[]): Lens {
   }
 
   function analyzeAndCache(host: string): HostEntry {
-    const entry = analyzeHost(host, table);
+    const entry = analyzeHost(host, table, registries);
     if (cache.size >= maxCachedHosts) cache.clear();
     cache.set(host, entry);
     return entry;
@@ -96,23 +128,38 @@ function compile(sources: readonly Source[]): Lens {
     return isSpecial ? apply(inOrder([...matching, ...table.everywhere], closedPath)) : verdict;
   }
 
-  const digest = createHash("sha256").update(JSON.stringify(sources.map(({ text }) => text)));
-  return {
+  function decidingRule({ host, path }: { host: string; path: string }): Rule | undefined {
+    return decide(inOrder([...lookUp(host).matching, ...table.everywhere], `${path.toLowerCase()}/`)).rule;
+  }
+
+  const texts = [...sources, ...registries].map(({ text }) => text);
+  const lens: Omit<Lens, "withoutRegistries"> = {
     name,
     version,
-    digest: digest.digest("hex").slice(0, 16),
+    digest: createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16),
     lambda,
-    ruleCount: rules.length,
+    isGeneral: sources.length === 1,
+    ruleCount: sources.reduce((count, source) => count + source.lens.rules.length, 0),
+    registries: registries.map(({ info }) => info),
     classify,
+    decidingRule,
     facts: (host) => lookUp(host).facts,
   };
+  if (registries.length > 0) return { ...lens, withoutRegistries: compile(sources, [], table) };
+  const plain: Lens = {
+    ...lens,
+    get withoutRegistries() {
+      return plain;
+    },
+  };
+  return plain;
 }
 
 interface HostEntry {
   facts: HostFacts;
   /** Verdict for pages whose path matches no rule. */
   verdict: Verdict;
-  matching: readonly Rule[];
+  matching: readonly AppliedRule[];
   /** Paths in the matching rules. */
   paths: readonly string[];
 }
@@ -135,9 +182,12 @@ function indexRules(rules: readonly Rule[]): RuleTable {
   return { byHost, everywhere, anyPath: paths.length === 0 ? undefined : new RegExp(paths.join("|")) };
 }
 
-function analyzeHost(host: string, { byHost }: RuleTable): HostEntry {
+function analyzeHost(host: string, { byHost }: RuleTable, registries: readonly Registry[]): HostEntry {
   const facts = readHost(host);
-  const matching = keysOf(host, facts).flatMap((key) => byHost.get(key) ?? []);
+  const tails = tailsOf(host);
+  const written = keysOf(host, tails, facts).flatMap((key) => byHost.get(key) ?? []);
+  // The sort is stable, so for the same domain a hand-written rule is applied after that of a registry.
+  const matching = [...registryRules(tails, registries, written), ...written];
   return {
     facts,
     verdict: apply(inOrder(matching, undefined)),
@@ -146,10 +196,32 @@ function analyzeHost(host: string, { byHost }: RuleTable): HostEntry {
   };
 }
 
-/** All selectors that can match this host. */
-function keysOf(host: string, { suffix, isPrivate, labels }: HostFacts): string[] {
+/**
+ * The most specific entry of each registry. A registry lowers only sites that no hand-written rule names, either
+ * themselves or through their suffix.
+ */
+function registryRules(
+  tails: readonly string[],
+  registries: readonly Registry[],
+  written: readonly Rule[],
+): AppliedRule[] {
+  const isNamed = written.some(({ selector }) => selector !== "label" && selector !== "psl-private");
+  return registries.flatMap(({ info, entries }): AppliedRule[] => {
+    const domain = tails.find((tail) => entries.has(tail));
+    const entry = domain === undefined ? undefined : entries.get(domain);
+    if (domain === undefined || entry === undefined || (entry.verb === "cap" && isNamed)) return [];
+    return [{ ...entry, selector: "site", value: domain, path: undefined, isOverride: false, line: 0, registry: info }];
+  });
+}
+
+/** The host and every domain above it. */
+function tailsOf(host: string): string[] {
   const parts = host.split(".");
-  const tails = parts.map((_, index) => parts.slice(index).join("."));
+  return parts.map((_, index) => parts.slice(index).join("."));
+}
+
+/** All selectors that can match this host. */
+function keysOf(host: string, tails: readonly string[], { suffix, isPrivate, labels }: HostFacts): string[] {
   const suffixParts = suffix.split(".");
   const suffixes = suffixParts.map((_, index) => suffixParts.slice(index).join("."));
   return [
@@ -165,7 +237,7 @@ function keysOf(host: string, { suffix, isPrivate, labels }: HostFacts): string[
 }
 
 /** From general to specific. For equal specificity, rules of the category follow those of the base. */
-function inOrder(rules: readonly Rule[], path: string | undefined): Rule[] {
+function inOrder(rules: readonly AppliedRule[], path: string | undefined): AppliedRule[] {
   return rules
     .filter((rule) => rule.path === undefined || path?.includes(rule.path) === true)
     .toSorted((a, b) => specificity(a) - specificity(b));
@@ -189,14 +261,24 @@ function specificity({ selector, value, path, isOverride }: Rule): number {
 
 const unlisted: Verdict = { tier: "N", why: "unlisted" };
 
-function apply(rules: readonly Rule[]): Verdict {
-  let verdict = unlisted;
-  for (const { verb, tier, why } of rules) {
-    if (verb === "tier") verdict = { tier, why };
-    else {
-      const moved = verb === "cap" ? lowerTier(verdict.tier, tier) : higherTier(verdict.tier, tier);
-      if (moved !== verdict.tier || verdict === unlisted) verdict = { tier: moved, why };
-    }
+function apply(rules: readonly AppliedRule[]): Verdict {
+  const { tier, rule } = decide(rules);
+  if (rule === undefined) return unlisted;
+  return rule.registry === undefined ? { tier, why: rule.why } : { tier, why: rule.why, registry: rule.registry };
+}
+
+/** The tier after all rules, and the last rule that changed it. */
+function decide(rules: readonly AppliedRule[]): { tier: Tier; rule: AppliedRule | undefined } {
+  let decision: ReturnType<typeof decide> = { tier: unlisted.tier, rule: undefined };
+  for (const rule of rules) {
+    const tier = move(decision.tier, rule);
+    const isDeciding = rule.verb === "tier" || tier !== decision.tier || decision.rule === undefined;
+    if (isDeciding) decision = { tier, rule };
   }
-  return verdict;
+  return decision;
+}
+
+function move(from: Tier, { verb, tier }: Rule): Tier {
+  if (verb === "tier") return tier;
+  return verb === "cap" ? lowerTier(from, tier) : higherTier(from, tier);
 }

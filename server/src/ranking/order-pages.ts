@@ -12,7 +12,7 @@ export interface RankedPage<Result> extends Page<Result> {
   verdict: Verdict;
   /** The registered domain. */
   site: string;
-  /** The query names the site and the upstream ranked it among the first three. */
+  /** The query names the site and the upstream ranked it among the first three, or ranked its home page first. */
   isNavigational: boolean;
   score: number;
   /** Why its position differs from its score. */
@@ -21,7 +21,7 @@ export interface RankedPage<Result> extends Page<Result> {
 
 const rankOffset = 20;
 const navigationalRanks = 3;
-const navigationalValues = { whole: 1, part: 0.9 };
+const navigationalValues = { whole: 1, part: 0.9, home: 0.8 };
 const maxPerSite = 2;
 const anchorIndex = 2;
 
@@ -52,12 +52,23 @@ function scorePage<Result>(page: Page<Result>, words: QueryWords, lens: Lens): R
   const { result, key, host, path, upstreamRank } = page;
   const verdict = lens.classify(page);
   const { site, name, labels } = lens.facts(host);
-  const named = upstreamRank <= navigationalRanks ? namesSite(words, { name, labels }) : undefined;
+  const isFirst = upstreamRank === 1;
+  const named =
+    (upstreamRank <= navigationalRanks ? namesSite(words, { name, labels, isFirst }) : undefined) ??
+    (isFirst && lens.isGeneral && isHomePage(path, verdict) ? "home" : undefined);
   const authority = Math.max(tierValues[verdict.tier], named === undefined ? 0 : navigationalValues[named]);
   const relevance = (rankOffset + 1) / (rankOffset + upstreamRank);
   const score = (1 - lens.lambda) * relevance + lens.lambda * authority;
   const isNavigational = named !== undefined;
   return { result, key, host, path, upstreamRank, verdict, site, isNavigational, score, move: undefined };
+}
+
+/**
+ * An upstream that ranks a home page first took the query for the name of a site, also if we do not recognize the name.
+ * With a category, the subject is known and authority decides.
+ */
+function isHomePage(path: string, { tier }: Verdict): boolean {
+  return path === "/" && (tier === "N" || tier === "C");
 }
 
 /**

@@ -77,7 +77,7 @@ function readWhy(value: string, draft: Draft): void {
   draft.why = value;
 }
 
-const domainName = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]*[a-z][a-z0-9-]*$/;
+export const domainName = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]*[a-z][a-z0-9-]*$/;
 
 const selectorPatterns: Readonly<Record<Exclude<Selector, "any">, RegExp>> = {
   host: domainName,

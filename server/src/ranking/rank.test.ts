@@ -64,6 +64,15 @@ test("a site named by the query ranks above any authority", () => {
   assert.equal(order(["primary.example", "established.example", "x.org", "post.org"], "post")[3], "post.org");
 });
 
+test("without a category, a home page that the upstream ranks first yields only to a primary source near the top", () => {
+  const rest = ["established.example", "b.org", "primary.example"];
+  const general = lensOf(rules, 0.33);
+  assert.equal(order(["a.org", ...rest], "", general)[0], "a.org");
+  assert.equal(order(["a.org", "primary.example"], "", general)[0], "primary.example");
+  assert.equal(order(["a.org", ...rest], "", { ...general, isGeneral: false })[0], "primary.example");
+  assert.equal(order(["a.org/page", ...rest], "", general)[0], "primary.example");
+});
+
 test("the third page of a site ranks below all other sites", () => {
   const pages = ["a.primary.example", "b.primary.example", "c.primary.example", "weak.example", "x.org"];
   assert.equal(order(pages).at(-1), "c.primary.example");
