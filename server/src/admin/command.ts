@@ -38,6 +38,11 @@ export interface Command {
   run: (context: CommandContext) => Promise<void>;
 }
 
+/** Opens its own connections, so that it also runs with invalid settings. */
+export interface StandaloneCommand extends Pick<Command, "usage" | "summary" | "options"> {
+  runAlone: (print: CommandContext["print"]) => Promise<void>;
+}
+
 /** Returns the exit code 0. */
 export function print(text: string): number {
   process.stdout.write(`${text}\n`);

@@ -1,9 +1,10 @@
 import { accountCommands } from "./account-commands.ts";
 import { adjustCommands, monthCommands } from "./accounting-commands.ts";
 import { auditCommand } from "./audit-command.ts";
-import type { Command } from "./command.ts";
+import type { Command, StandaloneCommand } from "./command.ts";
 import { consoleCommands } from "./console-commands.ts";
 import { databaseCommands } from "./database-commands.ts";
+import { doctorCommand } from "./doctor/doctor-command.ts";
 import { keyCommands } from "./key-commands.ts";
 import { leakedKeysCommands } from "./leaked-keys-command.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
@@ -32,6 +33,8 @@ export const commands: Record<string, Command | Record<string, Command>> = {
   margin: marginCommand,
   secret: secretCommands,
 };
+
+export const standaloneCommands: Record<string, StandaloneCommand> = { doctor: doctorCommand };
 
 export function isCommand(group: Command | Record<string, Command>): group is Command {
   return typeof group["run"] === "function";

@@ -8,8 +8,16 @@ import { createSigner } from "../lib/sign-jws.ts";
 import { createManualSource } from "../payments/manual-payments.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
-import { type Command, CommandFailed, parseOptions, print, printError, UsageError } from "./command.ts";
-import { commands, isCommand } from "./commands.ts";
+import {
+  type Command,
+  CommandFailed,
+  parseOptions,
+  print,
+  printError,
+  type StandaloneCommand,
+  UsageError,
+} from "./command.ts";
+import { commands, isCommand, standaloneCommands } from "./commands.ts";
 import { explainFailure } from "./explain-failure.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit codes: 0 success, 1 failure, 2 usage error.
@@ -34,12 +42,20 @@ async function runAdmin(args: string[]): Promise<number> {
 }
 
 /** Without a verb there is no command, only help for the noun. */
-function findCommand(args: string[], isHelp: boolean): { names: string[]; command?: Command; rest: string[] } {
+function findCommand(
+  args: string[],
+  isHelp: boolean,
+): { names: string[]; command?: Command | StandaloneCommand; rest: string[] } {
   const firstOption = args.findIndex((arg) => arg.startsWith("-"));
   const [noun, verb] = firstOption === -1 ? args : args.slice(0, firstOption);
   if (noun === undefined && (isHelp || args.length === 0)) return { names: [], rest: [] };
+  const standalone = standaloneCommands[noun ?? ""];
+  if (noun && standalone) return { names: [noun], command: standalone, rest: args.slice(1) };
   const group = commands[noun ?? ""];
-  if (!noun || !group) throw new UsageError(`Unknown command. Commands: ${Object.keys(commands).join(", ")}.`);
+  if (!noun || !group) {
+    const names = [...Object.keys(standaloneCommands), ...Object.keys(commands)];
+    throw new UsageError(`Unknown command. Commands: ${names.join(", ")}.`);
+  }
   if (isCommand(group)) return { names: [noun], command: group, rest: args.slice(1) };
   if (verb === undefined && isHelp) return { names: [noun], rest: [] };
   const command = group[verb ?? ""];
@@ -47,8 +63,9 @@ function findCommand(args: string[], isHelp: boolean): { names: string[]; comman
   return { names: [noun, verb], command, rest: args.slice(2) };
 }
 
-async function runCommand(command: Command, rest: string[]): Promise<void> {
+async function runCommand(command: Command | StandaloneCommand, rest: string[]): Promise<void> {
   const { values } = parseOptions({ args: rest, options: command.options });
+  if ("runAlone" in command) return command.runAlone(print);
   const { directDatabaseUrl } = readConfig(["directDatabaseUrl"]);
   const pool = createPool({
     url: directDatabaseUrl,
@@ -110,13 +127,11 @@ function openPaymentSources(pool: Pool): PaymentSource[] {
 }
 
 function describe(names: string[]): string {
-  const lines = Object.entries(commands).flatMap(([noun, group]) => {
-    const commands: [string, Command][] = isCommand(group)
-      ? [[noun, group]]
-      : Object.entries(group).map(([verb, command]) => [`${noun} ${verb}`, command]);
-    return commands
-      .filter(([name]) => name === names.join(" ") || name.startsWith(`${names.join(" ")} `) || names.length === 0)
-      .flatMap(([name, command]) => [`  ${name} ${command.usage}`.trimEnd(), `      ${command.summary}`]);
-  });
+  const all: [string, Command | StandaloneCommand][] = Object.entries(commands).flatMap(([noun, group]) =>
+    isCommand(group) ? [[noun, group]] : Object.entries(group).map(([verb, command]) => [`${noun} ${verb}`, command]),
+  );
+  const lines = [...Object.entries(standaloneCommands), ...all]
+    .filter(([name]) => name === names.join(" ") || name.startsWith(`${names.join(" ")} `) || names.length === 0)
+    .flatMap(([name, command]) => [`  ${name} ${command.usage}`.trimEnd(), `      ${command.summary}`]);
   return ["Usage: npm run admin -- <command> [options]", "", ...lines].join("\n");
 }

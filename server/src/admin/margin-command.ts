@@ -20,7 +20,7 @@ async function printMargin({ values, pool, print }: CommandContext): Promise<voi
   const day = (ago: number): string => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10);
   const period = { from: day(Math.min(days, 3_660) - 1), to: day(0) };
   const { rows, charged } = await readMargin(pool, period);
-  const wallets = await readWalletMargin(pool, { ...period, limit: 10 });
+  const wallets = await readWalletMargin(pool, { ...period, order: "unpaid", limit: 10 });
   if (values["json"]) {
     const json = { rows: rows.map(toJson), wallets: wallets.map(toWalletJson), charged: formatUsd(charged) };
     return print(JSON.stringify(json));
@@ -32,13 +32,14 @@ async function printMargin({ values, pool, print }: CommandContext): Promise<voi
   print("The other figures are counted by the servers, which lose up to five seconds when they crash.");
 }
 
-const heading = ["day", "upstream", "calls", "failed", "revenue", "cost", "unpaid", "margin", "failure reasons"];
-const walletHeading = ["wallet", "", "calls", "abandoned", "revenue", "cost", "unpaid", "margin"];
+const money = ["revenue", "cost", "unpaid cost", "margin"];
+const heading = ["day", "upstream", "calls", "failed", "unpaid", "abandoned", ...money, "failure reasons"];
+const walletHeading = ["wallet", "", "calls", "", "unpaid", "abandoned", ...money];
 
 function alignNumbers(lines: readonly string[][]): string[][] {
   const width = (column: number): number => Math.max(...lines.map((line) => line[column]?.length ?? 0));
   return lines.map((line) =>
-    line.map((cell, column) => (column > 1 && column < 8 ? cell.padStart(width(column)) : cell)),
+    line.map((cell, column) => (column > 1 && column < 10 ? cell.padStart(width(column)) : cell)),
   );
 }
 
@@ -50,9 +51,12 @@ function totalsOf(rows: readonly MarginRow[]): MarginRow[] {
 }
 
 function sum(provider: string, rows: readonly MarginRow[]): MarginRow {
-  const total: MarginRow = { day: "total", provider, calls: 0, failures: {}, cost: 0n, paidCost: 0n, revenue: 0n };
+  const calls = { calls: 0, unpaidCalls: 0, abandonedCalls: 0, failures: {} as Record<string, number> };
+  const total: MarginRow = { day: "total", provider, ...calls, cost: 0n, paidCost: 0n, revenue: 0n };
   for (const row of rows) {
     total.calls += row.calls;
+    total.unpaidCalls += row.unpaidCalls;
+    total.abandonedCalls += row.abandonedCalls;
     total.cost += row.cost;
     total.paidCost += row.paidCost;
     total.revenue += row.revenue;
@@ -63,13 +67,17 @@ function sum(provider: string, rows: readonly MarginRow[]): MarginRow {
   return total;
 }
 
-function toCells({ day, provider, calls, failures, ...money }: MarginRow): string[] {
-  const reasons = Object.entries(failures).map(([reason, count]) => `${reason} ${count}`);
-  return [day, provider, String(calls), failureRate({ calls, failures }), ...usd(money), reasons.join(", ")];
+function toCells(row: MarginRow): string[] {
+  const reasons = Object.entries(row.failures).map(([reason, count]) => `${reason} ${count}`);
+  return [row.day, row.provider, String(row.calls), failureRate(row), ...unpaid(row), ...usd(row), reasons.join(", ")];
 }
 
-function toWalletCells({ walletId, calls, abandonedCalls, ...money }: WalletMarginRow): string[] {
-  return [walletId, "", String(calls), String(abandonedCalls), ...usd(money)];
+function toWalletCells(row: WalletMarginRow): string[] {
+  return [row.walletId, "", String(row.calls), "", ...unpaid(row), ...usd(row)];
+}
+
+function unpaid({ unpaidCalls, abandonedCalls }: Pick<MarginRow, "unpaidCalls" | "abandonedCalls">): string[] {
+  return [String(unpaidCalls), String(abandonedCalls)];
 }
 
 interface Money {
@@ -89,16 +97,26 @@ function failureRate({ calls, failures }: Pick<MarginRow, "calls" | "failures">)
   return calls > aborted ? `${((100 * failed) / (calls - aborted)).toFixed(1)} %` : "-";
 }
 
-function toJson({ cost, paidCost, revenue, ...row }: MarginRow) {
-  return { ...row, ...moneyToJson({ cost, paidCost, revenue }) };
+function toJson({ day, provider, failures, ...figures }: MarginRow) {
+  return { day, provider, failures, ...figuresToJson(figures) };
 }
 
-function toWalletJson({ walletId, calls, abandonedCalls, ...money }: WalletMarginRow) {
-  return { wallet_id: walletId, calls, abandoned_calls: abandonedCalls, ...moneyToJson(money) };
+function toWalletJson({ walletId, ...figures }: WalletMarginRow) {
+  return { wallet_id: walletId, ...figuresToJson(figures) };
 }
 
-function moneyToJson({ revenue, cost, paidCost }: Money) {
+function figuresToJson({
+  calls,
+  unpaidCalls,
+  abandonedCalls,
+  revenue,
+  cost,
+  paidCost,
+}: Omit<WalletMarginRow, "walletId">) {
   return {
+    calls,
+    unpaid_calls: unpaidCalls,
+    abandoned_calls: abandonedCalls,
     revenue: formatUsd(revenue),
     cost: formatUsd(cost),
     unpaid_cost: formatUsd(cost - paidCost),

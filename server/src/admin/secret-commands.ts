@@ -2,7 +2,7 @@ import { rehashTrialAddresses } from "../accounts/accounts.ts";
 import { readConfig } from "../config/config.ts";
 import { resealEmails } from "../email/email.ts";
 import { checkValueOf, createSecrets, type Resealed } from "../lib/secrets.ts";
-import { countClaims } from "../wallet/wallet.ts";
+import { countClaims, resealEndUserKeys } from "../wallet/wallet.ts";
 import { resealWebhookSecrets } from "../webhooks/webhooks.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
@@ -102,6 +102,7 @@ async function reseal({ pool, secrets: readSecrets, print }: CommandContext): Pr
   const { version } = secrets.writer;
   const results: [string, Resealed][] = [
     ["webhook secrets", await resealWebhookSecrets(pool, secrets)],
+    ["end-user keys", await resealEndUserKeys(pool, secrets)],
     ["queued emails", await resealEmails(pool, secrets)],
     ["trial addresses", await rehashTrialAddresses(pool, secrets)],
   ];

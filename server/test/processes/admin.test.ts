@@ -165,7 +165,7 @@ test("an invalid command exits with 2 and an explanation; help exits with 0", as
   const { walletId } = await createWallet("0");
   const key = ["key", "create", "--wallet", walletId, "--name", "k"];
   const wrong: [string[], RegExp][] = [
-    [["walet", "create"], /Unknown command\. Commands: database, .*wallet, key, .*refund, reconcile/],
+    [["walet", "create"], /Unknown command\. Commands: doctor, database, .*wallet, key, .*refund, reconcile/],
     [["wallet"], /Unknown "wallet" command\. Commands: create, top-up, show, suspend, resume/],
     [["wallet", "create"], /--name is required/],
     [["wallet", "create", "--nmae", "x"], /--nmae/],

@@ -153,16 +153,16 @@ test("an operator reads the margin of every upstream and wallet as a table and a
   assert.equal(exitCode, 0);
   const lines = stdout.split("\n").map((line) => line.trim().replaceAll(/ +/g, " "));
   assert.deepEqual(lines.slice(0, 6), [
-    "day upstream calls failed revenue cost unpaid margin failure reasons",
-    `${day(0)} brave 100 10.0 % 0.90 0.45 0.05 0.45 timeout 10`,
-    `${day(1)} exa 2 0.0 % 0.01 0.017 0.00 -0.007 aborted 1`,
-    "total brave 100 10.0 % 0.90 0.45 0.05 0.45 timeout 10",
-    "total exa 2 0.0 % 0.01 0.017 0.00 -0.007 aborted 1",
-    "total all 102 9.9 % 0.91 0.467 0.05 0.443 timeout 10, aborted 1",
+    "day upstream calls failed unpaid abandoned revenue cost unpaid cost margin failure reasons",
+    `${day(0)} brave 100 10.0 % 10 10 0.90 0.45 0.05 0.45 timeout 10`,
+    `${day(1)} exa 2 0.0 % 0 0 0.01 0.017 0.00 -0.007 aborted 1`,
+    "total brave 100 10.0 % 10 10 0.90 0.45 0.05 0.45 timeout 10",
+    "total exa 2 0.0 % 0 0 0.01 0.017 0.00 -0.007 aborted 1",
+    "total all 102 9.9 % 10 10 0.91 0.467 0.05 0.443 timeout 10, aborted 1",
   ]);
   assert.deepEqual(lines.slice(7, 9), [
-    "wallet calls abandoned revenue cost unpaid margin",
-    `${walletId} 12 10 0.00 0.060001 0.050001 -0.060001`,
+    "wallet calls unpaid abandoned revenue cost unpaid cost margin",
+    `${walletId} 12 10 10 0.00 0.060001 0.050001 -0.060001`,
   ]);
   const json = JSON.parse((await runAdmin(environment, "margin", "--json")).stdout) as {
     rows: unknown[];
@@ -172,6 +172,8 @@ test("an operator reads the margin of every upstream and wallet as a table and a
     day: day(1),
     provider: "exa",
     calls: 2,
+    unpaid_calls: 0,
+    abandoned_calls: 0,
     failures: { aborted: 1 },
     cost: "0.017",
     unpaid_cost: "0.00",
@@ -182,6 +184,7 @@ test("an operator reads the margin of every upstream and wallet as a table and a
     {
       wallet_id: walletId,
       calls: 12,
+      unpaid_calls: 10,
       abandoned_calls: 10,
       revenue: "0.00",
       cost: "0.060001",

@@ -1,0 +1,216 @@
+import pg from "pg";
+import { readArchiver } from "../../db/archiver.ts";
+import { findPrimary } from "../../db/find-primary.ts";
+import { findSchemaFault } from "../../db/migrate.ts";
+import { findLimitFault, findRoleFault, roleLimits, roles } from "../../db/roles.ts";
+import { createSecrets } from "../../lib/secrets.ts";
+import { spreadHosts } from "../../lib/spread-hosts.ts";
+import { readHealth } from "../../operator/operator.ts";
+import { explainFailure } from "../explain-failure.ts";
+import { checkClock } from "./check-clock.ts";
+import type { DoctorConfig } from "./check-settings.ts";
+import { error, type Finding, findingsOf, warning } from "./finding.ts";
+
+const recreateRoles = "Run npm run migrate with PENNYBLACK_ADMIN_DATABASE_URL, which sets it.";
+const maxSweepAgeMs = 300_000;
+const minPartitionDays = 7;
+/** Of one server, and of one worker. */
+const connectionsPerServer = 26;
+const connectionsPerWorker = 10;
+
+/** Connects with each URL as the server does, and reads the rest as the owner. */
+export async function checkDatabase(config: DoctorConfig): Promise<Finding[]> {
+  const logins: [variable: string, url: string | undefined, role: keyof typeof roles][] = [
+    ["DATABASE_URL", config.ledgerDatabaseUrl, "ledger"],
+    ["PENNYBLACK_TENANT_DATABASE_URL", config.tenantDatabaseUrl, "tenant"],
+    ["PENNYBLACK_PAYMENTS_DATABASE_URL", config.paymentsDatabaseUrl, "payments"],
+    ["PENNYBLACK_OPERATOR_DATABASE_URL", config.operatorDatabaseUrl, "operator"],
+    ["PENNYBLACK_PEOPLE_DATABASE_URL", config.peopleDatabaseUrl, "people"],
+    ["PENNYBLACK_WORKER_DATABASE_URL", config.workerDatabaseUrl, "worker"],
+  ];
+  const findings: Finding[] = [];
+  for (const [variable, url, role] of logins) {
+    if (url === undefined) continue;
+    const isPooled = config.databasePooler === "transaction" && role !== "worker";
+    findings.push(...(await connect(variable, url, (client) => checkLogin(client, { variable, role, isPooled }))));
+  }
+  const { directDatabaseUrl } = config;
+  const checkAsOwner = async (client: pg.Client): Promise<Finding[]> => {
+    const fault = await findSchemaFault(client, "starting");
+    if (fault) return [error(fault, "Migrate before starting servers of this release.")];
+    return [
+      ...(await checkServer(client, config)),
+      ...(await checkRoleLimits(client)),
+      ...(await checkArchiver(client)),
+      ...(await checkSecrets(client, config)),
+      ...(await checkWorker(client)),
+    ];
+  };
+  findings.push(...(await connect("PENNYBLACK_DIRECT_DATABASE_URL", directDatabaseUrl, checkAsOwner)));
+  return findings;
+}
+
+async function connect(
+  variable: string,
+  url: string,
+  check: (client: pg.Client) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  let client: pg.Client | undefined;
+  try {
+    client = new pg.Client({
+      connectionString: await findPrimary(url),
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 30_000,
+    });
+    client.on("error", () => undefined);
+    await client.connect();
+    return await check(client);
+  } catch (failure) {
+    return [error(`${variable} cannot be used.`, explainFailure(failure))];
+  } finally {
+    await client?.end();
+  }
+}
+
+interface Login {
+  variable: string;
+  role: keyof typeof roles;
+  isPooled: boolean;
+}
+
+async function checkLogin(client: pg.Client, { variable, role, isPooled }: Login): Promise<Finding[]> {
+  const { rows } = await client.query<{ name: string }>("select current_user as name");
+  const roleFault = await findRoleFault(client);
+  const limitFault = isPooled ? await findLimitFault(client) : undefined;
+  return findingsOf(
+    roleFault !== undefined
+      ? error(`${variable} connects with too many privileges: ${roleFault}.`, `Connect as ${roles[role]}.`)
+      : rows[0]?.name !== roles[role] &&
+          error(`${variable} connects as ${rows[0]?.name}.`, `Connect as ${roles[role]}.`),
+    limitFault !== undefined && error(`${variable}: ${limitFault}.`, recreateRoles),
+  );
+}
+
+interface ServerState {
+  version: number;
+  fsync: string;
+  pages: string;
+  commit: string;
+  standbys: string;
+  max_connections: number;
+  now: Date;
+}
+
+async function checkServer(client: pg.Client, config: DoctorConfig): Promise<Finding[]> {
+  const sentAt = Date.now();
+  const { rows } = await client.query<ServerState>(
+    `select current_setting('server_version_num')::integer as version, current_setting('fsync') as fsync,
+       current_setting('full_page_writes') as pages, current_setting('synchronous_commit') as commit,
+       current_setting('synchronous_standby_names') as standbys,
+       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+         as max_connections,
+       clock_timestamp() as now`,
+  );
+  const [state] = rows;
+  if (!state) throw new Error("PostgreSQL returned no settings");
+  const neededConnections = config.servers * connectionsPerServer + connectionsPerWorker;
+  return findingsOf(
+    state.version < 150_000 &&
+      error(`PostgreSQL ${Math.floor(state.version / 10_000)} is too old.`, "Upgrade to PostgreSQL 15 or newer."),
+    state.fsync === "off" &&
+      error("fsync is off. A crash of the machine can corrupt the database and lose charges.", "Turn it on."),
+    state.pages === "off" &&
+      error("full_page_writes is off. A crash of the machine can corrupt the database.", "Turn it on."),
+    state.commit === "off" &&
+      error("synchronous_commit is off. A crash loses charges that callers have received.", "Turn it on."),
+    spreadHosts(config.ledgerDatabaseUrl).length > 1 &&
+      state.standbys === "" &&
+      error(
+        "DATABASE_URL lists several hosts, but synchronous_standby_names is empty. A failover loses the last charges.",
+        "Turn on Patroni's synchronous_mode. See deploy/patroni.",
+      ),
+    config.databasePooler === "none" &&
+      neededConnections > state.max_connections &&
+      error(
+        `${config.servers} servers and a worker open up to ${neededConnections} connections, but max_connections allows ${state.max_connections}.`,
+        "Raise max_connections, or put PgBouncer in front of the database.",
+      ),
+    checkClock("the database", state.now.getTime(), sentAt),
+  );
+}
+
+/** psql sessions, and servers behind a transaction pooler, have only the limits of their role. */
+async function checkRoleLimits(client: pg.Client): Promise<Finding[]> {
+  const { rows } = await client.query<{ name: string; settings: string[] }>(
+    "select rolname as name, coalesce(rolconfig, '{}') as settings from pg_roles where rolname = any($1)",
+    [Object.values(roles)],
+  );
+  return (Object.keys(roles) as (keyof typeof roles)[]).flatMap((role) => {
+    const found = rows.find(({ name }) => name === roles[role]);
+    const missing = Object.entries(roleLimits[role]).filter(
+      ([setting, value]) => found && !found.settings.includes(`${setting}=${value}`),
+    );
+    return missing.map(([setting, value]) =>
+      warning(`The role ${roles[role]} does not have ${setting} = ${value}.`, recreateRoles),
+    );
+  });
+}
+
+async function checkArchiver(client: pg.Client): Promise<Finding[]> {
+  const archiver = await readArchiver(client);
+  if (!archiver)
+    return [
+      warning(
+        "WAL archiving is off. A restore loses everything since the last full backup.",
+        "Set up pgBackRest. See deploy/pgbackrest.",
+      ),
+    ];
+  const { failedAtSeconds, archivedAtSeconds } = archiver;
+  return findingsOf(
+    failedAtSeconds !== undefined &&
+      failedAtSeconds > archivedAtSeconds &&
+      error(
+        `WAL archiving has failed since ${new Date(archivedAtSeconds * 1_000).toISOString()}. The disk fills up, and backups are incomplete.`,
+        "See docs/runbooks/archiving-fails.md.",
+      ),
+  );
+}
+
+async function checkSecrets(client: pg.Client, config: DoctorConfig): Promise<Finding[]> {
+  const state = await client.query<{ version: number }>("select writing_version as version from pb.secret_state");
+  const version = state.rows[0]?.version ?? 0;
+  const peppers = await client.query<{ version: number; keys: number }>(
+    `select pepper_version as version, count(*)::integer as keys from pb.keys
+     where revoked_at is null and pepper_version <> all($1) group by pepper_version order by pepper_version`,
+    [config.keyPeppers.map((pepper) => pepper.version)],
+  );
+  return findingsOf(
+    !createSecrets(config.secrets).use(version) &&
+      error(
+        `PENNYBLACK_SECRET does not list version ${version}, under which servers write. Stored answers cannot be read.`,
+        "Add that version. See docs/runbooks/rotate-secret.md.",
+      ),
+    ...peppers.rows.map(({ version: pepper, keys }) =>
+      error(
+        `PENNYBLACK_KEY_PEPPERS does not list version ${pepper}. ${keys} ${keys === 1 ? "key is" : "keys are"} rejected.`,
+        "Add that version. See docs/runbooks/key-peppers.md.",
+      ),
+    ),
+  );
+}
+
+async function checkWorker(client: pg.Client): Promise<Finding[]> {
+  const { sweptAt, partitionDays } = await readHealth(client);
+  return findingsOf(
+    (sweptAt === undefined || Date.now() - sweptAt.getTime() > maxSweepAgeMs) &&
+      error(
+        `No worker is running: ${sweptAt ? `the last activity was at ${sweptAt.toISOString()}` : "none has ever run"}. Abandoned holds do not expire.`,
+        "Start one with: npm run worker",
+      ),
+    partitionDays < minPartitionDays &&
+      error(
+        `Partitions exist for ${partitionDays} more days. Searches fail on a day without one.`,
+        "Start a worker, or run: npm run migrate",
+      ),
+  );
+}

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { createKey } from "../../src/keys/keys.ts";
+import { until } from "../support/assertions/until.ts";
+import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { spawnNode } from "../support/services/node-process.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../support/services/private-postgres.ts";
+import { type PrivateRedis, startPrivateRedis } from "../support/services/private-redis.ts";
+import { createTestWallet, testEnvironment } from "../support/services/server.ts";
+
+// `npm run admin -- doctor` on a healthy installation, and on installations with planted misconfigurations.
+
+const folder = mkdtempSync(join(tmpdir(), "pennyblack-doctor-"));
+let postgres: PrivatePostgres;
+let redis: PrivateRedis;
+let db: TestDatabase;
+let healthy: Record<string, string>;
+
+before(async () => {
+  postgres = await startPrivatePostgres({ settings: ["archive_mode=on"] });
+  redis = await startPrivateRedis();
+  db = await createTestDatabase(postgres.superuserUrl);
+  const { PENNYBLACK_PEOPLE_DATABASE_URL: _, ...environment } = testEnvironment(db);
+  healthy = {
+    ...environment,
+    PENNYBLACK_PUBLIC_URL: "http://localhost:8080",
+    PENNYBLACK_WORKER_DATABASE_URL: db.workerUrl,
+    PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,
+    PENNYBLACK_SEARXNG_URL: "http://127.0.0.1:8888",
+    PENNYBLACK_ROOTS: folder,
+    REDIS_URL: redis.url,
+  };
+  await asSuperuser("alter system set archive_command = '/bin/true'", "select pg_reload_conf()");
+  await db.owner.query("update pb.sweep_watermark set swept_at = now()");
+});
+
+after(async () => {
+  await db.drop();
+  await redis.kill();
+  await postgres.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface DoctorOptions {
+  settings?: Record<string, string>;
+  nodeOptions?: string[];
+}
+
+/** The findings as "error: problem fix", and the exit code. */
+async function runDoctor({ settings = {}, nodeOptions = [] }: DoctorOptions = {}): Promise<Diagnosis> {
+  const run = spawnNode("admin/main.ts", { ...healthy, ...settings }, { args: ["doctor"], nodeOptions });
+  const exitCode = await run.ended;
+  const findings = [...run.output().matchAll(/^ {2}(error|warning): (.*)\n {4}(.*)$/gm)].map(
+    ([, severity, problem, fix]) => `${severity}: ${problem} ${fix}`,
+  );
+  return { exitCode, output: run.output(), findings };
+}
+
+interface Diagnosis {
+  exitCode: number | null;
+  output: string;
+  findings: string[];
+}
+
+/** The findings are these, in this order, and no others. */
+function assertFindings({ findings, output }: Diagnosis, expected: readonly RegExp[]): void {
+  assert.equal(findings.length, expected.length, output);
+  for (const [index, pattern] of expected.entries()) assert.match(findings[index] ?? "", pattern);
+}
+
+async function asSuperuser(...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: db.superuserUrl });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+test("a healthy installation has no findings", async () => {
+  const { exitCode, output } = await runDoctor();
+  const checks = ["Settings", "Database", "Redis", "Machine", "Backups", "Public URL"];
+  assert.equal(output, `${checks.map((name) => `${name}: ok\n`).join("")}0 errors, 0 warnings.\n`);
+  assert.equal(exitCode, 0);
+});
+
+test("invalid settings are reported together, before everything else", async () => {
+  const diagnosis = await runDoctor({
+    settings: { PENNYBLACK_PORTT: "80", PENNYBLACK_SERVERS: "none", DATABASE_URL: "" },
+  });
+  assertFindings(diagnosis, [
+    /^error: PENNYBLACK_PORTT is not a known setting\. See the settings in docs\/self-hosting\.md/,
+    /^error: DATABASE_URL is required/,
+    /^error: PENNYBLACK_SERVERS must be/,
+  ]);
+  assert.equal(diagnosis.exitCode, 1);
+});
+
+test("finds valid settings that are wrong together or in production", async () => {
+  const diagnosis = await runDoctor({
+    settings: {
+      PENNYBLACK_PUBLIC_URL: "https://localhost:1",
+      PENNYBLACK_SERVERS: "100",
+      REDIS_URL: "",
+      PENNYBLACK_SEARXNG_URL: "",
+      PENNYBLACK_PEOPLE_DATABASE_URL: db.peopleUrl,
+      PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_0000000000000000",
+      PENNYBLACK_HEAP_SNAPSHOTS: "true",
+      PENNYBLACK_ROOTS: "/nonexistent",
+    },
+  });
+  assertFindings(diagnosis, [
+    /^error: PENNYBLACK_TRUSTED_PROXIES is empty.* List the addresses of the proxy/,
+    /^error: .*Servers cannot share limits\. Set REDIS_URL/,
+    /^error: PENNYBLACK_STRIPE_WEBHOOK_SECRET is not set.* Create a webhook endpoint/,
+    /^error: No upstream is configured.* npm run providers/,
+    /^warning: .*sign-in emails cannot be sent\. Set PENNYBLACK_SMTP_URL/,
+    /^warning: .*Heap snapshots contain secrets\. Remove the setting/,
+    /^error: 100 servers and a worker open up to 2610 connections.* PgBouncer/,
+    /^error: The folder of PENNYBLACK_ROOTS does not exist.* Create it/,
+  ]);
+  assert.equal(diagnosis.exitCode, 1);
+});
+
+test("finds a public server with the settings of a development machine", async () => {
+  const client = new Redis(redis.url);
+  await client.config("SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru");
+  const diagnosis = await runDoctor({
+    settings: {
+      PENNYBLACK_PUBLIC_URL: "http://192.0.2.1",
+      PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
+      PENNYBLACK_STRIPE_SECRET_KEY: "sk_test_0000000000000000",
+      PENNYBLACK_STRIPE_WEBHOOK_SECRET: "whsec_0000000000000000",
+      PENNYBLACK_SIGNING_KEYS: "",
+      PENNYBLACK_ROOTS: "",
+    },
+  });
+  await client.config("SET", "maxmemory", "0");
+  client.disconnect();
+  assertFindings(diagnosis, [
+    /^error: PENNYBLACK_PUBLIC_URL uses http.* TLS proxy/,
+    /^error: .*requests to your internal network\. Remove the setting/,
+    /^error: .*test cards add real balance\. Set the live key/,
+    /^warning: .*Receipts are not signed\. .*openssl rand/,
+    /^warning: Redis evicts keys.* noeviction/,
+    /^warning: PENNYBLACK_PUBLIC_URL does not respond.* Check DNS/,
+  ]);
+});
+
+test("finds wrong roles, limits and settings of the database, a stopped worker and an old backup", async () => {
+  const { walletId } = await createTestWallet(db, "0.00");
+  await createKey(db.owner, { version: 2, bytes: Buffer.alloc(32, 1) }, { walletId, mode: "live", name: "old" });
+  await db.owner.query(
+    `alter table pb.sweep_watermark disable trigger record_sweep;
+     update pb.sweep_watermark set swept_at = now() - interval '10 minutes'`,
+  );
+  await asSuperuser(
+    "alter role pennyblack_ledger reset statement_timeout",
+    "alter system set fsync = off",
+    "alter system set full_page_writes = off",
+    "alter system set synchronous_commit = off",
+    "alter system set archive_command = '/bin/false'",
+    "select pg_reload_conf()",
+    "select pg_logical_emit_message(false, 'doctor', 'x')",
+    "select pg_switch_wal()",
+  );
+  await until("archiving has failed", async () => {
+    const { rows } = await db.owner.query("select from pg_stat_archiver where failed_count > 0");
+    return rows.length > 0;
+  });
+  // A stand-in, because a real repository cannot contain a backup from the past.
+  const info = [{ name: "pennyblack", backup: [{ error: false, timestamp: { stop: 1_767_225_600 } }] }];
+  writeFileSync(join(folder, "pgbackrest"), `#!/bin/sh\ncat <<'END'\n${JSON.stringify(info)}\nEND\n`, { mode: 0o755 });
+
+  const diagnosis = await runDoctor({
+    settings: {
+      PATH: `${folder}:${process.env["PATH"]}`,
+      DATABASE_URL: db.ownerUrl,
+      PENNYBLACK_TENANT_DATABASE_URL: db.ledgerUrl,
+      REDIS_URL: "redis://127.0.0.1:1",
+    },
+  });
+  assertFindings(diagnosis, [
+    /^error: DATABASE_URL .*owns the ledger's schema\. Connect as pennyblack_ledger/,
+    /^error: PENNYBLACK_TENANT_DATABASE_URL connects as pennyblack_ledger\. Connect as pennyblack_tenant/,
+    /^error: fsync is off.* Turn it on/,
+    /^error: full_page_writes is off.* Turn it on/,
+    /^error: synchronous_commit is off.* Turn it on/,
+    /^warning: The role pennyblack_ledger does not have statement_timeout = 5s\. Run npm run migrate/,
+    /^error: WAL archiving has failed since .*archiving-fails/,
+    /^error: PENNYBLACK_KEY_PEPPERS does not list version 2\. 1 key is rejected.*key-peppers/,
+    /^error: No worker is running: the last activity was at .* npm run worker/,
+    /^error: Redis does not respond, .*Start Redis/,
+    /^error: The last backup of pennyblack ended at 2026-01-01T00:00:00.*backup-too-old/,
+  ]);
+  assert.equal(diagnosis.exitCode, 1);
+});
+
+test("finds clocks that differ", async () => {
+  const shift = "const { now } = Date; Date.now = () => now() - 60_000;";
+  const { output } = await runDoctor({
+    nodeOptions: ["--import", `data:text/javascript,${encodeURIComponent(shift)}`],
+  });
+  assert.match(output, /The clocks of this machine and the database differ by (?:59|60)\.\d seconds/);
+  assert.match(output, /The clocks of this machine and Redis differ by (?:59|60)\.\d seconds/);
+});
