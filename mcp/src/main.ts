@@ -1,41 +1,64 @@
 #!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { createSearchServer } from "./create-search-server.ts";
-import { isLoopback, serveHttp } from "./serve-http.ts";
+import { createProxy } from "./proxy.ts";
 
-// Serves one conversation over stdio, or many over HTTP. stdout is reserved for the protocol.
+// Connects clients that start MCP servers as local processes to the /mcp endpoint of a Pennyblack server. Messages are lines
+// of JSON on stdin and stdout; stdout is reserved for them.
 
-const env = process.env;
-const budget = env["PENNYBLACK_MCP_BUDGET"] ?? "0.50";
-const { PENNYBLACK_API_KEY: apiKey, PENNYBLACK_URL: baseUrl, PENNYBLACK_MCP_TOKEN: token } = env;
-const { values } = parseArgs({
-  options: {
-    http: { type: "boolean", default: false },
-    host: { type: "string", default: "127.0.0.1" },
-    port: { type: "string", default: "8787" },
-  },
-});
+const help = `Usage: pennyblack-mcp [--help] [--version]
 
-if (!apiKey || !baseUrl)
-  fail("Set PENNYBLACK_API_KEY to a search key and PENNYBLACK_URL to the base URL of your Pennyblack server.");
-if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(budget)) fail("PENNYBLACK_MCP_BUDGET must be an amount in USD, such as 0.50.");
+Web search for assistants that support the Model Context Protocol (MCP) over stdio.
+Passes messages on to the /mcp endpoint of a Pennyblack server. Start it from your
+assistant's configuration.
 
-const settings = { apiKey, baseUrl, budget };
-if (!values.http) {
-  await createSearchServer(settings).connect(new StdioServerTransport());
-} else {
-  // Anyone who can reach this port can spend the key's money.
-  if (!isLoopback(values.host) && !token) fail("Set PENNYBLACK_MCP_TOKEN to listen on a non-loopback address.");
-  const server = serveHttp(() => createSearchServer(settings), { host: values.host, token, now: Date.now });
-  server.listen(Number(values.port), values.host, () => {
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : undefined;
-    console.error(`Listening on http://${values.host}:${port}/mcp (budget per conversation: ${budget} USD)`);
+Environment:
+  PENNYBLACK_URL      base URL of the Pennyblack server, such as https://search.example.com
+  PENNYBLACK_API_KEY  a search key (pb_live_... or pb_test_...); give it a daily budget
+
+Clients that support HTTP can connect to the endpoint without this program.
+`;
+
+const { PENNYBLACK_API_KEY: apiKey, PENNYBLACK_URL: baseUrl } = process.env;
+const options = readOptions();
+if (options.help) process.stdout.write(help);
+else if (options.version) process.stdout.write(`${readVersion()}\n`);
+else await serve();
+
+function readOptions(): { help?: boolean; version?: boolean } {
+  try {
+    return parseArgs({ options: { help: { type: "boolean", short: "h" }, version: { type: "boolean" } } }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : String(error)}. See pennyblack-mcp --help.`);
+  }
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return (manifest as { version: string }).version;
+}
+
+async function serve(): Promise<void> {
+  if (!apiKey || !baseUrl)
+    fail("Set PENNYBLACK_API_KEY to a search key and PENNYBLACK_URL to the base URL of your Pennyblack server.");
+  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
+    fail("PENNYBLACK_URL must be a URL that starts with https:// or http://.");
+  const proxy = createProxy({
+    url: `${baseUrl.replace(/\/+$/, "")}/mcp`,
+    apiKey,
+    send: (message) => void process.stdout.write(`${JSON.stringify(message)}\n`),
   });
+  const pending = new Set<Promise<void>>();
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line.trim() === "") continue;
+    const work = proxy.receive(line).finally(() => pending.delete(work));
+    pending.add(work);
+  }
+  await Promise.all(pending);
 }
 
 function fail(message: string): never {
-  console.error(`pennyblack-mcp: ${message}`);
+  process.stderr.write(`pennyblack-mcp: ${message}\n`);
   process.exit(2);
 }

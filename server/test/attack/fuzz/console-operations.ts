@@ -14,6 +14,7 @@ function object(properties: Record<string, Schema>, required = Object.keys(prope
 
 /** The bodies of routes below a wallet that exist only in the console. */
 const ownBelowWallet: Record<string, Schema | undefined> = {
+  "GET /version": undefined,
   "GET /members": undefined,
   "PATCH /members/{personId}": object({ role: { enum: ["developer", "viewer"] } }),
   "DELETE /members/{personId}": undefined,
@@ -37,7 +38,8 @@ const elsewhere: Record<string, Pick<FuzzOperation, "credential"> & Partial<Pick
     credential: "disposable",
     body: object({ token: { const: "{{invitationOnce}}" }, name: plainName }),
   },
-
+  "GET /invitations/{id}": { credential: "session" },
+  "POST /invitations/{id}/accept": { credential: "session", body: object({ name: plainName }) },
   "POST /sign-out": { credential: "disposable" },
   "POST /sign-out/everywhere": { credential: "disposable" },
   "GET /sign-in/oidc": { credential: "disposable", query: { return_to: text(512), fresh: { enum: ["1"] } } },

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import type { Parameter } from "../../../src/dialects/dialect.ts";
+import { dialects } from "../../../src/dialects/dialects.ts";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
 import { profileRoutes } from "../../../src/operator/profile-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
@@ -7,10 +9,11 @@ import { consoleOperations } from "./console-operations.ts";
 import { createOperation, type FuzzOperation } from "./fuzz-operation.ts";
 import type { Schema } from "./schema-values.ts";
 
-/** Every route of both listeners: openapi.json, the console, operators and health. */
+/** Every route of both listeners: openapi.json, the compatibility endpoints, the console, operators and health. */
 export function readOperations(): FuzzOperation[] {
   const documented = publicOperations();
-  return [...documented, ...consoleOperations(documented), ...operatorOperations(), ...operatorSession, ...health];
+  const internal = [...operatorOperations(), ...operatorSession, ...health];
+  return [...documented, ...compatOperations(), ...consoleOperations(documented), ...internal];
 }
 
 function publicOperations(): FuzzOperation[] {
@@ -29,6 +32,31 @@ function publicOperations(): FuzzOperation[] {
       weight: weightOf(path),
     });
   });
+}
+
+/** With the parameters that a search can have. Mutated inputs have others. */
+function compatOperations(): FuzzOperation[] {
+  return dialects.map(({ name, method, path, parameters }) => {
+    const accepted = Object.entries(parameters).filter(([, { use }]) =>
+      /^(?:query|count|category|required)$/.test(use),
+    );
+    const properties = Object.fromEntries(accepted.map(([each, rule]) => [each, schemaOf(rule)]));
+    const required = accepted.filter(([, { use }]) => use === "query").map(([each]) => each);
+    return createOperation(method, `/compat/${name}${path}`, {
+      credential: "search",
+      query: method === "GET" ? properties : {},
+      idempotency: "optional",
+      body: method === "POST" ? { type: "object", required, properties } : undefined,
+      weight: 10,
+    });
+  });
+}
+
+function schemaOf(rule: Parameter): Schema {
+  if (rule.use === "count") return { type: "integer", minimum: 1, maximum: 100 };
+  if (rule.use === "category") return { enum: Object.keys(rule.values) };
+  if (rule.use === "required") return { enum: [rule.value] };
+  return { type: "string", minLength: 1, maxLength: 60 };
 }
 
 /** Searches cost money, so they are most frequent; public documents are large and constant. */

@@ -281,7 +281,7 @@ const placeholdersByPath: [RegExp, string][] = [
 ];
 
 function isSearch(path: string): boolean {
-  return path === "/v1/search" || path.endsWith("/playground/search");
+  return path === "/v1/search" || path.startsWith("/compat/") || path.endsWith("/playground/search");
 }
 
 function saveIds(tenant: Tenant, path: string, answer: WireAnswer): void {

@@ -1,0 +1,134 @@
+import type { ServerConfig } from "../config/config.ts";
+import type { Admission } from "../http/admission.ts";
+import { readCredential } from "../http/credentials.ts";
+import { NoResponse } from "../http/no-response.ts";
+import { type AcquireSlot, limitWallet } from "../http/request-limits.ts";
+import type { Route } from "../http/route.ts";
+import { unavailable } from "../http/unavailable.ts";
+import type { Keys, Principal } from "../keys/keys.ts";
+import { readOwnKeys } from "../keys/manage-keys.ts";
+import { formatUsd } from "../lib/money.ts";
+import { type McpSearch, mcpRoutes } from "../mcp/mcp.ts";
+import { exceededLimitOf } from "../problems/exceeded-limit.ts";
+import { Problem } from "../problems/problems.ts";
+import { searchRequestSchema } from "../search/parse-search.ts";
+import { type SearchAnswer, type SearchDependencies, search } from "../search/search.ts";
+import { startTrace } from "../search/search-routes.ts";
+import { startSteps } from "../search/steps.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { ProcessFigures } from "../telemetry/process-figures.ts";
+import { type BudgetState, readWallet } from "../wallet/wallet.ts";
+import type { Connections } from "./connections.ts";
+
+export interface McpAppDependencies {
+  config: ServerConfig;
+  connections: Pick<Connections, "tenantPool">;
+  keys: Keys;
+  acquireSlot: AcquireSlot;
+  admission: Pick<Admission, "enter">;
+  search: SearchDependencies;
+  metrics: Pick<Metrics, "countSearch" | "countRejected">;
+  figures: Pick<ProcessFigures, "duringSearch">;
+}
+
+const loopback = ["localhost", "127.0.0.1", "[::1]"];
+
+export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
+  const { config, connections, keys, acquireSlot, admission, figures } = dependencies;
+  return mcpRoutes({
+    allowedHosts: [new URL(config.publicUrl).hostname, ...loopback, ...config.mcpHosts],
+    searchBody: searchRequestSchema,
+    authenticate: ({ raw, ip }) => keys.authenticate(readCredential(raw.rawHeaders), ip, "search"),
+    enter: ({ mode, walletId }) => admission.enter(mode === "test" ? "tests" : "callers", walletId),
+    limitRequest: ({ walletId }, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
+    runSearch: (call) => figures.duringSearch(() => runSearch(dependencies, call)),
+    readBalance: (caller) => readBalance(connections, caller),
+  });
+}
+
+/** The paid search of a tool call. Differs from POST /v1/search only in the form of its request and response. */
+async function runSearch(
+  { search: dependencies, metrics }: McpAppDependencies,
+  call: McpSearch,
+): Promise<SearchAnswer> {
+  const { request, reply, caller, signal, onHold, onProgress } = call;
+  const sent = request.raw.headers as Record<string, string | undefined>;
+  const trace = startTrace(dependencies, request);
+  const steps = startSteps(trace);
+  let outcome = "ok";
+  let status: number | undefined = 200;
+  try {
+    const answer = await search(
+      {
+        searchId: request.id,
+        rawHeaders: request.raw.rawHeaders,
+        headers: {
+          "search-run": call.run,
+          "search-for": sent["search-for"],
+          "idempotency-key": sent["idempotency-key"],
+        },
+        ip: request.ip,
+        steps,
+        readBody: async () => call.readBody(),
+        signal,
+        setCaller: () => undefined,
+        setHeaders: (headers) => void reply.headers(headers),
+      },
+      {
+        ...dependencies,
+        authenticate: async () => caller,
+        async hold(...hold) {
+          const held = await dependencies.hold(...hold);
+          onHold(held.budgets ?? []);
+          if (held.outcome === "held") onProgress(1, "Price held, querying the web");
+          return held;
+        },
+        rank(hits, input) {
+          onProgress(2, "Ranking the results");
+          return dependencies.rank(hits, input);
+        },
+      },
+    );
+    dependencies.recordCharge(answer);
+    reply.header("wallet-charge", `${formatUsd(answer.charge)};currency=usd`);
+    return answer;
+  } catch (error) {
+    outcome = outcomeOf(error);
+    status = error instanceof Problem ? error.status : undefined;
+    const exceeded = error instanceof Problem ? exceededLimitOf(error) : undefined;
+    if (exceeded) metrics.countRejected(exceeded);
+    throw error;
+  } finally {
+    const seconds = steps.elapsedMs() / 1_000;
+    const mode = caller.mode === "live" ? "live" : "test";
+    metrics.countSearch({ outcome, mode, seconds, ownSeconds: Math.max(0, seconds - steps.externalMs() / 1_000) });
+    trace?.end({ outcome, mode, status });
+    request.log.info({ tool: "web_search", outcome, ms: Math.round(seconds * 1_000) }, "tool call completed");
+  }
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof Problem) return error.code;
+  if (!(error instanceof NoResponse)) return "internal_error";
+  return error.cause === undefined ? "caller_left" : "outcome_unknown";
+}
+
+async function readBalance(
+  { tenantPool }: McpAppDependencies["connections"],
+  { walletId, keyId }: Principal,
+): ReturnType<Parameters<typeof mcpRoutes>[0]["readBalance"]> {
+  const [wallet, [key]] = await Promise.all([
+    readWallet(tenantPool, walletId),
+    readOwnKeys(tenantPool, walletId, { id: keyId }),
+  ]).catch(unavailable);
+  if (!wallet || !key) throw new Problem("api_key_invalid");
+  const { budget } = key;
+  if (!budget) return { balance: wallet.balance, budgets: [] };
+  const { totalLimit, totalSpent, dayLimit, daySpent, dayResetsAt, monthLimit, monthSpent, monthResetsAt } = budget;
+  const limits: (Omit<BudgetState, "max"> & { max: BudgetState["max"] | null })[] = [
+    { limit: "total", max: totalLimit, spent: totalSpent, resetsAt: null },
+    { limit: "day", max: dayLimit, spent: daySpent, resetsAt: dayResetsAt },
+    { limit: "month", max: monthLimit, spent: monthSpent, resetsAt: monthResetsAt },
+  ];
+  return { balance: wallet.balance, budgets: limits.filter((limit): limit is BudgetState => limit.max !== null) };
+}
