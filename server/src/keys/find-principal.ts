@@ -3,6 +3,7 @@ import type { Pool } from "../db/pool.ts";
 import { noSuchResource } from "../http/path-id.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
+import { toCompat } from "./compat.ts";
 import { keyResource } from "./key-resource.ts";
 import { insufficientScope, isListed, type Principal, toBlockList } from "./keys.ts";
 import { listKeys } from "./list-keys.ts";
@@ -19,5 +20,6 @@ export async function findPrincipal(
     throw new Problem("ip_not_allowed", { values: { ip } });
   if (!key.scopes.includes("search")) throw insufficientScope("search", key.mode);
   const { mode, scopes, searchesPerSecond, searchesInFlight } = key;
-  return { keyId, walletId, mode, scopes, searchesPerSecond, searchesInFlight };
+  const compat = key.compat ? { compat: toCompat(key.compat) } : {};
+  return { keyId, walletId, mode, scopes, searchesPerSecond, searchesInFlight, ...compat };
 }

@@ -3,6 +3,7 @@ import { type Static, Type } from "typebox";
 import { describeText, type Fault, fieldFault, invalidInput, listWords } from "../http/faults.ts";
 import { textPatterns } from "../http/text-patterns.ts";
 import { parseUsd } from "../lib/money.ts";
+import { compatSchema, findCompatFaults } from "./compat.ts";
 import type { KeyMode } from "./key-format.ts";
 import type { KeyFields } from "./manage-keys.ts";
 import { defaultScopes, type Scope, scopesOf } from "./scopes.ts";
@@ -20,6 +21,16 @@ const nameSchema = Type.String({
 });
 
 const amountSchema = Type.String({ pattern: textPatterns.usd, description: "USD as a decimal string." });
+
+const endUserLimitSchema = Type.Object(
+  { amount: amountSchema, period: Type.Enum(["day", "month"]) },
+  {
+    additionalProperties: false,
+    title: "EndUserLimit",
+    description:
+      "The most that each end user can spend with a live or test key per day or month (UTC). Searches must then name an end user in `Search-For`. Null for no limit.",
+  },
+);
 
 /** Fields that can be changed later. A change leaves omitted fields as they are. */
 const changeable = {
@@ -55,6 +66,8 @@ const changeable = {
       ),
     ),
   ),
+  end_user_limit: Type.Optional(orNull(endUserLimitSchema)),
+  compat: Type.Optional(orNull(compatSchema)),
 };
 
 export const newKeySchema = Type.Object(
@@ -111,7 +124,7 @@ export function readNewKey(body: Static<typeof newKeySchema>, own: readonly Scop
         `must not contain \`${forbidden}\`; a ${mode} key can have ${listWords(scopesOf[mode], "and")}`,
       ),
     );
-  if (mode === "mgmt" && body.budget) faults.push(budgetNeedsSearchKey);
+  if (mode === "mgmt") faults.push(...findSpendingLimits(body));
   const fields = readFields(body, faults);
   const { searches_per_second = 1_000, searches_in_flight = 1_000 } = fields;
   return { ...fields, searches_per_second, searches_in_flight, scopes };
@@ -121,17 +134,27 @@ export function readKeyChanges(body: Static<typeof keyChangesSchema>): KeyFields
   return readFields(body, []);
 }
 
-export const budgetNeedsSearchKey = fieldFault("budget", "is not allowed for a management key");
+/** Faults of a management key, which cannot spend. */
+export function findSpendingLimits(fields: { budget?: unknown; end_user_limit?: unknown }): Fault[] {
+  const limits = { budget: fields.budget, end_user_limit: fields.end_user_limit };
+  return Object.entries(limits).flatMap(([name, limit]) =>
+    limit ? [fieldFault(name, "is not allowed for a management key")] : [],
+  );
+}
 
 function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[]): KeyFields {
-  const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget } = body;
+  const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget, end_user_limit, compat } =
+    body;
   for (const [index, network] of (allowed_ips ?? []).entries()) {
     if (!isNetwork(network)) faults.push(fieldFault(`allowed_ips/${index}`, networkRule));
   }
   const expiryFault = typeof expires_at === "string" ? findExpiryFault(expires_at) : undefined;
   if (expiryFault !== undefined) faults.push(fieldFault("expires_at", expiryFault));
+  if (compat) faults.push(...findCompatFaults(compat));
   if (faults.length > 0) throw invalidInput(faults);
-  const fields = { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget: readBudget(budget) };
+  const limits = { searches_per_second, searches_in_flight, budget: readBudget(budget) };
+  const endUserLimit = end_user_limit && { ...end_user_limit, amount: String(parseUsd(end_user_limit.amount)) };
+  const fields = { name, allowed_ips, expires_at, ...limits, end_user_limit: endUserLimit, compat };
   // JSON.stringify drops undefined fields, which leaves them unchanged.
   return fields as KeyFields;
 }

@@ -10,7 +10,7 @@ import { bodyProblems, managementProblems, pageParameters, type Route } from "..
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
 import {
-  budgetNeedsSearchKey,
+  findSpendingLimits,
   keyChangesSchema,
   networkRule,
   newKeySchema,
@@ -24,6 +24,7 @@ import { type Guard, insufficientScope, missingScopes } from "./keys.ts";
 import {
   changeOwnKey,
   createOwnKey,
+  type KeyFields,
   type KeyOutcome,
   type KeyWithBudget,
   readOwnKeys,
@@ -154,7 +155,7 @@ function change({ tenant, guard }: KeyRouteDependencies): Route {
       const manager = await guard(request, reply, "keys:write");
       const id = readId(request.params);
       const changes = readKeyChanges(await readBody(request.raw));
-      throwUnlessDone(await changeOwnKey(tenant, manager, id, changes).catch(toProblem));
+      throwUnlessDone(await changeOwnKey(tenant, manager, id, changes).catch(toProblem), changes);
       return serializeKey(await readOne(tenant, manager.walletId, id));
     },
   };
@@ -228,10 +229,10 @@ function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): v
   throw missingScopes(missing, { detail });
 }
 
-function throwUnlessDone(outcome: KeyOutcome): void {
+function throwUnlessDone(outcome: KeyOutcome, changes: KeyFields = {}): void {
   if (outcome === "done") return;
   if (outcome === "not_found") throw noSuchResource(keyResource);
-  if (outcome === "budget_without_spending") throw invalidInput([budgetNeedsSearchKey]);
+  if (outcome === "budget_without_spending") throw invalidInput(findSpendingLimits(changes));
   if (outcome === "insufficient_scope") throw insufficientScope("keys:write", "mgmt");
   throw new Problem(outcome);
 }

@@ -4,12 +4,15 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, withTimeout } from "../db/pool.ts";
 import { Problem, type ProblemOptions } from "../problems/problems.ts";
+import type { EndUserSettings } from "../wallet/wallet.ts";
+import { type Compat, type CompatBody, toCompat } from "./compat.ts";
 import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import type { KeyGuessLimiter } from "./key-guessing.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 
+export type { Compat } from "./compat.ts";
 export type { KeyMode, Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
 export { findKeyWallet, listKeys } from "./list-keys.ts";
@@ -23,6 +26,10 @@ export interface Principal {
   scopes: readonly Scope[];
   searchesPerSecond: number;
   searchesInFlight: number;
+  /** For the compatibility endpoints. Undefined if the key has no such settings. */
+  compat?: Compat;
+  /** How the wallet stores the ids of end users. Undefined for a key chosen in the console. */
+  endUsers?: EndUserSettings;
 }
 
 export interface Keys {
@@ -176,6 +183,9 @@ interface KeyRow {
   is_expired: boolean;
   is_suspended: boolean;
   has_expiry: boolean;
+  compat: CompatBody | null;
+  end_user_key: Buffer | null;
+  stores_plain_end_users: boolean;
 }
 
 async function readChangedKeys(db: Queryable): Promise<string[]> {
@@ -186,7 +196,7 @@ async function readChangedKeys(db: Queryable): Promise<string[]> {
 
 /** Each key is given by its digests, one per pepper. */
 async function readKeys(db: Queryable, keys: readonly Buffer[][]): Promise<(FoundKey | undefined)[]> {
-  const statement = { name: "find_keys", text: "select * from pb.find_keys($1)", values: [keys.flat()] };
+  const statement = { name: "find_principals", text: "select * from pb.find_principals($1)", values: [keys.flat()] };
   const { rows } = await db.query<KeyRow>(withTimeout(1_000, statement));
   const found = new Map(rows.map((row) => [row.digest.toString("base64"), toFoundKey(row)]));
   return keys.map((digests) => {
@@ -206,6 +216,8 @@ function toFoundKey(row: KeyRow): FoundKey {
     allowedIps: row.allowed_ips ? toBlockList(row.allowed_ips) : undefined,
     refusal: refusalOf(row),
     hasExpiry: row.has_expiry,
+    ...(row.compat && { compat: toCompat(row.compat) }),
+    endUsers: { sealedKey: row.end_user_key ?? undefined, storesPlainIds: row.stores_plain_end_users },
   };
 }
 

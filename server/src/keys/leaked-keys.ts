@@ -48,9 +48,10 @@ async function revokeLeakedKey(
   { peppers, revoke }: { peppers: readonly Pepper[]; revoke: (keyId: string) => Promise<boolean> },
 ): Promise<LeakedKey> {
   const start = startOfKey(key);
-  const { rows } = await db.query<{ id: string; wallet_id: string }>("select id, wallet_id from pb.find_keys($1)", [
-    peppers.map((pepper) => digestKey(key, pepper)),
-  ]);
+  const { rows } = await db.query<{ id: string; wallet_id: string }>(
+    "select id, wallet_id from pb.find_principals($1)",
+    [peppers.map((pepper) => digestKey(key, pepper))],
+  );
   const [found] = rows;
   if (!found) return { start, outcome: "not_ours" };
   const { id: keyId, wallet_id: walletId } = found;

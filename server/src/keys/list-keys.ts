@@ -1,4 +1,5 @@
 import type { Queryable } from "../db/pool.ts";
+import type { CompatBody } from "./compat.ts";
 import type { KeyMode } from "./key-format.ts";
 import type { Scope } from "./scopes.ts";
 
@@ -14,6 +15,7 @@ export interface KeyView {
   searchesPerSecond: number;
   searchesInFlight: number;
   budgetId: string | null;
+  compat: CompatBody | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
   revokedReason: "owner" | "operator" | "leaked" | "account_deleted" | null;
@@ -33,7 +35,7 @@ export async function listKeys(
     `select id, mode, name, start, scopes, allowed_ips::text[] as "allowedIps",
        searches_per_second as "searchesPerSecond", searches_in_flight as "searchesInFlight", budget_id as "budgetId",
        expires_at as "expiresAt", revoked_at as "revokedAt", revoked_reason as "revokedReason",
-       rotated_from as "rotatedFrom", last_used_at as "lastUsedAt", created_at as "createdAt",
+       compat, rotated_from as "rotatedFrom", last_used_at as "lastUsedAt", created_at as "createdAt",
        case
          when revoked_at is not null then 'revoked'
          when expires_at <= clock_timestamp() then 'expired'

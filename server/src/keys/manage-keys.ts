@@ -2,6 +2,7 @@ import { randomUUIDv7 } from "node:crypto";
 import { asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { type KeyBudget, readKeyBudgets } from "../wallet/wallet.ts";
+import type { CompatBody } from "./compat.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, startOfKey } from "./key-format.ts";
 import { type KeyView, listKeys } from "./list-keys.ts";
 
@@ -55,6 +56,8 @@ export interface KeyFields {
   searches_per_second?: number;
   searches_in_flight?: number;
   budget?: { total?: string | null; day?: string | null; month?: string | null } | null;
+  end_user_limit?: { amount: string; period: "day" | "month" } | null;
+  compat?: CompatBody | null;
 }
 
 export interface CreatedKey {

@@ -1,6 +1,8 @@
 import { Type } from "typebox";
 import { nextCursor } from "../http/route.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
+import type { KeyBudget } from "../wallet/wallet.ts";
+import { compatSchema } from "./compat.ts";
 import type { KeyWithBudget } from "./manage-keys.ts";
 
 // Keys in API responses. Only the response that creates a key contains the key itself.
@@ -48,6 +50,11 @@ export const keySchema = Type.Object(
         description: "Spending limits in USD. Searches in flight count as spent. Null without a budget.",
       },
     ),
+    end_user_limit: Type.Union(
+      [Type.Object({ amount: usd, period: Type.Enum(["day", "month"]) }, { title: "KeyEndUserLimit" }), Type.Null()],
+      { description: "The most that each end user can spend with this key. Null without a limit." },
+    ),
+    compat: Type.Union([compatSchema, Type.Null()], { description: "Null without settings." }),
     expires_at: timeOrNull("Null for no expiry."),
     revoked_at: timeOrNull("Null if not revoked."),
     revoked_reason: Type.Union([Type.Enum(["owner", "operator", "leaked", "account_deleted"]), Type.Null()]),
@@ -85,13 +92,15 @@ export function serializeKey(key: KeyWithBudget) {
     allowed_ips: key.allowedIps,
     searches_per_second: key.searchesPerSecond,
     searches_in_flight: key.searchesInFlight,
-    budget: budget
+    budget: hasLimits(budget)
       ? {
           total: serializeBudget(budget.totalLimit, budget.totalSpent, null),
           day: serializeBudget(budget.dayLimit, budget.daySpent, budget.dayResetsAt),
           month: serializeBudget(budget.monthLimit, budget.monthSpent, budget.monthResetsAt),
         }
       : null,
+    end_user_limit: serializeEndUserLimit(budget),
+    compat: key.compat,
     expires_at: formatTime(key.expiresAt),
     revoked_at: formatTime(key.revokedAt),
     revoked_reason: key.revokedReason,
@@ -99,6 +108,18 @@ export function serializeKey(key: KeyWithBudget) {
     last_used_at: formatTime(key.lastUsedAt),
     created_at: formatTime(key.createdAt),
   };
+}
+
+/** A budget can have only a limit per end user. */
+function hasLimits(budget: KeyBudget | undefined): budget is KeyBudget {
+  return (
+    budget !== undefined && [budget.totalLimit, budget.dayLimit, budget.monthLimit].some((limit) => limit !== null)
+  );
+}
+
+function serializeEndUserLimit(budget: KeyBudget | undefined) {
+  const { endUserLimit: amount = null, endUserPeriod: period } = budget ?? {};
+  return amount === null ? null : { amount: formatUsd(amount), period };
 }
 
 function serializeBudget(limit: Micros | null, spent: Micros, resetsAt: Date | null) {

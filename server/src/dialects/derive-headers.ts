@@ -1,0 +1,46 @@
+import { createHmac } from "node:crypto";
+import type { Compat } from "../keys/keys.ts";
+import { formatUsd } from "../lib/money.ts";
+import type { Dialect } from "./dialect.ts";
+import type { TranslatedSearch } from "./to-search.ts";
+
+export type RequestHeaders = Record<string, string | undefined>;
+
+/** The names in `Pennyblack-Ignore` and in the settings of the key. */
+export function readIgnore(headers: RequestHeaders, settings: Compat | undefined): ReadonlySet<string> {
+  const names = (headers["pennyblack-ignore"] ?? "").split(",").map((name) => name.trim());
+  return new Set([...names.filter((name) => name !== ""), ...(settings?.ignore ?? [])]);
+}
+
+interface Derivation {
+  headers: RequestHeaders;
+  settings: Compat | undefined;
+  search: TranslatedSearch["search"];
+  /** The API key of the request. */
+  key: string;
+  now: number;
+}
+
+/** The headers of ours that follow from the vendor's headers and the settings of the key. A header that was sent is kept. */
+export function deriveHeaders({ idHeaders }: Dialect, derivation: Derivation): RequestHeaders {
+  const { headers, settings: { repeatSeconds, run } = {} } = derivation;
+  const user = idHeaders && headers[idHeaders.user];
+  const runName = idHeaders && headers[idHeaders.run];
+  return {
+    ...(user !== undefined && { "search-for": user }),
+    ...(runName !== undefined &&
+      run && { "search-run": `${runName}; max=${formatUsd(run.maxMicros)}; ttl=${run.ttlSeconds}` }),
+    ...(repeatSeconds !== undefined && { "idempotency-key": repeatKey(derivation, repeatSeconds) }),
+    ...headers,
+  };
+}
+
+/**
+ * The same for the same search in the same period. It depends on the API key, which is not stored, so that the stored hash
+ * of an Idempotency-Key cannot be compared with those of likely queries.
+ */
+function repeatKey({ search: { query, n, category }, key, now }: Derivation, repeatSeconds: number): string {
+  const period = Math.floor(now / (repeatSeconds * 1_000));
+  const text = JSON.stringify([query, n, category ?? null, repeatSeconds, period]);
+  return `repeat-${createHmac("sha256", key).update(text).digest("base64url")}`;
+}
