@@ -64,6 +64,15 @@ const delivery = {
   next_attempt_at: at,
   created_at: at,
 };
+const inspection = {
+  lens: "research@2026-11-15.1",
+  host: "listed.example",
+  tier: "D",
+  reason: "listed-as-satire",
+  rule: null,
+  registry: { name: "a-list", title: "A list", source: "https://lists.example/", retrieved: "2026-11-16" },
+  objection_url: "https://pennyblack.example/docs/ranking#objections",
+};
 const responses: Record<string, unknown> = {
   "GET /v1/key": key,
   "GET /v1/keys": { keys, next_cursor: null },
@@ -84,6 +93,7 @@ const responses: Record<string, unknown> = {
   "POST /v1/webhooks/w-1/test": delivery,
   "GET /v1/webhooks/w-1/deliveries?limit=30": { deliveries: [delivery], next_cursor: null },
   "POST /v1/webhooks/deliveries/d-1/replay": delivery,
+  "GET /v1/lenses/research/inspect?url=listed.example": inspection,
 };
 
 const calls: string[] = [];
@@ -114,6 +124,19 @@ async function succeed(...args: string[]) {
   assert.ok(!/pb_(?:live|mgmt)_secret/.test(result.out + result.err));
   return result;
 }
+
+test("lens prints the tier of a page, the list behind it and how to object", async () => {
+  const { out } = await succeed("lens", "listed.example", "--lens", "research");
+  assert.match(
+    out,
+    /^Tier +D\nReason +listed as satire\nList +A list \(2026-11-16\)\nSource +https:\/\/lists\.example\/$/m,
+  );
+  assert.match(out, /^Object +https:.*#objections$/m);
+  assert.deepEqual(
+    JSON.parse((await succeed("lens", "listed.example", "--lens", "research", "--json")).out),
+    inspection,
+  );
+});
 
 test("whoami prints the server, the key, its limits and its budget", async () => {
   const { out } = await succeed("whoami");

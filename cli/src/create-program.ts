@@ -6,6 +6,7 @@ import type { Context } from "./context.ts";
 import { resolveCredentials } from "./credentials.ts";
 import { addEntryCommands } from "./entry-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
+import { addLensCommand } from "./lens-command.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { profilesPath } from "./profiles.ts";
 import { rankingsFolder } from "./saved-rankings.ts";
@@ -66,6 +67,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
   program.addHelpText("after", exitCodesHelp);
   addSearchCommand(program, context);
   addWhyCommand(program, context);
+  addLensCommand(program, context);
   addWhoamiCommand(program, context);
   addWalletCommands(program, context);
   addEntryCommands(program, context);

@@ -17,7 +17,7 @@ export const exitCodes = {
   money: 5,
 };
 
-const moneyCodes = new Set(["insufficient_balance", "key_budget_spent", "run_budget_spent"]);
+const moneyCodes = new Set(["insufficient_balance", "key_budget_spent", "run_budget_spent", "end_user_budget_spent"]);
 
 export function exitCodeFor(error: unknown): number {
   if (error instanceof UsageError) return exitCodes.usage;

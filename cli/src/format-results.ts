@@ -1,5 +1,5 @@
 import type { SearchAnswer } from "@pennyblack/sdk";
-import { describeRank } from "./describe-rank.ts";
+import { formatRank } from "./format-rank.ts";
 import { sanitize, type Terminal, wrap } from "./terminal.ts";
 
 export function formatResults({ results }: SearchAnswer, { paint, width }: Terminal): string {
@@ -14,9 +14,13 @@ export function formatResults({ results }: SearchAnswer, { paint, width }: Termi
 }
 
 /** One paragraph per result. */
-export function formatExplanation({ meta }: SearchAnswer, { width }: Terminal): string {
-  if (meta.explanation === undefined) return "\nRanking: not provided by this server.";
-  return ["\nRanking:", ...meta.explanation.map((rank) => wrap(describeRank(rank), width, "  "))].join("\n");
+export function formatExplanation({ meta, results }: SearchAnswer, { width }: Terminal): string {
+  const { explanation } = meta;
+  if (explanation === undefined) return "\nRanking: not provided by this server.";
+  const sources = results.map(({ source }) => source);
+  return ["\nRanking:", ...explanation.map((rank) => wrap(formatRank(rank, explanation, sources), width, "  "))].join(
+    "\n",
+  );
 }
 
 /** The charge and the request ID. Printed to stderr, so that a pipe receives only the results. */
@@ -27,6 +31,7 @@ export function formatMeta({ n, meta }: SearchAnswer, { paint }: Terminal): stri
     charge,
     ...(meta.balance === undefined ? [] : [`balance ${meta.balance} USD`]),
     ...(meta.run ? [`run ${sanitize(meta.run.id)}: ${formatBudget(meta.run)}`] : []),
+    ...(meta.endUserBudget ? [`end user: ${formatBudget(meta.endUserBudget)}`] : []),
     ...meta.keyBudgets.map((budget) => `key budget, ${budget.period}: ${formatBudget(budget)}`),
     ...(meta.lens === undefined ? [] : [`lens ${meta.lens}`]),
     `request ${meta.requestId}`,

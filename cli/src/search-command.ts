@@ -12,9 +12,11 @@ interface SearchOptions extends CommonOptions {
   category?: Category;
   run?: string;
   max?: string;
+  for?: string;
   wait?: number;
   idempotencyKey?: string;
   explain?: boolean;
+  registries: boolean;
   history: boolean;
 }
 
@@ -28,9 +30,11 @@ export function addSearchCommand(program: Command, context: Context): void {
     )
     .option("--run <id>", "share a budget between all searches with this id; requires --max", parseRunId)
     .option("--max <usd>", "budget of the run in USD, such as 0.50", parseUsd)
+    .option("--for <id>", "your own id of the end user that you search for", parseEndUser)
     .option("--wait <seconds>", "give up after 1 to 9 seconds without being charged", parseWait)
     .option("--idempotency-key <key>", "make the search safe to repeat without paying twice", parseIdempotencyKey)
     .option("--explain", "explain the ranking of each result")
+    .option("--no-registries", "rank without published lists of domains")
     .option("--no-history", "do not save the ranking on this computer for `pennyblack why`");
   addOptions(command).action((words: string[], options: SearchOptions) => search(words.join(" "), options, context));
   addExamples(command, [
@@ -41,16 +45,18 @@ export function addSearchCommand(program: Command, context: Context): void {
 }
 
 async function search(query: string, options: SearchOptions, context: Context): Promise<void> {
-  const { n, category, run, max, wait, idempotencyKey, explain, json } = options;
+  const { n, category, run, max, for: endUser, wait, idempotencyKey, explain, json } = options;
   if ((run === undefined) !== (max === undefined)) throw new UsageError("--run and --max must be used together.");
   const isSaved = options.history && !context.env["PENNYBLACK_NO_HISTORY"];
   const response = await context.connect("search", options).search(query, {
     ...(n !== undefined && { n }),
     ...(category && { category }),
     ...(run !== undefined && max !== undefined && { run: { id: run, max } }),
+    ...(endUser !== undefined && { for: endUser }),
     ...(wait !== undefined && { wait }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...((explain || isSaved) && { explain: true }),
+    ...(!options.registries && { registries: false }),
   });
   if (isSaved) saveRanking(context.rankingsFolder, response);
   const answer = explain ? response : { ...response, meta: { ...response.meta, explanation: undefined } };
@@ -67,6 +73,13 @@ function parseWait(text: string): number {
 
 function parseRunId(text: string): string {
   if (!/^[\w.:@/-]{1,128}$/.test(text)) throw new InvalidArgumentError("Use only letters, digits and _.:@/-");
+  return text;
+}
+
+function parseEndUser(text: string): string {
+  if (!/^[\w.:@/+=|-]{1,64}$/.test(text)) {
+    throw new InvalidArgumentError("Use 1 to 64 letters, digits or any of _.:@/+=|-");
+  }
   return text;
 }
 

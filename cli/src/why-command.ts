@@ -4,7 +4,7 @@ import { addExamples } from "./add-examples.ts";
 import { addOptions } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { describeOutcome } from "./describe-outcome.ts";
-import { describeRank } from "./describe-rank.ts";
+import { formatRank } from "./format-rank.ts";
 import { readRanking, type SavedRanking } from "./saved-rankings.ts";
 import { formatTime, sanitize, type Terminal, table, wrap } from "./terminal.ts";
 
@@ -73,9 +73,12 @@ function formatEntry({ kind, amount, created_at }: Entry): string[] {
 }
 
 function formatRanking({ lens, results, explanation }: SavedRanking, { paint, width }: Terminal): string {
+  const sources = results.map(({ url }) => (URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, "") : url));
   const blocks = results.map(({ title, url }, index) => {
     const found = explanation.find(({ position }) => position === index + 1);
-    const reason = found ? describeRank(found) : "The explanation of this result did not fit in the response.";
+    const reason = found
+      ? formatRank(found, explanation, sources)
+      : "The explanation of this result did not fit in the response.";
     const number = `${index + 1}.`.padEnd(4);
     return [
       number + paint("bold", sanitize(title)),

@@ -7,7 +7,6 @@ import { text } from "node:stream/consumers";
 import { after, beforeEach, test } from "node:test";
 import { createCli } from "../../server/test/support/clients/run-cli.ts";
 import { listen } from "../../server/test/support/services/listen.ts";
-import { describeRank } from "./describe-rank.ts";
 import { rankingsFolder } from "./saved-rankings.ts";
 
 const requestId = "019a8e7c-31f5-7cc2-8a56-3f1c9d2b7e10";
@@ -161,25 +160,4 @@ test("a search succeeds if its ranking cannot be saved or has an invalid request
 test("rankings are stored in the platform's state folder", () => {
   assert.equal(rankingsFolder({}, "linux"), join(homedir(), ".local/state/pennyblack/searches"));
   assert.equal(rankingsFolder({ LOCALAPPDATA: "/local" }, "win32"), "/local/pennyblack/searches");
-});
-
-test("each guard has a sentence", () => {
-  const rank = {
-    position: 3,
-    upstreamRank: 1,
-    tier: "N",
-    reason: "unlisted",
-    score: 0.79,
-    guards: ["anchor"],
-  } as const;
-  assert.equal(
-    describeRank({ ...rank, guards: [...rank.guards] }),
-    "Rank 3, down from 1 at the upstream. No rule lists this page, so it counts as a neutral source (tier N). " +
-      "The upstream's first result never falls below rank 3. Score: 0.790.",
-  );
-  for (const guard of ["navigational", "copy", "third-of-site"]) {
-    const text = describeRank({ ...rank, position: 1, guards: [guard] });
-    assert.match(text, /^Rank 1, the same as at the upstream\. /);
-    assert.ok(!text.includes(`"${guard}"`));
-  }
 });

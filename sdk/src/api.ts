@@ -4,7 +4,7 @@
  * Identifies the error. Codes never change; later versions can add codes.
  * @enum {string}
  */
-export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
+export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
 
 /** The members of every problem. */
 export type ProblemBase = {
@@ -157,6 +157,19 @@ export type RunBudgetSpentProblem = ProblemBase & {
     resets_at: string | null;
 };
 
+export type EndUserBudgetSpentProblem = ProblemBase & {
+    /** @constant */
+    code: "end_user_budget_spent";
+    /** The budget, in USD as a decimal string. */
+    limit: string;
+    /** The amount spent, including searches in flight, in USD as a decimal string. */
+    spent: string;
+    /** @constant */
+    currency?: "usd";
+    /** When the budget resets. Null if it does not. */
+    resets_at: string | null;
+};
+
 export type PayloadTooLargeProblem = ProblemBase & {
     /** @constant */
     code: "payload_too_large";
@@ -232,7 +245,7 @@ export type BasicProblem = ProblemBase & {
 };
 
 /** RFC 9457 problem details. `code` determines the other members. Errors are never charged. */
-export type Problem = MalformedJsonProblem | InvalidRequestProblem | ConflictingCredentialsProblem | QueryTooLongProblem | InsufficientBalanceProblem | BalanceReservedProblem | InsufficientScopeProblem | KeyBudgetSpentProblem | RunBudgetSpentProblem | PayloadTooLargeProblem | RateLimitedProblem | ConcurrencyLimitedProblem | UnpaidCallsLimitedProblem | OverloadedProblem | UpstreamTimeoutProblem | UpstreamErrorProblem | UpstreamInvalidResponseProblem | BasicProblem;
+export type Problem = MalformedJsonProblem | InvalidRequestProblem | ConflictingCredentialsProblem | QueryTooLongProblem | InsufficientBalanceProblem | BalanceReservedProblem | InsufficientScopeProblem | KeyBudgetSpentProblem | RunBudgetSpentProblem | EndUserBudgetSpentProblem | PayloadTooLargeProblem | RateLimitedProblem | ConcurrencyLimitedProblem | UnpaidCallsLimitedProblem | OverloadedProblem | UpstreamTimeoutProblem | UpstreamErrorProblem | UpstreamInvalidResponseProblem | BasicProblem;
 
 /**
  * Hint for the kind of source to prefer. Case-sensitive.
@@ -287,6 +300,8 @@ export type Lens = {
     lambda: number;
     /** Number of rules, including inherited ones. */
     rules: number;
+    /** Names of the registries that count as well. */
+    registries: string[];
     /**
      * Format: uri
      * URL of the lens text.
@@ -296,6 +311,50 @@ export type Lens = {
 
 export type LensList = {
     lenses: Lens[];
+};
+
+export type Registry = {
+    /** Name of the registry, as in `Rank-Explain`. */
+    name: string;
+    /** Title of the published list. */
+    title: string;
+    /**
+     * Format: uri
+     * URL of the list.
+     */
+    source: string;
+    /** Terms of the list. */
+    licence: string;
+    /** Authors of the list. */
+    attribution: string;
+    /**
+     * Format: date
+     * Date of the copy in use.
+     */
+    retrieved: string;
+};
+
+export type LensInspection = {
+    /** The lens, as `name@version`. */
+    lens: string;
+    /** The host that the rules are compared with. */
+    host: string;
+    /**
+     * Authority, from `A` to `E`. `N` is neutral.
+     * @enum {string}
+     */
+    tier: "A" | "B" | "C" | "N" | "D" | "E";
+    /** The reason of the rule, or `unlisted`. */
+    reason: string;
+    /** The rule as written in the lens. Null if no rule matches or the tier comes from a registry. */
+    rule: string | null;
+    /** The published list that the tier comes from. */
+    registry: Registry | null;
+    /**
+     * Format: uri
+     * How to object to a tier.
+     */
+    objection_url: string;
 };
 
 export type Wallet = {
@@ -399,6 +458,29 @@ export type KeyBudget = {
     month: KeyBudgetPeriod | null;
 };
 
+export type KeyEndUserLimit = {
+    amount: string;
+    /** @enum {string} */
+    period: "day" | "month";
+};
+
+/** Budget of every run that a client names. Without it, searches have no run. */
+export type CompatRun = {
+    /** Budget of a run in USD, at least 0.01. */
+    max: string;
+    /** How long a run lasts, such as `1h`. At most `30d`. */
+    ttl: string;
+};
+
+/** Settings for the compatibility endpoints, whose clients cannot send our headers. */
+export type KeyCompat = {
+    /** Parameters to ignore where a search with them would be refused, such as `domains` or `freshness`. */
+    ignore?: string[];
+    /** Do not charge again for the same search within this time, such as `20m`. At most `24h`. */
+    repeat?: string;
+    run?: CompatRun;
+};
+
 export type Key = {
     /** Format: uuid */
     id: string;
@@ -415,6 +497,10 @@ export type Key = {
     searches_in_flight: number;
     /** Spending limits in USD. Searches in flight count as spent. Null without a budget. */
     budget: KeyBudget | null;
+    /** The most that each end user can spend with this key. Null without a limit. */
+    end_user_limit: KeyEndUserLimit | null;
+    /** Null without settings. */
+    compat: KeyCompat | null;
     /** Null for no expiry. */
     expires_at: string | null;
     /** Null if not revoked. */
@@ -441,6 +527,14 @@ export type KeyBudgetLimits = {
     month?: string | null;
 };
 
+/** The most that each end user can spend with a live or test key per day or month (UTC). Searches must then name an end user in `Search-For`. Null for no limit. */
+export type EndUserLimit = {
+    /** USD as a decimal string. */
+    amount: string;
+    /** @enum {string} */
+    period: "day" | "month";
+};
+
 /** @enum {string} */
 export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write";
 
@@ -455,6 +549,8 @@ export type CreateKeyRequest = {
     /** @default 1000 */
     searches_in_flight?: number;
     budget?: KeyBudgetLimits | null;
+    end_user_limit?: EndUserLimit | null;
+    compat?: KeyCompat | null;
     /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
     scopes?: Scope[];
 };
@@ -474,6 +570,8 @@ export type UpdateKeyRequest = {
     /** @default 1000 */
     searches_in_flight?: number;
     budget?: KeyBudgetLimits | null;
+    end_user_limit?: EndUserLimit | null;
+    compat?: KeyCompat | null;
 };
 
 export type RotateKeyRequest = {
@@ -504,6 +602,8 @@ export type Search = {
     charged: string;
     /** Milliseconds from the hold to the charge or release. Null while the search is in flight. */
     ms: number | null;
+    /** The end user in its `Search-For` header: a hash that starts with `~`, or the id if the wallet stores plain ids. Null without one. */
+    end_user: string | null;
     /** The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends. */
     run: string | null;
 };
@@ -515,12 +615,12 @@ export type SearchList = {
      * Searches sent before this time are not listed.
      */
     since: string;
-    /** Pass as `cursor` to get the next page. With `key_id` or `outcome`, a page scans at most 5,000 searches, so it can be short or empty without being the last. */
+    /** Pass as `cursor` to get the next page. With a filter, a page scans at most 5,000 searches, so it can be short or empty without being the last. */
     next_cursor: string | null;
 };
 
 export type SearchDetails = Search & {
-    /** Its charge and refund, newest first. */
+    /** Its charge and refund, newest first, with the balance after each. */
     entries: Entry[];
 };
 
@@ -561,6 +661,8 @@ export type UsagePeriod = {
     category?: string | null;
     /** `ok`, or the problem code of the failure. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again. */
     outcome?: string;
+    /** A hash that starts with `~`, or the id if the wallet stores plain ids. */
+    end_user?: string;
     searches: number;
     /** Amount in USD as a decimal string. */
     charged: string;
@@ -575,7 +677,7 @@ export type UsageReport = {
     by: "hour" | "day";
     /**
      * Format: date-time
-     * Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.
+     * Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet. A period that ends later is not complete.
      */
     as_of: string;
     /** @constant */
@@ -645,6 +747,14 @@ export type AlertSettings = {
     email: string | null;
     /** Alert when the balance falls below this amount, in USD, at most once an hour. Null for no alert. */
     low_balance: string | null;
+};
+
+export type EndUserSettings = {
+    /**
+     * How the ids in `Search-For` are stored: as hashes under a key of the wallet, or as they are sent. Default: `hashed`.
+     * @enum {string}
+     */
+    ids: "hashed" | "plain";
 };
 
 /** @enum {string} */

@@ -69,7 +69,7 @@ export class BalanceError extends PennyblackError {
 }
 /** 403: the key does not have permission. */
 export class PermissionError extends PennyblackError {}
-/** 403: the key or run has spent its budget. `problem` has `limit`, `spent` and `resets_at`. */
+/** 403: the key, run or end user has spent its budget. `problem` has `limit`, `spent` and `resets_at`. */
 export class BudgetError extends PennyblackError {
   declare readonly problem: KeyBudgetSpentProblem | RunBudgetSpentProblem;
 }

@@ -26,6 +26,7 @@ const call = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> =>
   createSearch: () => client.search("q"),
   listLenses: () => client.lenses.list().page(),
   getLens: () => client.lenses.get(id),
+  inspectLens: () => client.lenses.inspect(id, "https://a.example/"),
   getWallet: () => client.wallet(),
   listEntries: () =>
     client.entries({ requestId: id, from: "2026-01-01", to: "2026-02-01", kind: "search", limit: 5 }).page("c"),
@@ -40,12 +41,18 @@ const call = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> =>
   updateKey: () => client.keys.update(id, { name: "agent" }),
   revokeKey: () => client.keys.revoke(id),
   rotateKey: () => client.keys.rotate(id, { graceSeconds: 60 }),
-  listSearches: () => client.searches.list({ outcome: "failed", keyId: id, mode: "live", limit: 5 }).page("c"),
+  listSearches: () => {
+    const filter = { outcome: "failed", keyId: id, for: "a", mode: "live", category: "gov", run: "nightly" } as const;
+    return client.searches.list({ ...filter, from: new Date(0), to: "2026-02-01", limit: 5 }).page("c");
+  },
   getSearch: () => client.searches.get(id),
   listRuns: () => client.runs.list({ from: new Date(0), limit: 5 }).page("c"),
-  getUsage: () => client.usage({ from: new Date(0), to: new Date(1), by: "day", group: ["key"], limit: 5 }).page("c"),
+  getUsage: () =>
+    client.usage({ from: new Date(0), to: new Date(1), by: "day", group: ["end_user"], for: "a", limit: 5 }).page("c"),
   getWalletSummary: () => client.summary({ mode: "test" }),
   getAlerts: () => client.alerts.get(),
+  getEndUserSettings: () => client.endUsers.get(),
+  setEndUserSettings: () => client.endUsers.update({ ids: "plain" }),
   setAlerts: () => client.alerts.update({ email: null, low_balance: "1.00" }),
   listWebhooks: () => client.webhooks.list().page(),
   createWebhook: () => client.webhooks.create({ url: "https://hooks.example/" }),
@@ -99,7 +106,7 @@ function recorder() {
     sent.push({ method: init?.method ?? "", url: String(url) });
     const path = new URL(String(url)).pathname;
     if (path.endsWith(".csv")) return Promise.resolve(new Response("", { headers: { "content-type": "text/csv" } }));
-    if (path.startsWith("/v1/lenses/")) return Promise.resolve(new Response(""));
+    if (/^\/v1\/lenses\/[^/]+$/.test(path)) return Promise.resolve(new Response(""));
     return Promise.resolve(Response.json({}));
   };
   return { client: new Pennyblack({ apiKey: "k", baseUrl: "http://api.test", fetch }), sent };

@@ -17,6 +17,20 @@ test("reads what the server writes", () => {
   ]);
 });
 
+test("reads the list that a tier comes from", () => {
+  const registry = {
+    name: "cred-1",
+    title: "CRED-1",
+    source: "https://lists.example/a?b=c",
+    licence: "CC BY 4.0",
+    attribution: "Someone",
+    retrieved: "2026-11-16",
+  };
+  const [parsed] = parseExplanation(encodeExplanation([{ ...reason, registry, position: 1, isNavigational: true }]));
+  assert.deepEqual(parsed?.list, { name: "cred-1", url: "https://lists.example/a?b=c" });
+  assert.deepEqual([parsed?.score, parsed?.guards], [0.919, ["navigational"]]);
+});
+
 test("omits results that did not fit in the header, and ignores parameters of later releases", () => {
   const reasons = Array.from({ length: 200 }, (_, index) => ({ ...reason, position: index + 1, isNavigational: true }));
   const header = encodeExplanation(reasons);

@@ -8,6 +8,8 @@ export interface RankExplanation {
   tier: "A" | "B" | "C" | "N" | "D" | "E";
   /** The rule that assigned the tier, such as "government" or "unlisted". */
   reason: string;
+  /** The published list that the tier comes from. Undefined for hand-written rules. */
+  list?: { name: string; url: string };
   score: number;
   /** Guards that changed the position: "navigational", "anchor", "copy", "third-of-site". */
   guards: string[];
@@ -29,11 +31,17 @@ export function parseExplanation(header: string): RankExplanation[] {
         upstreamRank: Number(values.get("from")),
         tier,
         reason: values.get("why") ?? "",
+        ...readList(values),
         score: Number(values.get("score")),
         guards: parameters.filter((text) => !text.includes("=")),
       },
     ];
   });
+}
+
+function readList(values: ReadonlyMap<string, string>): Pick<RankExplanation, "list"> {
+  const name = values.get("list");
+  return name === undefined ? {} : { list: { name, url: (values.get("source") ?? "").replaceAll('"', "") } };
 }
 
 function splitOnce(parameter: string): [name: string, value: string] {

@@ -21,6 +21,8 @@ export interface SearchMeta {
   run: { id: string; spent: string; left: string } | undefined;
   /** The same for each limit of the key's budget. Empty without a budget. `resetSeconds` is undefined for the total. */
   keyBudgets: KeyBudgetMeta[];
+  /** The same for the end user. Only with the `for` option and a key that has an `end_user_limit`. */
+  endUserBudget: { spent: string; left: string; resetSeconds: number } | undefined;
   /** Milliseconds per step. */
   timings: Record<string, number>;
 }
@@ -47,6 +49,7 @@ export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
     rateLimit: parseRateLimit(headers.get("ratelimit-policy"), headers.get("ratelimit")),
     run: parseRun(headers.get("search-run") ?? ""),
     keyBudgets: (headers.get("key-budget") ?? "").split(",").flatMap(parseKeyBudget),
+    endUserBudget: parseEndUserBudget(headers.get("end-user-budget") ?? ""),
     timings: parseTimings(headers.get("server-timing") ?? ""),
   };
 }
@@ -78,6 +81,13 @@ function parseKeyBudget(item: string): KeyBudgetMeta[] {
   if (period === undefined || spent === undefined || left === undefined) return [];
   const resetSeconds = resets === undefined ? undefined : Number(resets);
   return [{ period: period as KeyBudgetMeta["period"], spent, left, resetSeconds }];
+}
+
+/** `spent=0.02; left=0.08; resets=41213` */
+function parseEndUserBudget(header: string): SearchMeta["endUserBudget"] {
+  const [, spent, left, resets] = /^spent=([\d.]+); *left=([\d.]+); *resets=(\d+)/.exec(header) ?? [];
+  if (spent === undefined || left === undefined) return undefined;
+  return { spent, left, resetSeconds: Number(resets) };
 }
 
 /** `auth;dur=0.4, hold;dur=2.1` */

@@ -4,6 +4,7 @@
 import type {
   AlertSettings,
   AutoTopUp,
+  Category,
   CreatedKey,
   CreatedWebhook,
   CreateKeyRequest,
@@ -11,8 +12,10 @@ import type {
   CreateWebhookRequest,
   DeletedWebhook,
   Delivery,
+  EndUserSettings,
   Key,
   Lens,
+  LensInspection,
   Receipt,
   RotatedWebhookSecret,
   Run,
@@ -96,6 +99,15 @@ export function createAlerts({ get, repeat }: Requests) {
   };
 }
 
+export function createEndUsers({ get, repeat }: Requests) {
+  const path = "/v1/wallet/end-users";
+  return {
+    get: (options?: CallOptions): Promise<EndUserSettings> => get(path, {}, options),
+    update: (settings: EndUserSettings, options?: CallOptions): Promise<EndUserSettings> =>
+      repeat({ method: "PUT", path, body: settings, ...options }),
+  };
+}
+
 export function createWebhooks({ get, list, once, repeat }: Requests) {
   return {
     list: (options: CallOptions = {}): Pages<Webhook> => list("/v1/webhooks", "endpoints", {}, options),
@@ -124,18 +136,28 @@ export function createWebhooks({ get, list, once, repeat }: Requests) {
   };
 }
 
-export interface ListSearchesOptions extends ListOptions {
+export interface ListSearchesOptions extends ListOptions, TimeRange {
   /** "ok", "failed" for every other outcome, or a single outcome such as "upstream_timeout". */
   outcome?: string;
   keyId?: string;
+  /** The id of an end user, or an `end_user` of a response. */
+  for?: string;
   mode?: Search["mode"];
+  /** "none" for searches without a category. */
+  category?: Category | "none";
+  /** Name of the run. */
+  run?: string;
 }
 
 export function createSearches({ get, list }: Requests) {
   return {
     /** Lists finished searches, newest first. Queries are not included. */
-    list: ({ outcome, keyId, mode, limit, ...options }: ListSearchesOptions = {}): Pages<Search> =>
-      list("/v1/searches", "searches", { outcome, key_id: keyId, mode, limit }, options),
+    list: (filter: ListSearchesOptions = {}): Pages<Search> => {
+      const { outcome, keyId, for: endUser, mode, category, run, from, to, limit, ...options } = filter;
+      const range = { from: toIsoString(from), to: toIsoString(to) };
+      const query = { outcome, key_id: keyId, for: endUser, mode, category, run, ...range, limit };
+      return list("/v1/searches", "searches", query, options);
+    },
     /** Returns a search with its charge and refund, by its request id. */
     get: (requestId: string, options?: CallOptions): Promise<SearchDetails> =>
       get(toPath("searches", requestId), {}, options),
@@ -150,13 +172,16 @@ export function createRuns({ list }: Requests) {
   };
 }
 
-export function createLenses({ getText, list }: Requests) {
+export function createLenses({ get, getText, list }: Requests) {
   return {
     /** Lists the published ranking rules. */
     list: (options: CallOptions = {}): Pages<Lens> => list("/v1/lenses", "lenses", {}, options),
     /** Returns the text of a lens: one rule per line, each with its reason. */
     get: (name: string, options?: CallOptions): Promise<string> =>
       getText(toPath("lenses", name), "text/plain", options),
+    /** Returns the tier of a page in a lens, and the rule or published list behind it. */
+    inspect: (name: string, url: string, options?: CallOptions): Promise<LensInspection> =>
+      get(`${toPath("lenses", name)}/inspect`, { url }, options),
   };
 }
 

@@ -14,6 +14,7 @@ import type {
 } from "./api.ts";
 import type { Pages } from "./pages.ts";
 import { readMeta, type SearchMeta } from "./read-meta.ts";
+import { type Duration, deriveRepeatKey } from "./repeat.ts";
 import {
   type CallOptions,
   checkIdempotencyKey,
@@ -27,6 +28,7 @@ import {
 import {
   createAlerts,
   createAutoTopUp,
+  createEndUsers,
   createKeys,
   createLenses,
   createRuns,
@@ -40,6 +42,7 @@ import { describeRuntime, readSetting } from "./settings.ts";
 import type { Jwks } from "./verify/verify-jws.ts";
 
 export type * from "./api.ts";
+export { describeRank, type RankDescription } from "./describe-rank.ts";
 export {
   AuthenticationError,
   BalanceError,
@@ -55,8 +58,9 @@ export {
   UpstreamError,
 } from "./errors.ts";
 export type { Page, Pages } from "./pages.ts";
-export type { RankExplanation } from "./parse-explanation.ts";
+export { parseExplanation, type RankExplanation } from "./parse-explanation.ts";
 export type { KeyBudgetMeta, SearchMeta } from "./read-meta.ts";
+export type { Duration } from "./repeat.ts";
 export type { CallOptions, ListOptions } from "./requests.ts";
 export type { ListSearchesOptions } from "./resources.ts";
 export type { RequestEvent, ResponseEvent } from "./send.ts";
@@ -70,6 +74,8 @@ export interface PennyblackOptions {
   timeoutMs?: number;
   /** Maximum number of retries, when retrying is safe. Default: 3. */
   maxRetries?: number;
+  /** The secret from which `repeat` derives Idempotency-Keys. Clients with the same secret share answers. Default: apiKey. */
+  repeatSecret?: string;
   fetch?: typeof fetch;
   /** Called before each attempt, for logs and metrics. Errors that it throws are ignored. */
   onRequest?: (event: RequestEvent) => void;
@@ -83,12 +89,21 @@ export interface SearchOptions extends CallOptions {
   category?: Category;
   /** A budget shared by all searches with the same id. `max` is in USD, `ttl` in seconds (default 3,600). */
   run?: { id: string; max: string; ttl?: number };
+  /** Your own id of the end user that you search for, 1 to 64 letters, digits or any of `_.:@/+=|-`. */
+  for?: string;
   /** Random by default. Set your own to be able to retry after this process exits. */
   idempotencyKey?: string;
+  /**
+   * Identical searches (query, n and category) within this time window share one answer and one charge. At most "24h".
+   * Windows are aligned to the clock: "20m" starts a new one at :00, :20 and :40.
+   */
+  repeat?: Duration;
   /** The API gives up after this many seconds (1 to 9) without charging you. */
   wait?: number;
   /** Include the ranking explanation in `meta.explanation`. */
   explain?: boolean;
+  /** `false` ranks by the hand-written rules only, without published lists of domains. Default: true. */
+  registries?: boolean;
 }
 
 export interface SearchAnswer extends SearchResponse {
@@ -103,12 +118,16 @@ export interface EntriesOptions extends ListOptions, TimeRange {
 
 export interface UsageOptions extends ListOptions, TimeRange {
   by?: "hour" | "day";
-  group?: ("key" | "category" | "outcome")[];
+  /** "end_user" only alone and by day. */
+  group?: ("key" | "category" | "outcome" | "end_user")[];
+  /** Only searches for this end user. By day, without another `group`. */
+  for?: string;
 }
 
 export class Pennyblack {
   readonly #connection: Connection;
   readonly #requests: Requests;
+  readonly #repeatSecret: string;
   /** Manages the wallet's API keys. */
   readonly keys: ReturnType<typeof createKeys>;
   /** Adds money to the wallet. */
@@ -117,6 +136,8 @@ export class Pennyblack {
   readonly autoTopUp: ReturnType<typeof createAutoTopUp>;
   /** The low-balance alert. */
   readonly alerts: ReturnType<typeof createAlerts>;
+  /** How the ids of end users are stored. */
+  readonly endUsers: ReturnType<typeof createEndUsers>;
   readonly webhooks: ReturnType<typeof createWebhooks>;
   readonly searches: ReturnType<typeof createSearches>;
   readonly runs: ReturnType<typeof createRuns>;
@@ -124,9 +145,10 @@ export class Pennyblack {
   readonly lenses: ReturnType<typeof createLenses>;
 
   constructor(options: PennyblackOptions = {}) {
-    const { timeoutMs = 60_000, maxRetries = 3, fetch: customFetch, onRequest, onResponse } = options;
+    const { timeoutMs = 60_000, maxRetries = 3, repeatSecret, fetch: customFetch, onRequest, onResponse } = options;
     const apiKey = readSetting("apiKey", options, "PENNYBLACK_API_KEY");
     if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError("apiKey is not valid.");
+    if (repeatSecret === "") throw new TypeError("repeatSecret is empty.");
     const address = new URL(readSetting("baseUrl", options, "PENNYBLACK_URL"));
     if (!/^https?:$/.test(address.protocol)) throw new TypeError("baseUrl must start with https:// or http://.");
     this.#connection = {
@@ -141,10 +163,12 @@ export class Pennyblack {
       onResponse,
     };
     this.#requests = createRequests(this.#connection);
+    this.#repeatSecret = repeatSecret ?? apiKey;
     this.keys = createKeys(this.#requests);
     this.topUps = createTopUps(this.#requests);
     this.autoTopUp = createAutoTopUp(this.#requests);
     this.alerts = createAlerts(this.#requests);
+    this.endUsers = createEndUsers(this.#requests);
     this.webhooks = createWebhooks(this.#requests);
     this.searches = createSearches(this.#requests);
     this.runs = createRuns(this.#requests);
@@ -153,13 +177,14 @@ export class Pennyblack {
 
   /** Searches the web for 0.01 USD, charged only on success. Retries are never charged twice. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchAnswer> {
-    const { n, category, idempotencyKey = crypto.randomUUID(), signal, timeoutMs } = options;
+    const { n, category, signal, timeoutMs } = options;
+    const idempotencyKey = await this.#chooseIdempotencyKey(query, options);
     const { body, headers } = await send(this.#connection, {
       method: "POST",
       path: "/v1/search",
       body: { query, n, category },
       headers: searchHeaders(options),
-      idempotencyKey: checkIdempotencyKey(idempotencyKey),
+      idempotencyKey,
       mayCharge: true,
       isIdempotent: true,
       signal,
@@ -169,6 +194,13 @@ export class Pennyblack {
       ...(body as SearchResponse),
       meta: readMeta(headers, idempotencyKey),
     };
+  }
+
+  /** Chosen once per call: a retry after the end of the `repeat` window uses the key of the first attempt. */
+  async #chooseIdempotencyKey(query: string, { n, category, idempotencyKey, repeat }: SearchOptions): Promise<string> {
+    if (repeat === undefined) return checkIdempotencyKey(idempotencyKey ?? crypto.randomUUID());
+    if (idempotencyKey !== undefined) throw new TypeError("Pass either repeat or idempotencyKey, not both.");
+    return deriveRepeatKey(this.#repeatSecret, { query, n, category }, repeat, Date.now());
   }
 
   /** Returns the wallet and its balance. */
@@ -209,8 +241,8 @@ export class Pennyblack {
   }
 
   /** Lists search counts and charges by hour or day. */
-  usage({ from, to, by, group, limit, ...options }: UsageOptions = {}): Pages<UsagePeriod> {
-    const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(","), limit };
+  usage({ from, to, by, group, for: endUser, limit, ...options }: UsageOptions = {}): Pages<UsagePeriod> {
+    const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(","), for: endUser, limit };
     return this.#requests.list("/v1/usage", "usage", query, options);
   }
 
@@ -220,17 +252,22 @@ export class Pennyblack {
   }
 }
 
-function searchHeaders({ run, wait, explain }: SearchOptions): Record<string, string> {
+function searchHeaders({ run, for: endUser, wait, explain, registries }: SearchOptions): Record<string, string> {
   // `fetch` rejects an invalid header with the same TypeError as a failed connection, so validate first.
   if (run && !(/^[\w.:@/-]{1,128}$/.test(run.id) && /^\d{1,9}(\.\d{1,6})?$/.test(run.max))) {
     throw new TypeError('run must look like { id: "my-task", max: "0.50", ttl: 3600 }, with max as a string.');
+  }
+  if (endUser !== undefined && !/^[\w.:@/+=|-]{1,64}$/.test(endUser)) {
+    throw new TypeError("for must have 1 to 64 letters, digits or any of _.:@/+=|-");
   }
   if (wait !== undefined && !(Number.isInteger(wait) && wait >= 1 && wait <= 9)) {
     throw new TypeError("wait must be an integer from 1 to 9 (seconds).");
   }
   return {
     ...(run && { "search-run": `${run.id}; max=${run.max}${run.ttl === undefined ? "" : `; ttl=${run.ttl}`}` }),
+    ...(endUser !== undefined && { "search-for": endUser }),
     ...(wait !== undefined && { prefer: `wait=${wait}` }),
     ...(explain && { "rank-explain": "1" }),
+    ...(registries === false && { "rank-registries": "0" }),
   };
 }

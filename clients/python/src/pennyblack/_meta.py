@@ -1,0 +1,135 @@
+"""Metadata from the response headers of a search. Amounts are decimal strings in USD."""
+
+import re
+from dataclasses import dataclass
+from typing import Dict, List, Mapping, Optional
+
+
+@dataclass(frozen=True)
+class RateLimit:
+    limit: int
+    remaining: int
+    reset_seconds: int
+
+
+@dataclass(frozen=True)
+class RunMeta:
+    id: str
+    spent: str
+    left: str
+
+
+@dataclass(frozen=True)
+class BudgetMeta:
+    #: "total", "day" or "month".
+    period: str
+    spent: str
+    left: str
+    #: None for the total, which does not reset.
+    reset_seconds: Optional[int]
+
+
+@dataclass(frozen=True)
+class RankExplanation:
+    """Why a result is ranked where it is."""
+
+    #: The position of the result, from 1.
+    position: int
+    #: Its position in the response of the search provider, from 1.
+    upstream_rank: int
+    #: From "A", primary sources, to "E", the lowest. "N": not listed by any rule.
+    tier: str
+    #: The rule that assigned the tier, such as "government" or "unlisted".
+    reason: str
+    score: float
+    #: Guards that changed the position.
+    guards: List[str]
+
+
+@dataclass(frozen=True)
+class SearchMeta:
+    request_id: str
+    #: The price charged for this response. "0.00" for a replay, because an earlier attempt was charged.
+    charge: str
+    #: Only for keys with the `wallet:read` scope.
+    balance: Optional[str]
+    #: Whether this is the stored response to an earlier search with the same Idempotency-Key.
+    replayed: bool
+    idempotency_key: str
+    #: The number of search providers queried.
+    upstreams: Optional[int]
+    #: The ranking rules applied, such as "programming@3".
+    lens: Optional[str]
+    #: Why each result is ranked where it is. Only with `explain=True`.
+    explanation: Optional[List[RankExplanation]]
+    rate_limit: Optional[RateLimit]
+    #: What the search's run has spent and has left, including this search. Only with `run`.
+    run: Optional[RunMeta]
+    #: The same for each limit of the key's budget. Empty without a budget.
+    key_budgets: List[BudgetMeta]
+    #: Milliseconds per step.
+    timings: Dict[str, float]
+
+
+def read_meta(headers: Mapping[str, str], idempotency_key: str) -> SearchMeta:
+    upstreams = headers.get("search-upstreams", "")
+    explanation = headers.get("rank-explain")
+    budgets = (_parse_budget(item) for item in headers.get("key-budget", "").split(","))
+    return SearchMeta(
+        request_id=headers.get("request-id", ""),
+        charge=_parse_amount(headers.get("wallet-charge")) or "0.00",
+        balance=_parse_amount(headers.get("wallet-balance")),
+        replayed=headers.get("idempotent-replayed") == "true",
+        idempotency_key=idempotency_key,
+        upstreams=int(upstreams) if upstreams.isdecimal() else None,
+        lens=headers.get("rank-lens"),
+        explanation=None if explanation is None else _parse_explanation(explanation),
+        rate_limit=_parse_rate_limit(headers.get("ratelimit-policy", ""), headers.get("ratelimit", "")),
+        run=_parse_run(headers.get("search-run", "")),
+        key_budgets=[budget for budget in budgets if budget is not None],
+        timings={
+            step: float(ms) for step, ms in re.findall(r"([\w-]+);dur=(\d+(?:\.\d+)?)", headers.get("server-timing", ""))
+        },
+    )
+
+
+def _parse_amount(header: Optional[str]) -> Optional[str]:
+    """`0.01;currency=usd`"""
+    return None if header is None else header.split(";")[0]
+
+
+def _parse_rate_limit(policy: str, state: str) -> Optional[RateLimit]:
+    """`"key";q=20;w=1` and `"key";r=17;t=1`"""
+    limit = re.search(r";q=(\d+)", policy)
+    remaining = re.search(r";r=(\d+)", state)
+    reset = re.search(r";t=(\d+)", state)
+    if limit is None or remaining is None:
+        return None
+    return RateLimit(int(limit[1]), int(remaining[1]), int(reset[1]) if reset else 0)
+
+
+def _parse_run(header: str) -> Optional[RunMeta]:
+    """`nightly; spent=0.02; left=0.48`"""
+    match = re.match(r"([^;]+); *spent=([\d.]+); *left=([\d.]+)", header)
+    return RunMeta(match[1], match[2], match[3]) if match else None
+
+
+def _parse_budget(item: str) -> Optional[BudgetMeta]:
+    """`day; spent=0.02; left=0.98; resets=41213`"""
+    match = re.match(r" *(total|day|month); *spent=([\d.]+); *left=([\d.]+)(?:; *resets=(\d+))?", item)
+    if match is None:
+        return None
+    return BudgetMeta(match[1], match[2], match[3], int(match[4]) if match[4] else None)
+
+
+def _parse_explanation(header: str) -> List[RankExplanation]:
+    """`1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;navigational`"""
+    explanations = []
+    for member in header.split(","):
+        match = re.match(r" *(\d+);from=(\d+);tier=([ABCNDE]);why=([^;]*);score=([\d.]+)(.*)$", member)
+        if match:
+            guards = [text for text in match[6].split(";") if text and "=" not in text]
+            explanations.append(
+                RankExplanation(int(match[1]), int(match[2]), match[3], match[4], float(match[5]), guards)
+            )
+    return explanations
