@@ -3,7 +3,7 @@
 --
 --   sign-in link --pb.redeem_sign_in---+
 --   OpenID Connect provider -----------+--> pb.sessions --pb.authorize_session--> the member's role in the account
---   invitation --pb.join_account-------+
+--   emailed invitation --join_account--+
 --
 -- A session ends after 30 days, after 7 days without a request, and when its row is deleted (sign-out, deleted person).
 -- Creating credentials or changing the team requires a sign-in within the last 15 minutes, so that a stolen session is
@@ -35,18 +35,30 @@ begin atomic
   insert into pb.pending_emails (id, sign_in_digest, sealed) values (p_email_id, p_token, p_sealed);
 end;
 
--- A token for a link that an operator hands to an existing person, valid for up to a day. False if the address is unknown.
+-- Whether the address has an open invitation. It can then sign in for the first time while sign-up is closed.
+create or replace function pb.is_invited(p_email text) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (
+    select from pb.invitations i
+    where i.email = p_email and i.accepted_at is null and i.expires_at > clock_timestamp()
+  );
+end;
+
+-- A token for a link that an operator hands to a known or invited person, valid for up to a day. False if the address is
+-- unknown.
 create or replace function pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
-  select p_token, p.email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
-  from pb.people p where p.email = p_email;
+  select p_token, p_email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
+  where exists (select from pb.people p where p.email = p_email) or pb.is_invited(p_email);
   return found;
 end
 $$;
 
--- Starts a session and ends the browser's previous one. Returns NULL if the address is unknown and sign-up is closed.
+-- Starts a session and ends the browser's previous one. Returns NULL if the address is neither known nor invited and
+-- sign-up is closed.
 create or replace function pb.begin_session(
   p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamptz
 ) returns uuid
@@ -54,7 +66,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_person uuid := (select p.id from pb.people p where p.email = p_email);
 begin
-  if v_person is null and is_sign_up_open then
+  if v_person is null and (is_sign_up_open or pb.is_invited(p_email)) then
     v_person := pb.find_or_create_person(p_email, '');
   end if;
   if v_person is not null then
@@ -79,7 +91,46 @@ begin
 end
 $$;
 
--- Accepts an invitation and signs in. An invitation proves control of the address just as a sign-in link does.
+-- The open invitation with this id, if the session's person has the invited address.
+create or replace function pb.find_own_invitation(p_session bytea, p_invitation uuid) returns pb.invitations
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  s pb.sessions := pb.find_session(p_session);
+  i pb.invitations;
+begin
+  select f.* into i
+  from pb.invitations f join pb.people p on p.email = f.email
+  where f.id = p_invitation and p.id = s.person_id and f.accepted_at is null and f.expires_at > clock_timestamp();
+  return i;
+end
+$$;
+
+-- NULL if there is no such invitation for the session's person.
+create or replace function pb.read_own_invitation(p_session bytea, p_invitation uuid) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  i pb.invitations := pb.find_own_invitation(p_session, p_invitation);
+begin
+  return (
+    select jsonb_build_object('account_name', a.name, 'role', i.role, 'expires_at', i.expires_at)
+    from pb.accounts a where a.id = i.account_id
+  );
+end
+$$;
+
+-- Accepts an invitation by its id. The id is not secret and proves nothing: the person must already be signed in with the
+-- invited address.
+create or replace function pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  i pb.invitations := pb.find_own_invitation(p_session, p_invitation);
+begin
+  perform from pb.accept_invitation(i.digest, p_name);
+  return found;
+end
+$$;
+
+-- Accepts an emailed invitation and signs in. Its token proves control of the address just as a sign-in link does.
 create or replace function pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea)
 returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -242,6 +293,7 @@ begin
 end
 $$;
 
+-- Without p_email_id no e-mail is queued: the owner passes on a link with the invitation's id.
 create or replace function pb.invite_to_team(
   p_session bytea, p_wallet uuid, p_email text, p_role pb.member_role, p_token bytea, p_email_id uuid,
   p_sealed bytea
@@ -260,7 +312,9 @@ begin
   if outcome is null then
     outcome := 'done';
     select i.id, i.expires_at into id, expires_at from pb.invite(v_account, p_email, p_role, p_token) i;
-    insert into pb.pending_emails (id, invitation_id, sealed) values (p_email_id, id, p_sealed);
+    if p_email_id is not null then
+      insert into pb.pending_emails (id, invitation_id, sealed) values (p_email_id, id, p_sealed);
+    end if;
   end if;
   return next;
 end

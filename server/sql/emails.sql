@@ -17,7 +17,7 @@ begin atomic
 end;
 
 -- Claims sign-in and invitation e-mails. Deletes those that no longer serve: expired or used links, and links requested
--- for an unknown address.
+-- for an address that is neither known nor invited.
 create or replace function pb.claim_sign_in_emails(max_emails integer)
 returns table (
   id uuid, email text, sealed bytea, expires_at timestamptz, account_name text, role pb.member_role, attempt smallint
@@ -28,7 +28,7 @@ begin
   delete from pb.pending_emails l using pb.sign_in_tokens t
   where t.digest = l.sign_in_digest and l.due_at <= clock_timestamp() and (
     t.expires_at <= clock_timestamp() or t.used_at is not null
-    or not (t.may_sign_up or exists (select from pb.people p where p.email = t.email))
+    or not (t.may_sign_up or exists (select from pb.people p where p.email = t.email) or pb.is_invited(t.email))
   );
   delete from pb.pending_emails l using pb.invitations i
   where i.id = l.invitation_id and l.due_at <= clock_timestamp()

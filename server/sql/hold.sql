@@ -9,13 +9,17 @@
 -- Money that a wallet owes is not available. For 'insufficient_balance', spent_micros is the amount owed: a column of its
 -- own would change the result type, which prepared statements of the previous release reject.
 --
--- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), key budget, run budget (403).
+-- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), key budget, end user, run budget
+-- (403).
 --
 -- A test search costs nothing, and spends the price as play money against its run and key budget. Play money has counters
 -- of its own: a key budget has the mode of its keys, and test runs are in pb.test_run_budgets.
 --
+-- A key budget can limit what each end user spends. A search without an end user is then refused, because a limit that can
+-- be avoided by leaving a header out is none.
+--
 -- An item with a run or a key budget has one more row for each limit, before the row with its outcome. Their outcome is the
--- limit: 'run', 'total', 'day' or 'month'. spent_micros is the amount spent without this search. Additional columns would
+-- limit: 'run', 'total', 'day', 'month' or 'end_user'. spent_micros is the amount spent without this search. Additional columns would
 -- change the result type. Servers of the previous release use the last row of an item.
 --
 -- Three paths, from fast to slow. Below full load most batches hold a single search, and per-statement overhead
@@ -38,8 +42,8 @@
 -- running it. Joins on keys use "is not distinct from" for the wallet, because with "=" the planner may use the index
 -- by wallet and scan all keys of a wallet.
 
--- Decides each item on its own. The caller has locked the wallets. The next release drops the function with eleven
--- arguments, which a call of the previous pb.hold can still use that waits for a lock during the upgrade.
+-- Decides each item on its own. The caller has locked the wallets. The next release drops the functions with eleven and
+-- thirteen arguments, which a call of the previous pb.hold can still use that waits for a lock during the upgrade.
 create or replace function pb.hold_each(
   search_ids uuid[],
   wallet_ids uuid[],
@@ -53,7 +57,8 @@ create or replace function pb.hold_each(
   sent_before boolean,
   now_at timestamptz,
   secret_versions smallint[],
-  other_claims bytea[]
+  other_claims bytea[],
+  end_users text[]
 )
 returns table (
   item integer, outcome text, balance_micros bigint,
@@ -96,11 +101,21 @@ declare
   run_max bigint[];
   run_expires timestamptz[];
   run_taken bigint[];
+  -- End users of the batch that have a limit, by budget and id.
+  end_user_names text[] := '{}';
+  end_user_number integer;
+  end_user_id uuid;
+  end_user_spent bigint;
+  period_end timestamptz;
+  end_user_ids uuid[];
+  end_user_resets timestamptz[];
+  end_user_taken bigint[];  -- with the amount spent before the batch
 
   -- Accepted items, indexed by item number. An item without a mode was not accepted.
   held_modes pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
   held_budgets uuid[] := array_fill(null::uuid, array[size]);
   held_runs uuid[] := array_fill(null::uuid, array[size]);
+  held_end_users uuid[] := array_fill(null::uuid, array[size]);
   has_test_runs boolean := false;
 begin
   oldest_id := pb.uuid_floor(now_at - interval '1 day');
@@ -138,15 +153,16 @@ begin
       g.total_spent_micros as total_spent,
       case when g.day = today then g.day_spent_micros else 0 end as day_spent,
       case when g.month = this_month then g.month_spent_micros else 0 end as month_spent,
+      g.end_user_limit_micros, g.end_user_period,
       r.id as open_run, r.max_micros as open_run_max, r.spent_micros as open_run_spent,
       r.expires_at as open_run_expires,
       dense_rank() over (order by k.budget_id) as budget_number,
       dense_rank() over (order by b.wallet_id, k.mode, b.idempotency_hmac) as claim_number,
       dense_rank() over (order by b.wallet_id, k.mode, b.run_name) as run_number
     from unnest(
-      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, end_users
     ) with ordinality as b (
-      search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, item
+      search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, end_user, item
     )
     left join pb.wallets w on w.id = b.wallet_id
     left join pb.keys k
@@ -213,6 +229,28 @@ begin
         return next;
       end if;
     end if;
+    end_user_number := null;
+    if i.end_user_limit_micros is not null and i.end_user is not null then
+      period_end := case i.end_user_period
+        when 'day' then (today + 1)::timestamp at time zone 'utc'
+        else (this_month + interval '1 month') at time zone 'utc' end;
+      end_user_number := array_position(end_user_names, i.budget_id || i.end_user);
+      if end_user_number is null then
+        end_user_names := end_user_names || (i.budget_id || i.end_user);
+        end_user_number := cardinality(end_user_names);
+        select e.id, e.spent_micros into end_user_id, end_user_spent
+        from pb.end_user_budgets e
+        where e.key_budget_id = i.budget_id and e.end_user = i.end_user and e.resets_at = period_end;
+        end_user_ids[end_user_number] := coalesce(end_user_id, gen_random_uuid());
+        end_user_resets[end_user_number] := period_end;
+        end_user_taken[end_user_number] := coalesce(end_user_spent, 0);
+      end if;
+      outcome := 'end_user';
+      limit_micros := i.end_user_limit_micros;
+      spent_micros := greatest(end_user_taken[end_user_number] - counted, 0);
+      resets_at := period_end;
+      return next;
+    end if;
     if i.run_name is not null and i.known then
       outcome := 'run';
       limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
@@ -268,6 +306,21 @@ begin
       limit 1;
     end if;
 
+    if i.end_user_limit_micros is not null and outcome is null then
+      limit_micros := i.end_user_limit_micros;
+      if i.end_user is null then
+        -- Servers of the previous release send no array. They cannot send an end user, nor describe this outcome.
+        outcome := case when end_users is null then 'key_budget_spent' else 'end_user_required' end;
+        spent_micros := limit_micros;
+      elsif end_user_taken[end_user_number] + pb.price_micros() > limit_micros then
+        outcome := 'end_user_budget_spent';
+        spent_micros := end_user_taken[end_user_number];
+        resets_at := end_user_resets[end_user_number];
+      else
+        limit_micros := null;
+      end if;
+    end if;
+
     if has_runs and outcome is null then
       limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
       spent_micros := coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0);
@@ -290,6 +343,10 @@ begin
       if has_budgets then
         budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + pb.price_micros();
         held_budgets[i.item] := i.budget_id;
+      end if;
+      if end_user_number is not null then
+        end_user_taken[end_user_number] := end_user_taken[end_user_number] + pb.price_micros();
+        held_end_users[i.item] := end_user_ids[end_user_number];
       end if;
       if has_runs then
         if i.run_name is not null and run_id[i.run_number] is null then
@@ -353,6 +410,18 @@ begin
         id = excluded.id, max_micros = excluded.max_micros, expires_at = excluded.expires_at;
   end if;
 
+  if end_user_ids is not null then
+    -- A conflict is the same period, which continues, or an earlier one.
+    insert into pb.end_user_budgets as e (wallet_id, key_budget_id, end_user, id, spent_micros, resets_at)
+    select a.wallet_id, a.budget_id, a.end_user, a.id, count(*) * pb.price_micros(), o.resets_at
+    from unnest(wallet_ids, held_budgets, end_users, held_end_users) as a (wallet_id, budget_id, end_user, id)
+    join unnest(end_user_ids, end_user_resets) as o (id, resets_at) on o.id = a.id
+    group by a.wallet_id, a.budget_id, a.end_user, a.id, o.resets_at
+    on conflict (key_budget_id, end_user) do update
+    set spent_micros = excluded.spent_micros + case when e.id = excluded.id then e.spent_micros else 0 end,
+        id = excluded.id, resets_at = excluded.resets_at;
+  end if;
+
   if has_claims then
     -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
     insert into pb.idempotency
@@ -368,11 +437,14 @@ begin
 
   insert into pb.searches
     (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at,
-     key_budget_id, run_budget_id, idempotency_hmac, category)
+     key_budget_id, run_budget_id, idempotency_hmac, category, end_user, end_user_budget_id)
   select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
-    'pending', now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category
-  from unnest(search_ids, wallet_ids, key_ids, held_modes, held_budgets, held_runs, idempotency_hmacs, categories)
-    as a (search_id, wallet_id, key_id, mode, budget_id, run, hmac, category)
+    'pending', now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category, a.end_user,
+    a.end_user_budget
+  from unnest(
+    search_ids, wallet_ids, key_ids, held_modes, held_budgets, held_runs, idempotency_hmacs, categories, end_users,
+    held_end_users
+  ) as a (search_id, wallet_id, key_id, mode, budget_id, run, hmac, category, end_user, end_user_budget)
   where a.mode is not null;
 end
 $$;
@@ -387,6 +459,10 @@ drop function if exists pb.hold(
 drop function if exists pb.hold(
   uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, boolean, integer, smallint[],
   bytea[]
+);
+drop function if exists pb.hold(
+  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, boolean, integer, smallint[],
+  bytea[], integer
 );
 create or replace function pb.hold(
   search_ids uuid[],
@@ -403,7 +479,8 @@ create or replace function pb.hold(
   lock_wait_ms integer default null,
   secret_versions smallint[] default null,
   other_claims bytea[] default null,
-  min_timeline integer default null
+  min_timeline integer default null,
+  end_users text[] default null
 )
 returns table (
   item integer, outcome text, balance_micros bigint,
@@ -437,9 +514,10 @@ begin
     if found then
       -- The wallet is locked now, so the key is read in its final state.
       now_at := clock_timestamp();
-      insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
+      insert into pb.searches
+        (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
       select search_ids[1], k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at,
-        now_at + interval '60 seconds', categories[1]
+        now_at + interval '60 seconds', categories[1], end_users[1]
       from pb.keys k
       where k.id = key_ids[1] and k.wallet_id is not distinct from wallet_ids[1] and k.mode = 'live'
         and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)
@@ -469,19 +547,22 @@ begin
             array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
             array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
             array_agg(b.category order by b.item) as categories,
-            array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others
+            array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others,
+            array_agg(b.end_user order by b.item) as end_users
           from unnest(
             search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
-            categories, secret_versions, other_claims
+            categories, secret_versions, other_claims, end_users
           ) with ordinality as b (
-            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other, item
+            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other,
+            end_user, item
           )
           where b.wallet_id <> all (busy_ids)
         ) free, pb.hold(
           free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
           free.ttls, free.categories, sent_before,
           secret_versions => case when secret_versions is not null then free.versions end,
-          other_claims => case when other_claims is not null then free.others end
+          other_claims => case when other_claims is not null then free.others end,
+          end_users => case when end_users is not null then free.end_users end
         ) h
         where free.items is not null;
       return;
@@ -515,7 +596,7 @@ begin
   if modes is null then
     return query select * from pb.hold_each(
       search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
-      sent_before, now_at, secret_versions, other_claims
+      sent_before, now_at, secret_versions, other_claims, end_users
     );
     return;
   end if;
@@ -527,10 +608,11 @@ begin
   ) taken
   where w.id = taken.wallet_id;
 
-  insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
+  insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
   select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
-    'pending', now_at, now_at + interval '60 seconds', a.category
-  from unnest(search_ids, wallet_ids, key_ids, modes, categories) as a (search_id, wallet_id, key_id, mode, category);
+    'pending', now_at, now_at + interval '60 seconds', a.category, a.end_user
+  from unnest(search_ids, wallet_ids, key_ids, modes, categories, end_users)
+    as a (search_id, wallet_id, key_id, mode, category, end_user);
 
   return query
     select b.item::integer, 'held', w.credited_micros - w.debited_micros, null::bigint, null::bigint, null::timestamptz,

@@ -6,7 +6,31 @@
 -- that an error in the server's SQL cannot affect another wallet.
 
 -- Finds keys of all wallets by digest. `has_expiry`: the server must look the key up again, because expiry is not a
--- change.
+-- change. `end_user_key` is NULL until the wallet's first search with an end user.
+drop function if exists pb.find_principals(bytea[]);
+create or replace function pb.find_principals(digests bytea[])
+returns table (
+  digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[],
+  searches_per_second integer, searches_in_flight integer,
+  is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb,
+  end_user_key bytea, stores_plain_end_users boolean
+)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+  return query
+  select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
+    k.searches_per_second, k.searches_in_flight,
+    k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
+    w.suspended_at is not null, k.expires_at is not null, k.compat, e.sealed_key, coalesce(e.stores_plain_ids, false)
+  from pb.keys k join pb.wallets w on w.id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
+  where k.digest = any (digests);
+end
+$$;
+
+-- As pb.find_principals, for servers of the previous release, whose prepared statements do not accept another column. The
+-- next release drops it.
 create or replace function pb.find_keys(digests bytea[])
 returns table (
   digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[],
@@ -136,8 +160,51 @@ begin atomic
   );
 end;
 
--- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, and budget with total, day
--- and month in micros. The server has validated them.
+-- The limits of a key, as total, day, month, end_user and end_user_period, after the budget and the end_user_limit of
+-- p_changes are applied. A limit that is not in p_changes does not change; null removes one.
+create or replace function pb.merge_key_limits(p_limits jsonb, p_changes jsonb) returns jsonb
+language sql immutable set search_path = pg_catalog, pg_temp
+return jsonb_strip_nulls(
+  p_limits
+  || case jsonb_typeof(p_changes -> 'budget')
+    when 'object' then p_changes -> 'budget'
+    when 'null' then '{"total": null, "day": null, "month": null}'
+    else '{}' end
+  || case when p_changes ? 'end_user_limit' then jsonb_build_object(
+    'end_user', p_changes #> '{end_user_limit,amount}', 'end_user_period', p_changes #> '{end_user_limit,period}'
+  ) else '{}' end
+);
+
+-- Creates a budget with these limits, or changes an existing one, and returns its id. A budget without limits is removed
+-- from every key that shares it, so that their searches take the fast path again.
+create or replace function pb.save_key_budget(p_id uuid, p_mode pb.key_mode, p_limits jsonb) returns uuid
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_limits = '{}' then
+    update pb.keys k set budget_id = null where k.wallet_id = pb.own_wallet() and k.budget_id = p_id;
+    return null;
+  end if;
+  insert into pb.key_budgets as b (
+    id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros, end_user_limit_micros,
+    end_user_period
+  )
+  values (
+    coalesce(p_id, gen_random_uuid()), pb.own_wallet(), p_mode, (p_limits ->> 'total')::bigint,
+    (p_limits ->> 'day')::bigint, (p_limits ->> 'month')::bigint, (p_limits ->> 'end_user')::bigint,
+    p_limits ->> 'end_user_period'
+  )
+  on conflict (id) do update
+  set total_limit_micros = excluded.total_limit_micros, day_limit_micros = excluded.day_limit_micros,
+    month_limit_micros = excluded.month_limit_micros, end_user_limit_micros = excluded.end_user_limit_micros,
+    end_user_period = excluded.end_user_period
+  where b.wallet_id = pb.own_wallet()
+  returning b.id into p_id;
+  return p_id;
+end
+$$;
+
+-- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, budget with total, day
+-- and month in micros, and end_user_limit with amount in micros and period. The server has validated them.
 create or replace function pb.create_own_key(
   p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea,
   p_options jsonb
@@ -155,30 +222,25 @@ begin
   end if;
   select * into w from jsonb_to_record(p_options) as r (
     name text, scopes text[], allowed_ips text[], expires_at timestamptz,
-    searches_per_second integer, searches_in_flight integer, budget jsonb
+    searches_per_second integer, searches_in_flight integer, budget jsonb, end_user_limit jsonb,
+    compat jsonb
   );
   if not pb.can_grant_scopes(p_actor, w.scopes) then
     return 'insufficient_scope';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
-  if jsonb_typeof(w.budget) = 'object' and jsonb_strip_nulls(w.budget) <> '{}' then
-    new_budget := gen_random_uuid();
-    insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
-    values (new_budget, pb.own_wallet(), new_mode, (w.budget ->> 'total')::bigint, (w.budget ->> 'day')::bigint,
-      (w.budget ->> 'month')::bigint);
-  end if;
+  new_budget := pb.save_key_budget(null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id)
+    searches_per_second, searches_in_flight, budget_id, compat)
   values (new_id, pb.own_wallet(), new_mode, w.name, new_start, new_pepper, new_digest, w.scopes,
-    w.allowed_ips::cidr[], w.expires_at, w.searches_per_second, w.searches_in_flight, new_budget);
+    w.allowed_ips::cidr[], w.expires_at, w.searches_per_second, w.searches_in_flight, new_budget, w.compat);
   return 'done';
 end
 $$;
 
 -- p_changes: as p_options of pb.create_own_key, without scopes; omitted fields do not change. Budget limits are merged
--- one by one. A budget without limits is removed from every key that shares it, so that their searches take the fast
--- path again.
+-- one by one.
 create or replace function pb.change_own_key(p_actor uuid, p_key uuid, p_changes jsonb) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -199,35 +261,24 @@ begin
   -- A rotated key must end when promised: it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
-  elsif k.mode = 'mgmt' and jsonb_typeof(p_changes -> 'budget') = 'object' then
+  elsif k.mode = 'mgmt' and 'object' in (jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'))
+  then
     return 'budget_without_spending';
   end if;
 
-  if p_changes ? 'budget' then
-    select jsonb_strip_nulls(jsonb_build_object(
-      'total', b.total_limit_micros, 'day', b.day_limit_micros, 'month', b.month_limit_micros))
+  if p_changes ?| array['budget', 'end_user_limit'] then
+    select jsonb_build_object(
+      'total', b.total_limit_micros, 'day', b.day_limit_micros, 'month', b.month_limit_micros,
+      'end_user', b.end_user_limit_micros, 'end_user_period', b.end_user_period)
     into limits from pb.key_budgets b where b.id = k.budget_id and b.wallet_id = k.wallet_id;
-    limits := case jsonb_typeof(p_changes -> 'budget')
-      when 'object' then jsonb_strip_nulls(coalesce(limits, '{}') || (p_changes -> 'budget')) else '{}' end;
-    if limits = '{}' then
-      update pb.keys f set budget_id = null where f.wallet_id = k.wallet_id and f.budget_id = k.budget_id;
-      k.budget_id := null;
-    elsif k.budget_id is null then
-      k.budget_id := gen_random_uuid();
-      insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
-      values (k.budget_id, k.wallet_id, k.mode, (limits ->> 'total')::bigint, (limits ->> 'day')::bigint,
-        (limits ->> 'month')::bigint);
-    else
-      update pb.key_budgets b set total_limit_micros = (limits ->> 'total')::bigint,
-        day_limit_micros = (limits ->> 'day')::bigint, month_limit_micros = (limits ->> 'month')::bigint
-      where b.id = k.budget_id and b.wallet_id = k.wallet_id;
-    end if;
+    k.budget_id :=
+      pb.save_key_budget(k.budget_id, k.mode, pb.merge_key_limits(coalesce(limits, '{}'), p_changes));
   end if;
 
   -- Fields that are not in p_changes keep their value.
-  k := jsonb_populate_record(k, p_changes - 'budget');
+  k := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
   update pb.keys f set name = k.name, allowed_ips = k.allowed_ips, expires_at = k.expires_at,
-    searches_per_second = k.searches_per_second, searches_in_flight = k.searches_in_flight, budget_id = k.budget_id
+    searches_per_second = k.searches_per_second, searches_in_flight = k.searches_in_flight, budget_id = k.budget_id, compat = k.compat
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   return 'done';
 end
@@ -263,9 +314,9 @@ begin
     return 'key_limit_reached';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id, rotated_from)
+    searches_per_second, searches_in_flight, budget_id, compat, rotated_from)
   values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.budget_id, old_id);
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.budget_id, k.compat, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
   where f.id = old_id and f.wallet_id = k.wallet_id;

@@ -29,6 +29,12 @@ create policy own_usage_hours on pb.usage_hours for select to pennyblack_tenant
 create policy own_usage_days on pb.usage_days for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
+create policy own_usage_end_users on pb.usage_end_users for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_end_user_settings on pb.end_user_settings for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
 create policy own_events on pb.events for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 

@@ -32,3 +32,31 @@ begin
   end if;
 end
 $$;
+
+-- Changes whenever the wallet's money moves or one of its searches ends, but not for a hold. Open consoles read it every
+-- second, so it is one statement: the wallet's row, and the end of the newest searches that do not change the row for good
+-- (unpaid and test searches). Twenty of each, because they can end in another order than they started.
+create or replace function pb.own_version(before uuid, since uuid) returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  return (
+    select concat_ws(' ', w.credited_micros, w.debited_micros, w.owed_micros, ended.last_at)
+    from pb.wallets w
+    cross join (
+      select max(s.settled_at) as last_at
+      from (
+        select id from pb.own_search_ids('live', before, since, 20) id
+        union all
+        select id from pb.own_search_ids('test', before, since, 20) id
+      ) newest
+      -- OFFSET 0 forces an index look-up per id.
+      cross join lateral (
+        select f.settled_at from pb.searches f
+        where f.id = newest.id and f.wallet_id = (select pb.own_wallet()) and f.id < before and f.id >= since offset 0
+      ) s
+    ) ended
+    where w.id = (select pb.own_wallet())
+  );
+end
+$$;

@@ -1,7 +1,8 @@
 -- Ends of a hold without a charge: pending -> released | expired. A final state never changes.
 
 -- Ends pending searches without a charge and returns what they held: to the wallet, which first pays what it owes, to the
--- key budget for the periods the hold was counted in, and to the run. A test search returns play money to the latter two.
+-- key budget for the periods the hold was counted in, to the end user's limit and to the run. A test search returns play
+-- money to the latter three.
 -- It also deletes the idempotency claim, so that a retry can run. Every search that ends here gets an outcome, which the
 -- index searches_unpaid needs. The caller has locked the wallets; a search of another wallet is skipped. Returns the number
 -- of searches that ended.
@@ -14,6 +15,7 @@ declare
   ended integer;
   debtors uuid[];
   test_runs uuid[];
+  end_user_budgets uuid[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -59,12 +61,18 @@ begin
       and c.search_id = s.id
   )
   select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0),
-    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test')
-  into ended, debtors, test_runs from settled;
+    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test'),
+    array_agg(end_user_budget_id) filter (where end_user_budget_id is not null)
+  into ended, debtors, test_runs, end_user_budgets from settled;
   if test_runs is not null then
     update pb.test_run_budgets r set spent_micros = r.spent_micros - back.micros
     from (select id, count(*) * pb.price_micros() as micros from unnest(test_runs) id group by id) back
     where r.id = back.id;
+  end if;
+  if end_user_budgets is not null then
+    update pb.end_user_budgets e set spent_micros = e.spent_micros - back.micros
+    from (select id, count(*) * pb.price_micros() as micros from unnest(end_user_budgets) id group by id) back
+    where e.id = back.id;
   end if;
   if debtors is not null then
     perform pb.settle_debts(debtors);

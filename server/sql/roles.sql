@@ -26,14 +26,16 @@ grant execute on function pb.read_replica_timeline
     pennyblack_worker;
 
 grant execute on function
-  pb.hold, pb.capture, pb.release, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
+  pb.hold, pb.capture, pb.release, pb.find_principals, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
   pb.read_schema_version, pb.report_secrets
   to pennyblack_ledger;
 
 grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month,
   pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
-  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids, pb.own_top_up_entry, pb.own_proof,
+  pb.create_end_user_key, pb.set_end_user_ids,
+  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids, pb.own_version, pb.own_top_up_entry,
+  pb.own_proof,
   pb.set_alerts, pb.create_webhook, pb.change_webhook, pb.delete_webhook, pb.rotate_webhook_secret, pb.test_webhook,
   pb.replay_delivery,
   pb.begin_top_up, pb.record_checkout, pb.record_customer, pb.set_auto_top_up, pb.delete_auto_top_up
@@ -49,13 +51,14 @@ grant execute on function
 grant execute on function
   pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
   pb.operator_adjust, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database,
-  pb.close_month, pb.trial_balance, pb.find_keys, pb.read_schema_version
+  pb.close_month, pb.trial_balance, pb.find_principals, pb.find_keys, pb.read_schema_version, pb.usage_as_of,
+  pb.webhook_lag
   to pennyblack_operator;
 
 grant execute on function
   pb.request_sign_in, pb.create_sign_in_token, pb.redeem_sign_in, pb.begin_session, pb.join_account, pb.end_session, pb.end_all_sessions,
   pb.read_session, pb.authorize_session, pb.open_own_account, pb.read_team, pb.invite_to_team, pb.revoke_invitation,
-  pb.change_team
+  pb.change_team, pb.read_own_invitation, pb.accept_own_invitation
   to pennyblack_people;
 
 -- The worker expires holds, closes hours, counts usage, delivers events and deletes expired rows. It cannot change or
@@ -64,7 +67,7 @@ grant execute on function
   pb.read_schema_version, pb.sweep, pb.roll_up_usage, pb.recount_usage, pb.usage_as_of, pb.make_partitions,
   pb.partition_days_ahead, pb.dispatch_events, pb.claim_deliveries, pb.return_delivery, pb.finish_delivery,
   pb.webhook_lag, pb.claim_alert_emails, pb.finish_alert_email, pb.claim_sign_in_emails, pb.finish_sign_in_email,
-  pb.delete_expired_answers, pb.delete_expired_runs, pb.delete_old_events, pb.delete_expired_sign_ins,
+  pb.delete_expired_answers, pb.delete_expired_runs, pb.delete_old_end_users, pb.delete_old_events, pb.delete_expired_sign_ins,
   pb.prunable_partitions, pb.find_test_wallet, pb.delete_test_searches, pb.save_reconciliation,
   pb.prepare_hour, pb.close_hour, pb.sign_hour, pb.sign_day, pb.report_secrets,
   pb.trial_balance, pb.retained_since, pb.price_micros, pb.utc_day, pb.utc_month, pb.uuid_floor
@@ -78,7 +81,8 @@ revoke all on
   pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
   pb.refunds, pb.manual_credits, pb.idempotency, pb.openings, pb.budget_openings, pb.retention, pb.usage_watermark,
   pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
-  pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports
+  pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports,
+  pb.end_user_budgets, pb.end_user_settings, pb.usage_end_users
   from pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
@@ -89,22 +93,24 @@ grant select (
 grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
   on pb.transfers to pennyblack_tenant;
 grant select (
-  id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, budget_id, expires_at,
-  revoked_at, revoked_reason, rotated_from, last_used_at, created_at
+  id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, budget_id, compat,
+  expires_at, revoked_at, revoked_reason, rotated_from, last_used_at, created_at
 ) on pb.keys to pennyblack_tenant;
 grant select (
   id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros, total_spent_micros, day, day_spent_micros,
-  month, month_spent_micros
+  month, month_spent_micros, end_user_limit_micros, end_user_period
 ) on pb.key_budgets to pennyblack_tenant;
 grant select (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
   on pb.run_budgets to pennyblack_tenant;
 grant select (
-  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, run_budget_id, category, outcome
+  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, run_budget_id, category, outcome, end_user
 ) on pb.searches to pennyblack_tenant;
 grant select (wallet_id, hour, key_id, mode, category, outcome, was_held, searches, charged_micros)
   on pb.usage_hours to pennyblack_tenant;
 grant select (wallet_id, day, key_id, mode, category, outcome, was_held, searches, charged_micros)
   on pb.usage_days to pennyblack_tenant;
+grant select (wallet_id, day, mode, end_user, searches, charged_micros) on pb.usage_end_users to pennyblack_tenant;
+grant select (wallet_id, sealed_key, stores_plain_ids) on pb.end_user_settings to pennyblack_tenant;
 grant select (id, wallet_id, type, data, created_at) on pb.events to pennyblack_tenant;
 grant select (
   id, wallet_id, url, description, events, previous_until, failing_since, disabled_at, disabled_reason, created_at
@@ -157,8 +163,8 @@ grant select on
 
 -- What reconciliation compares, and where to send alerts. No digest of a key, secret or session.
 grant select on
-  pb.wallets, pb.transfers, pb.searches, pb.key_budgets, pb.run_budgets, pb.payments, pb.refunds, pb.receivables,
-  pb.reversals, pb.manual_credits, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
+  pb.wallets, pb.transfers, pb.searches, pb.key_budgets, pb.run_budgets, pb.end_user_budgets, pb.payments, pb.refunds,
+  pb.receivables, pb.reversals, pb.manual_credits, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
   pb.usage_watermark, pb.reconciliations, pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days,
   pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months
   to pennyblack_worker;

@@ -70,6 +70,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  i pb.invitations := pb.find_own_invitation(p_session, p_invitation);
+begin
+  perform from pb.accept_invitation(i.digest, p_name);
+  return found;
+end
+$$;
+
 CREATE FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -221,7 +233,7 @@ CREATE FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_sess
 declare
   v_person uuid := (select p.id from pb.people p where p.email = p_email);
 begin
-  if v_person is null and is_sign_up_open then
+  if v_person is null and (is_sign_up_open or pb.is_invited(p_email)) then
     v_person := pb.find_or_create_person(p_email, '');
   end if;
   if v_person is not null then
@@ -389,6 +401,8 @@ CREATE TABLE pb.keys (
     rotated_from uuid,
     revoked_reason text,
     changed_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    compat jsonb,
+    CONSTRAINT compat_is_object CHECK ((jsonb_typeof(compat) = 'object'::text)),
     CONSTRAINT keys_digest_check CHECK ((octet_length(digest) = 32)),
     CONSTRAINT keys_pepper_version_check CHECK ((pepper_version > 0)),
     CONSTRAINT keys_searches_in_flight_check CHECK ((searches_in_flight > 0)),
@@ -581,35 +595,24 @@ begin
   -- A rotated key must end when promised: it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
-  elsif k.mode = 'mgmt' and jsonb_typeof(p_changes -> 'budget') = 'object' then
+  elsif k.mode = 'mgmt' and 'object' in (jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'))
+  then
     return 'budget_without_spending';
   end if;
 
-  if p_changes ? 'budget' then
-    select jsonb_strip_nulls(jsonb_build_object(
-      'total', b.total_limit_micros, 'day', b.day_limit_micros, 'month', b.month_limit_micros))
+  if p_changes ?| array['budget', 'end_user_limit'] then
+    select jsonb_build_object(
+      'total', b.total_limit_micros, 'day', b.day_limit_micros, 'month', b.month_limit_micros,
+      'end_user', b.end_user_limit_micros, 'end_user_period', b.end_user_period)
     into limits from pb.key_budgets b where b.id = k.budget_id and b.wallet_id = k.wallet_id;
-    limits := case jsonb_typeof(p_changes -> 'budget')
-      when 'object' then jsonb_strip_nulls(coalesce(limits, '{}') || (p_changes -> 'budget')) else '{}' end;
-    if limits = '{}' then
-      update pb.keys f set budget_id = null where f.wallet_id = k.wallet_id and f.budget_id = k.budget_id;
-      k.budget_id := null;
-    elsif k.budget_id is null then
-      k.budget_id := gen_random_uuid();
-      insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
-      values (k.budget_id, k.wallet_id, k.mode, (limits ->> 'total')::bigint, (limits ->> 'day')::bigint,
-        (limits ->> 'month')::bigint);
-    else
-      update pb.key_budgets b set total_limit_micros = (limits ->> 'total')::bigint,
-        day_limit_micros = (limits ->> 'day')::bigint, month_limit_micros = (limits ->> 'month')::bigint
-      where b.id = k.budget_id and b.wallet_id = k.wallet_id;
-    end if;
+    k.budget_id :=
+      pb.save_key_budget(k.budget_id, k.mode, pb.merge_key_limits(coalesce(limits, '{}'), p_changes));
   end if;
 
   -- Fields that are not in p_changes keep their value.
-  k := jsonb_populate_record(k, p_changes - 'budget');
+  k := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
   update pb.keys f set name = k.name, allowed_ips = k.allowed_ips, expires_at = k.expires_at,
-    searches_per_second = k.searches_per_second, searches_in_flight = k.searches_in_flight, budget_id = k.budget_id
+    searches_per_second = k.searches_per_second, searches_in_flight = k.searches_in_flight, budget_id = k.budget_id, compat = k.compat
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   return 'done';
 end
@@ -809,7 +812,7 @@ begin
   delete from pb.pending_emails l using pb.sign_in_tokens t
   where t.digest = l.sign_in_digest and l.due_at <= clock_timestamp() and (
     t.expires_at <= clock_timestamp() or t.used_at is not null
-    or not (t.may_sign_up or exists (select from pb.people p where p.email = t.email))
+    or not (t.may_sign_up or exists (select from pb.people p where p.email = t.email) or pb.is_invited(t.email))
   );
   delete from pb.pending_emails l using pb.invitations i
   where i.id = l.invitation_id and l.due_at <= clock_timestamp()
@@ -1045,6 +1048,30 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(wallet_id uuid, day date, mode pb.key_mode, end_user text, searches bigint, charged_micros bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+declare
+  first_id uuid := pb.uuid_floor(since - interval '1 day');
+  last_id uuid := pb.uuid_floor(until + interval '1 day');
+begin
+  return query
+  select s.wallet_id, pb.utc_day(s.held_at), s.mode, s.end_user,
+    count(*), coalesce(sum(s.price_micros) filter (where s.state = 'captured'), 0)::bigint
+  from pb.searches s
+  where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until and s.state <> 'pending'
+    and s.end_user is not null
+  group by 1, 2, 3, 4;
+end
+$$;
+
 CREATE FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(wallet_id uuid, hour timestamp with time zone, key_id uuid, mode pb.key_mode, category text, outcome text, searches bigint, charged_micros bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1069,6 +1096,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.create_end_user_key(p_sealed_key bytea) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  insert into pb.end_user_settings (wallet_id, sealed_key) values (pb.own_wallet(), p_sealed_key)
+  on conflict do nothing;
+  if found then
+    update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
+  end if;
+  return (select e.sealed_key from pb.end_user_settings e where e.wallet_id = pb.own_wallet());
+end
+$$;
+
 CREATE FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1085,23 +1127,19 @@ begin
   end if;
   select * into w from jsonb_to_record(p_options) as r (
     name text, scopes text[], allowed_ips text[], expires_at timestamptz,
-    searches_per_second integer, searches_in_flight integer, budget jsonb
+    searches_per_second integer, searches_in_flight integer, budget jsonb, end_user_limit jsonb,
+    compat jsonb
   );
   if not pb.can_grant_scopes(p_actor, w.scopes) then
     return 'insufficient_scope';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
-  if jsonb_typeof(w.budget) = 'object' and jsonb_strip_nulls(w.budget) <> '{}' then
-    new_budget := gen_random_uuid();
-    insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
-    values (new_budget, pb.own_wallet(), new_mode, (w.budget ->> 'total')::bigint, (w.budget ->> 'day')::bigint,
-      (w.budget ->> 'month')::bigint);
-  end if;
+  new_budget := pb.save_key_budget(null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id)
+    searches_per_second, searches_in_flight, budget_id, compat)
   values (new_id, pb.own_wallet(), new_mode, w.name, new_start, new_pepper, new_digest, w.scopes,
-    w.allowed_ips::cidr[], w.expires_at, w.searches_per_second, w.searches_in_flight, new_budget);
+    w.allowed_ips::cidr[], w.expires_at, w.searches_per_second, w.searches_in_flight, new_budget, w.compat);
   return 'done';
 end
 $$;
@@ -1112,8 +1150,8 @@ CREATE FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes
     AS $$
 begin
   insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
-  select p_token, p.email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
-  from pb.people p where p.email = p_email;
+  select p_token, p_email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
+  where exists (select from pb.people p where p.email = p_email) or pb.is_invited(p_email);
   return found;
 end
 $$;
@@ -1335,6 +1373,34 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.delete_old_end_users(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  budgets integer;
+  counts integer;
+  today date := pb.utc_day(clock_timestamp());
+begin
+  with old as materialized (
+    select b.id from pb.end_user_budgets b
+    where b.resets_at <= clock_timestamp() - interval '1 hour'
+    limit p_limit for update skip locked
+  )
+  delete from pb.end_user_budgets e using old where e.id = old.id;
+  get diagnostics budgets = row_count;
+  with old as materialized (
+    select u.wallet_id, u.day, u.mode, u.end_user from pb.usage_end_users u
+    where u.day < today - 7 and u.day < today - case u.mode when 'test' then 7 else 90 end
+    limit p_limit - budgets for update skip locked
+  )
+  delete from pb.usage_end_users u using old
+  where (u.wallet_id, u.day, u.mode, u.end_user) = (old.wallet_id, old.day, old.mode, old.end_user);
+  get diagnostics counts = row_count;
+  return budgets + counts;
+end
+$$;
+
 CREATE FUNCTION pb.delete_old_events(p_limit integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1416,6 +1482,9 @@ CREATE TABLE pb.key_budgets (
     month date DEFAULT '-infinity'::date NOT NULL,
     month_spent_micros bigint DEFAULT 0 NOT NULL,
     mode pb.key_mode DEFAULT 'live'::pb.key_mode NOT NULL,
+    end_user_limit_micros bigint,
+    end_user_period text,
+    CONSTRAINT end_user_limit_with_period CHECK ((((end_user_limit_micros IS NULL) AND (end_user_period IS NULL)) OR ((end_user_limit_micros >= 0) AND (end_user_period = ANY (ARRAY['day'::text, 'month'::text]))))),
     CONSTRAINT key_budgets_day_limit_micros_check CHECK ((day_limit_micros >= 0)),
     CONSTRAINT key_budgets_day_spent_micros_check CHECK ((day_spent_micros >= 0)),
     CONSTRAINT key_budgets_month_limit_micros_check CHECK ((month_limit_micros >= 0)),
@@ -1817,6 +1886,55 @@ CREATE FUNCTION pb.find_or_create_person(p_email text, p_name text) RETURNS uuid
    RETURNING p.id;
 END;
 
+CREATE TABLE pb.invitations (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    account_id uuid NOT NULL,
+    email text NOT NULL,
+    role pb.member_role NOT NULL,
+    digest bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accepted_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT invitations_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT invitations_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254)))
+);
+
+CREATE FUNCTION pb.find_own_invitation(p_session bytea, p_invitation uuid) RETURNS pb.invitations
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  s pb.sessions := pb.find_session(p_session);
+  i pb.invitations;
+begin
+  select f.* into i
+  from pb.invitations f join pb.people p on p.email = f.email
+  where f.id = p_invitation and p.id = s.person_id and f.accepted_at is null and f.expires_at > clock_timestamp();
+  return i;
+end
+$$;
+
+CREATE FUNCTION pb.find_principals(digests bytea[]) RETURNS TABLE(digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[], searches_per_second integer, searches_in_flight integer, is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb, end_user_key bytea, stores_plain_end_users boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+begin
+  return query
+  select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
+    k.searches_per_second, k.searches_in_flight,
+    k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
+    w.suspended_at is not null, k.expires_at is not null, k.compat, e.sealed_key, coalesce(e.stores_plain_ids, false)
+  from pb.keys k join pb.wallets w on w.id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
+  where k.digest = any (digests);
+end
+$$;
+
 CREATE FUNCTION pb.find_session(p_session bytea) RETURNS pb.sessions
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1976,7 +2094,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], min_timeline integer DEFAULT NULL::integer) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], min_timeline integer DEFAULT NULL::integer, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2011,9 +2129,10 @@ begin
     if found then
       -- The wallet is locked now, so the key is read in its final state.
       now_at := clock_timestamp();
-      insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
+      insert into pb.searches
+        (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
       select search_ids[1], k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at,
-        now_at + interval '60 seconds', categories[1]
+        now_at + interval '60 seconds', categories[1], end_users[1]
       from pb.keys k
       where k.id = key_ids[1] and k.wallet_id is not distinct from wallet_ids[1] and k.mode = 'live'
         and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)
@@ -2043,19 +2162,22 @@ begin
             array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
             array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
             array_agg(b.category order by b.item) as categories,
-            array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others
+            array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others,
+            array_agg(b.end_user order by b.item) as end_users
           from unnest(
             search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
-            categories, secret_versions, other_claims
+            categories, secret_versions, other_claims, end_users
           ) with ordinality as b (
-            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other, item
+            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other,
+            end_user, item
           )
           where b.wallet_id <> all (busy_ids)
         ) free, pb.hold(
           free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
           free.ttls, free.categories, sent_before,
           secret_versions => case when secret_versions is not null then free.versions end,
-          other_claims => case when other_claims is not null then free.others end
+          other_claims => case when other_claims is not null then free.others end,
+          end_users => case when end_users is not null then free.end_users end
         ) h
         where free.items is not null;
       return;
@@ -2089,7 +2211,7 @@ begin
   if modes is null then
     return query select * from pb.hold_each(
       search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
-      sent_before, now_at, secret_versions, other_claims
+      sent_before, now_at, secret_versions, other_claims, end_users
     );
     return;
   end if;
@@ -2101,10 +2223,11 @@ begin
   ) taken
   where w.id = taken.wallet_id;
 
-  insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category)
+  insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
   select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
-    'pending', now_at, now_at + interval '60 seconds', a.category
-  from unnest(search_ids, wallet_ids, key_ids, modes, categories) as a (search_id, wallet_id, key_id, mode, category);
+    'pending', now_at, now_at + interval '60 seconds', a.category, a.end_user
+  from unnest(search_ids, wallet_ids, key_ids, modes, categories, end_users)
+    as a (search_id, wallet_id, key_id, mode, category, end_user);
 
   return query
     select b.item::integer, 'held', w.credited_micros - w.debited_micros, null::bigint, null::bigint, null::timestamptz,
@@ -2113,7 +2236,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[], end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -2153,11 +2276,21 @@ declare
   run_max bigint[];
   run_expires timestamptz[];
   run_taken bigint[];
+  -- End users of the batch that have a limit, by budget and id.
+  end_user_names text[] := '{}';
+  end_user_number integer;
+  end_user_id uuid;
+  end_user_spent bigint;
+  period_end timestamptz;
+  end_user_ids uuid[];
+  end_user_resets timestamptz[];
+  end_user_taken bigint[];  -- with the amount spent before the batch
 
   -- Accepted items, indexed by item number. An item without a mode was not accepted.
   held_modes pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
   held_budgets uuid[] := array_fill(null::uuid, array[size]);
   held_runs uuid[] := array_fill(null::uuid, array[size]);
+  held_end_users uuid[] := array_fill(null::uuid, array[size]);
   has_test_runs boolean := false;
 begin
   oldest_id := pb.uuid_floor(now_at - interval '1 day');
@@ -2195,15 +2328,16 @@ begin
       g.total_spent_micros as total_spent,
       case when g.day = today then g.day_spent_micros else 0 end as day_spent,
       case when g.month = this_month then g.month_spent_micros else 0 end as month_spent,
+      g.end_user_limit_micros, g.end_user_period,
       r.id as open_run, r.max_micros as open_run_max, r.spent_micros as open_run_spent,
       r.expires_at as open_run_expires,
       dense_rank() over (order by k.budget_id) as budget_number,
       dense_rank() over (order by b.wallet_id, k.mode, b.idempotency_hmac) as claim_number,
       dense_rank() over (order by b.wallet_id, k.mode, b.run_name) as run_number
     from unnest(
-      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, end_users
     ) with ordinality as b (
-      search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, item
+      search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, end_user, item
     )
     left join pb.wallets w on w.id = b.wallet_id
     left join pb.keys k
@@ -2270,6 +2404,28 @@ begin
         return next;
       end if;
     end if;
+    end_user_number := null;
+    if i.end_user_limit_micros is not null and i.end_user is not null then
+      period_end := case i.end_user_period
+        when 'day' then (today + 1)::timestamp at time zone 'utc'
+        else (this_month + interval '1 month') at time zone 'utc' end;
+      end_user_number := array_position(end_user_names, i.budget_id || i.end_user);
+      if end_user_number is null then
+        end_user_names := end_user_names || (i.budget_id || i.end_user);
+        end_user_number := cardinality(end_user_names);
+        select e.id, e.spent_micros into end_user_id, end_user_spent
+        from pb.end_user_budgets e
+        where e.key_budget_id = i.budget_id and e.end_user = i.end_user and e.resets_at = period_end;
+        end_user_ids[end_user_number] := coalesce(end_user_id, gen_random_uuid());
+        end_user_resets[end_user_number] := period_end;
+        end_user_taken[end_user_number] := coalesce(end_user_spent, 0);
+      end if;
+      outcome := 'end_user';
+      limit_micros := i.end_user_limit_micros;
+      spent_micros := greatest(end_user_taken[end_user_number] - counted, 0);
+      resets_at := period_end;
+      return next;
+    end if;
     if i.run_name is not null and i.known then
       outcome := 'run';
       limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
@@ -2325,6 +2481,21 @@ begin
       limit 1;
     end if;
 
+    if i.end_user_limit_micros is not null and outcome is null then
+      limit_micros := i.end_user_limit_micros;
+      if i.end_user is null then
+        -- Servers of the previous release send no array. They cannot send an end user, nor describe this outcome.
+        outcome := case when end_users is null then 'key_budget_spent' else 'end_user_required' end;
+        spent_micros := limit_micros;
+      elsif end_user_taken[end_user_number] + pb.price_micros() > limit_micros then
+        outcome := 'end_user_budget_spent';
+        spent_micros := end_user_taken[end_user_number];
+        resets_at := end_user_resets[end_user_number];
+      else
+        limit_micros := null;
+      end if;
+    end if;
+
     if has_runs and outcome is null then
       limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
       spent_micros := coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0);
@@ -2347,6 +2518,10 @@ begin
       if has_budgets then
         budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + pb.price_micros();
         held_budgets[i.item] := i.budget_id;
+      end if;
+      if end_user_number is not null then
+        end_user_taken[end_user_number] := end_user_taken[end_user_number] + pb.price_micros();
+        held_end_users[i.item] := end_user_ids[end_user_number];
       end if;
       if has_runs then
         if i.run_name is not null and run_id[i.run_number] is null then
@@ -2410,6 +2585,18 @@ begin
         id = excluded.id, max_micros = excluded.max_micros, expires_at = excluded.expires_at;
   end if;
 
+  if end_user_ids is not null then
+    -- A conflict is the same period, which continues, or an earlier one.
+    insert into pb.end_user_budgets as e (wallet_id, key_budget_id, end_user, id, spent_micros, resets_at)
+    select a.wallet_id, a.budget_id, a.end_user, a.id, count(*) * pb.price_micros(), o.resets_at
+    from unnest(wallet_ids, held_budgets, end_users, held_end_users) as a (wallet_id, budget_id, end_user, id)
+    join unnest(end_user_ids, end_user_resets) as o (id, resets_at) on o.id = a.id
+    group by a.wallet_id, a.budget_id, a.end_user, a.id, o.resets_at
+    on conflict (key_budget_id, end_user) do update
+    set spent_micros = excluded.spent_micros + case when e.id = excluded.id then e.spent_micros else 0 end,
+        id = excluded.id, resets_at = excluded.resets_at;
+  end if;
+
   if has_claims then
     -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
     insert into pb.idempotency
@@ -2425,11 +2612,14 @@ begin
 
   insert into pb.searches
     (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at,
-     key_budget_id, run_budget_id, idempotency_hmac, category)
+     key_budget_id, run_budget_id, idempotency_hmac, category, end_user, end_user_budget_id)
   select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
-    'pending', now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category
-  from unnest(search_ids, wallet_ids, key_ids, held_modes, held_budgets, held_runs, idempotency_hmacs, categories)
-    as a (search_id, wallet_id, key_id, mode, budget_id, run, hmac, category)
+    'pending', now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category, a.end_user,
+    a.end_user_budget
+  from unnest(
+    search_ids, wallet_ids, key_ids, held_modes, held_budgets, held_runs, idempotency_hmacs, categories, end_users,
+    held_end_users
+  ) as a (search_id, wallet_id, key_id, mode, budget_id, run, hmac, category, end_user, end_user_budget)
   where a.mode is not null;
 end
 $_$;
@@ -2517,7 +2707,9 @@ begin
   if outcome is null then
     outcome := 'done';
     select i.id, i.expires_at into id, expires_at from pb.invite(v_account, p_email, p_role, p_token) i;
-    insert into pb.pending_emails (id, invitation_id, sealed) values (p_email_id, id, p_sealed);
+    if p_email_id is not null then
+      insert into pb.pending_emails (id, invitation_id, sealed) values (p_email_id, id, p_sealed);
+    end if;
   end if;
   return next;
 end
@@ -2542,6 +2734,15 @@ CREATE FUNCTION pb.is_below_key_limit() RETURNS boolean
                     FROM pb.keys k
                    WHERE ((k.wallet_id = pb.own_wallet()) AND (k.id >= pb.uuid_floor((clock_timestamp() - '1 day'::interval))))
                   LIMIT 1000) created_today));
+END;
+
+CREATE FUNCTION pb.is_invited(p_email text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM pb.invitations i
+           WHERE ((i.email = is_invited.p_email) AND (i.accepted_at IS NULL) AND (i.expires_at > clock_timestamp())))) AS "exists";
 END;
 
 CREATE FUNCTION pb.iso_time(moment timestamp with time zone) RETURNS text
@@ -2629,6 +2830,11 @@ begin
   return created;
 end
 $$;
+
+CREATE FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN jsonb_strip_nulls(((p_limits || CASE jsonb_typeof((p_changes -> 'budget'::text)) WHEN 'object'::text THEN (p_changes -> 'budget'::text) WHEN 'null'::text THEN '{"day": null, "month": null, "total": null}'::jsonb ELSE '{}'::jsonb END) || CASE WHEN (p_changes ? 'end_user_limit'::text) THEN jsonb_build_object('end_user', (p_changes #> '{end_user_limit,amount}'::text[]), 'end_user_period', (p_changes #> '{end_user_limit,period}'::text[])) ELSE '{}'::jsonb END));
 
 CREATE FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3085,6 +3291,33 @@ CREATE FUNCTION pb.own_top_up_entry(p_top_up uuid) RETURNS uuid
    WHERE ((t.id = own_top_up_entry.p_top_up) AND (t.wallet_id = pb.own_wallet()));
 END;
 
+CREATE FUNCTION pb.own_version(before uuid, since uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+begin
+  return (
+    select concat_ws(' ', w.credited_micros, w.debited_micros, w.owed_micros, ended.last_at)
+    from pb.wallets w
+    cross join (
+      select max(s.settled_at) as last_at
+      from (
+        select id from pb.own_search_ids('live', before, since, 20) id
+        union all
+        select id from pb.own_search_ids('test', before, since, 20) id
+      ) newest
+      -- OFFSET 0 forces an index look-up per id.
+      cross join lateral (
+        select f.settled_at from pb.searches f
+        where f.id = newest.id and f.wallet_id = (select pb.own_wallet()) and f.id < before and f.id >= since offset 0
+      ) s
+    ) ended
+    where w.id = (select pb.own_wallet())
+  );
+end
+$$;
+
 CREATE FUNCTION pb.partition_days_ahead() RETURNS integer
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3185,6 +3418,8 @@ CREATE TABLE pb.searches (
     idempotency_hmac bytea,
     category text,
     outcome text,
+    end_user text,
+    end_user_budget_id uuid,
     CONSTRAINT category_length CHECK ((length(category) <= 32)),
     CONSTRAINT live_searches_cost_the_price CHECK ((price_micros =
 CASE mode
@@ -3237,6 +3472,20 @@ CREATE FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) 
             FROM clock_timestamp() now_at(now_at)
    RETURNING webhook_deliveries.id;
 END;
+
+CREATE FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  i pb.invitations := pb.find_own_invitation(p_session, p_invitation);
+begin
+  return (
+    select jsonb_build_object('account_name', a.name, 'role', i.role, 'expires_at', i.expires_at)
+    from pb.accounts a where a.id = i.account_id
+  );
+end
+$$;
 
 CREATE FUNCTION pb.read_replica_timeline() RETURNS integer
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -3463,6 +3712,14 @@ begin
       = (d.wallet_id, pb.utc_day(p_hour), d.key_id, d.mode, d.category, d.outcome, true);
     corrected := corrected + 1;
   end loop;
+  -- End users have no hours, so their whole day is counted again.
+  if corrected > 0 then
+    delete from pb.usage_end_users u where u.day = pb.utc_day(p_hour);
+    insert into pb.usage_end_users
+    select * from pb.count_end_users(
+      date_trunc('day', p_hour, 'utc'), least(date_trunc('day', p_hour, 'utc') + interval '1 day', counted_before)
+    );
+  end if;
   return corrected;
 end
 $$;
@@ -3869,6 +4126,11 @@ begin
   )
   select coalesce(sum(c.searches), 0)::bigint into searches from counted c;
 
+  insert into pb.usage_end_users as u
+  select * from pb.count_end_users(since, until)
+  on conflict (wallet_id, day, mode, end_user) do update
+  set searches = u.searches + excluded.searches, charged_micros = u.charged_micros + excluded.charged_micros;
+
   update pb.usage_watermark set counted_before = until;
 end
 $$;
@@ -3901,9 +4163,9 @@ begin
     return 'key_limit_reached';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id, rotated_from)
+    searches_per_second, searches_in_flight, budget_id, compat, rotated_from)
   values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.budget_id, old_id);
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.budget_id, k.compat, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
   where f.id = old_id and f.wallet_id = k.wallet_id;
@@ -3923,6 +4185,34 @@ begin
   where e.id = p_id and e.wallet_id = pb.own_wallet()
   returning e.previous_until into ends;
   return ends;
+end
+$$;
+
+CREATE FUNCTION pb.save_key_budget(p_id uuid, p_mode pb.key_mode, p_limits jsonb) RETURNS uuid
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if p_limits = '{}' then
+    update pb.keys k set budget_id = null where k.wallet_id = pb.own_wallet() and k.budget_id = p_id;
+    return null;
+  end if;
+  insert into pb.key_budgets as b (
+    id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros, end_user_limit_micros,
+    end_user_period
+  )
+  values (
+    coalesce(p_id, gen_random_uuid()), pb.own_wallet(), p_mode, (p_limits ->> 'total')::bigint,
+    (p_limits ->> 'day')::bigint, (p_limits ->> 'month')::bigint, (p_limits ->> 'end_user')::bigint,
+    p_limits ->> 'end_user_period'
+  )
+  on conflict (id) do update
+  set total_limit_micros = excluded.total_limit_micros, day_limit_micros = excluded.day_limit_micros,
+    month_limit_micros = excluded.month_limit_micros, end_user_limit_micros = excluded.end_user_limit_micros,
+    end_user_period = excluded.end_user_period
+  where b.wallet_id = pb.own_wallet()
+  returning b.id into p_id;
+  return p_id;
 end
 $$;
 
@@ -4006,6 +4296,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  insert into pb.end_user_settings (wallet_id, sealed_key, stores_plain_ids)
+  values (pb.own_wallet(), p_sealed_key, p_stores_plain_ids)
+  on conflict (wallet_id) do update set stores_plain_ids = excluded.stores_plain_ids;
+  update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
+  return true;
+end
+$$;
+
 CREATE FUNCTION pb.settle_debts(wallet_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4035,6 +4339,7 @@ declare
   ended integer;
   debtors uuid[];
   test_runs uuid[];
+  end_user_budgets uuid[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -4080,12 +4385,18 @@ begin
       and c.search_id = s.id
   )
   select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0),
-    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test')
-  into ended, debtors, test_runs from settled;
+    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test'),
+    array_agg(end_user_budget_id) filter (where end_user_budget_id is not null)
+  into ended, debtors, test_runs, end_user_budgets from settled;
   if test_runs is not null then
     update pb.test_run_budgets r set spent_micros = r.spent_micros - back.micros
     from (select id, count(*) * pb.price_micros() as micros from unnest(test_runs) id group by id) back
     where r.id = back.id;
+  end if;
+  if end_user_budgets is not null then
+    update pb.end_user_budgets e set spent_micros = e.spent_micros - back.micros
+    from (select id, count(*) * pb.price_micros() as micros from unnest(end_user_budgets) id group by id) back
+    where e.id = back.id;
   end if;
   if debtors is not null then
     perform pb.settle_debts(debtors);
@@ -4764,6 +5075,24 @@ CREATE TABLE pb.closed_months (
     CONSTRAINT closed_months_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric))
 );
 
+CREATE TABLE pb.end_user_budgets (
+    wallet_id uuid NOT NULL,
+    key_budget_id uuid NOT NULL,
+    end_user text NOT NULL,
+    id uuid NOT NULL,
+    spent_micros bigint NOT NULL,
+    resets_at timestamp with time zone NOT NULL,
+    CONSTRAINT end_user_budgets_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 64))),
+    CONSTRAINT end_user_budgets_spent_micros_check CHECK ((spent_micros >= 0))
+)
+WITH (fillfactor='50');
+
+CREATE TABLE pb.end_user_settings (
+    wallet_id uuid NOT NULL,
+    sealed_key bytea NOT NULL,
+    stores_plain_ids boolean DEFAULT false NOT NULL
+);
+
 CREATE TABLE pb.event_throttles (
     subject_id uuid NOT NULL,
     type text NOT NULL,
@@ -4793,19 +5122,6 @@ CREATE TABLE pb.idempotency (
     CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
 )
 WITH (fillfactor='70');
-
-CREATE TABLE pb.invitations (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    account_id uuid NOT NULL,
-    email text NOT NULL,
-    role pb.member_role NOT NULL,
-    digest bytea NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    accepted_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT invitations_digest_check CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT invitations_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254)))
-);
 
 CREATE TABLE pb.ledger_accounts (
     account text NOT NULL,
@@ -5112,6 +5428,18 @@ CREATE TABLE pb.usage_days (
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.02', autovacuum_vacuum_scale_factor='0.02');
 
+CREATE TABLE pb.usage_end_users (
+    wallet_id uuid NOT NULL,
+    day date NOT NULL,
+    mode pb.key_mode NOT NULL,
+    end_user text NOT NULL,
+    searches bigint NOT NULL,
+    charged_micros bigint NOT NULL,
+    CONSTRAINT usage_end_users_charged_micros_check CHECK ((charged_micros >= 0)),
+    CONSTRAINT usage_end_users_mode_check CHECK ((mode <> 'mgmt'::pb.key_mode)),
+    CONSTRAINT usage_end_users_searches_check CHECK ((searches >= 0))
+);
+
 CREATE TABLE pb.usage_hours (
     wallet_id uuid NOT NULL,
     hour timestamp with time zone NOT NULL,
@@ -5217,6 +5545,15 @@ ALTER TABLE ONLY pb.closed_days
 
 ALTER TABLE ONLY pb.closed_months
     ADD CONSTRAINT closed_months_pkey PRIMARY KEY (month);
+
+ALTER TABLE ONLY pb.end_user_budgets
+    ADD CONSTRAINT end_user_budgets_id_key UNIQUE (id);
+
+ALTER TABLE ONLY pb.end_user_budgets
+    ADD CONSTRAINT end_user_budgets_pkey PRIMARY KEY (key_budget_id, end_user);
+
+ALTER TABLE ONLY pb.end_user_settings
+    ADD CONSTRAINT end_user_settings_pkey PRIMARY KEY (wallet_id);
 
 ALTER TABLE ONLY pb.event_throttles
     ADD CONSTRAINT event_throttles_pkey PRIMARY KEY (subject_id, type);
@@ -5422,6 +5759,9 @@ ALTER TABLE ONLY pb.upstream_wallet_days
 ALTER TABLE ONLY pb.usage_days
     ADD CONSTRAINT usage_days_pkey PRIMARY KEY (wallet_id, day, key_id, mode, category, outcome, was_held) INCLUDE (searches, charged_micros);
 
+ALTER TABLE ONLY pb.usage_end_users
+    ADD CONSTRAINT usage_end_users_pkey PRIMARY KEY (wallet_id, day, mode, end_user) INCLUDE (searches, charged_micros);
+
 ALTER TABLE ONLY pb.usage_hours
     ADD CONSTRAINT usage_hours_pkey PRIMARY KEY (wallet_id, hour, key_id, mode, category, outcome, was_held) INCLUDE (searches, charged_micros);
 
@@ -5516,6 +5856,8 @@ CREATE INDEX transfers_by_wallet ON ONLY pb.transfers USING btree (wallet_id, id
 
 CREATE INDEX usage_days_by_day ON pb.usage_days USING brin (day) WITH (pages_per_range='16', autosummarize='on');
 
+CREATE INDEX usage_end_users_by_day ON pb.usage_end_users USING brin (day) WITH (pages_per_range='16', autosummarize='on');
+
 CREATE INDEX usage_hours_by_hour ON pb.usage_hours USING brin (hour) WITH (pages_per_range='16', autosummarize='on');
 
 CREATE INDEX wallet_hours_by_wallet ON pb.wallet_hours USING btree (wallet_id, hour DESC);
@@ -5572,7 +5914,7 @@ CREATE TRIGGER reversals_forward_only BEFORE DELETE OR UPDATE ON pb.reversals FO
 
 CREATE TRIGGER reversals_no_truncate BEFORE TRUNCATE ON pb.reversals FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
-CREATE TRIGGER touch_key BEFORE UPDATE OF scopes, allowed_ips, searches_per_second, searches_in_flight, expires_at, revoked_at ON pb.keys FOR EACH ROW EXECUTE FUNCTION pb.touch_key();
+CREATE TRIGGER touch_key BEFORE UPDATE OF scopes, allowed_ips, searches_per_second, searches_in_flight, compat, expires_at, revoked_at ON pb.keys FOR EACH ROW EXECUTE FUNCTION pb.touch_key();
 
 CREATE TRIGGER touch_wallet_keys AFTER UPDATE OF suspended_at ON pb.wallets FOR EACH ROW WHEN ((old.suspended_at IS DISTINCT FROM new.suspended_at)) EXECUTE FUNCTION pb.touch_wallet_keys();
 
@@ -5592,6 +5934,12 @@ ALTER TABLE ONLY pb.auto_top_ups
 
 ALTER TABLE ONLY pb.budget_openings
     ADD CONSTRAINT budget_openings_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES pb.key_budgets(id);
+
+ALTER TABLE ONLY pb.end_user_budgets
+    ADD CONSTRAINT end_user_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
+ALTER TABLE ONLY pb.end_user_settings
+    ADD CONSTRAINT end_user_settings_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.webhook_deliveries
     ADD CONSTRAINT endpoint_in_same_wallet FOREIGN KEY (wallet_id, endpoint_id) REFERENCES pb.webhook_endpoints(wallet_id, id) ON DELETE CASCADE;
@@ -5676,6 +6024,8 @@ ALTER TABLE ONLY pb.webhook_endpoints
 
 ALTER TABLE pb.auto_top_ups ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE pb.end_user_settings ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE pb.event_throttles ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.events ENABLE ROW LEVEL SECURITY;
@@ -5698,6 +6048,8 @@ CREATE POLICY own_customer ON pb.payment_customers FOR SELECT TO pennyblack_tena
 
 CREATE POLICY own_deliveries ON pb.webhook_deliveries FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
+CREATE POLICY own_end_user_settings ON pb.end_user_settings FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
+
 CREATE POLICY own_endpoints ON pb.webhook_endpoints FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_events ON pb.events FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
@@ -5715,6 +6067,8 @@ CREATE POLICY own_top_ups ON pb.top_ups FOR SELECT TO pennyblack_tenant USING ((
 CREATE POLICY own_transfers ON pb.transfers FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_usage_days ON pb.usage_days FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
+
+CREATE POLICY own_usage_end_users ON pb.usage_end_users FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_usage_hours ON pb.usage_hours FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
@@ -5756,6 +6110,8 @@ ALTER TABLE pb.transfers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.usage_days ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE pb.usage_end_users ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE pb.usage_hours ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.wallets ENABLE ROW LEVEL SECURITY;
@@ -5772,6 +6128,9 @@ GRANT USAGE ON SCHEMA pb TO pennyblack_people;
 GRANT USAGE ON SCHEMA pb TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.accept_invitation(p_token bytea, p_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) FROM PUBLIC;
 
@@ -5842,6 +6201,8 @@ GRANT SELECT(rotated_from) ON TABLE pb.keys TO pennyblack_tenant;
 
 GRANT SELECT(revoked_reason) ON TABLE pb.keys TO pennyblack_tenant;
 
+GRANT SELECT(compat) ON TABLE pb.keys TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) FROM PUBLIC;
@@ -5896,7 +6257,12 @@ GRANT ALL ON FUNCTION pb.close_month(p_operator text, p_reason text, p_month dat
 
 REVOKE ALL ON FUNCTION pb.correction_fault(p_transfer uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) TO pennyblack_tenant;
@@ -5924,6 +6290,9 @@ GRANT ALL ON FUNCTION pb.delete_expired_runs(p_limit integer) TO pennyblack_work
 
 REVOKE ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.delete_old_end_users(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_old_end_users(p_limit integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.delete_old_events(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_old_events(p_limit integer) TO pennyblack_worker;
@@ -5960,6 +6329,10 @@ GRANT SELECT(day_spent_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
 GRANT SELECT(month) ON TABLE pb.key_budgets TO pennyblack_tenant;
 
 GRANT SELECT(month_spent_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
+
+GRANT SELECT(end_user_limit_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
+
+GRANT SELECT(end_user_period) ON TABLE pb.key_budgets TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.describe_budget(b pb.key_budgets) FROM PUBLIC;
 
@@ -6046,6 +6419,12 @@ GRANT SELECT ON TABLE pb.people TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.find_or_create_person(p_email text, p_name text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.find_own_invitation(p_session bytea, p_invitation uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.find_principals(digests bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.find_principals(digests bytea[]) TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.find_principals(digests bytea[]) TO pennyblack_operator;
+
 REVOKE ALL ON FUNCTION pb.find_session(p_session bytea) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.find_test_wallet(p_partition text, p_after uuid) FROM PUBLIC;
@@ -6068,10 +6447,10 @@ REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer, end_users text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer, end_users text[]) TO pennyblack_ledger;
 
-REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[], end_users text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) FROM PUBLIC;
 
@@ -6089,6 +6468,8 @@ GRANT ALL ON FUNCTION pb.uuid_floor(moment timestamp with time zone) TO pennybla
 
 REVOKE ALL ON FUNCTION pb.is_below_key_limit() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.is_invited(p_email text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.iso_time(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea) FROM PUBLIC;
@@ -6100,6 +6481,8 @@ REVOKE ALL ON FUNCTION pb.lock_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) TO pennyblack_people;
@@ -6219,6 +6602,9 @@ GRANT SELECT(settled_at) ON TABLE pb.top_ups TO pennyblack_payments;
 REVOKE ALL ON FUNCTION pb.own_top_up_entry(p_top_up uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_top_up_entry(p_top_up uuid) TO pennyblack_tenant;
 
+REVOKE ALL ON FUNCTION pb.own_version(before uuid, since uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.own_version(before uuid, since uuid) TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.partition_days_ahead() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.partition_days_ahead() TO pennyblack_worker;
 
@@ -6234,6 +6620,7 @@ GRANT ALL ON FUNCTION pb.price_micros() TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.usage_as_of() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.usage_as_of() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.usage_as_of() TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.usage_as_of() TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.searches TO pennyblack_worker;
@@ -6259,6 +6646,8 @@ GRANT SELECT(run_budget_id) ON TABLE pb.searches TO pennyblack_tenant;
 GRANT SELECT(category) ON TABLE pb.searches TO pennyblack_tenant;
 
 GRANT SELECT(outcome) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(end_user) ON TABLE pb.searches TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.prunable_partitions(p_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.prunable_partitions(p_days integer) TO pennyblack_worker;
@@ -6286,6 +6675,9 @@ GRANT SELECT(last_error) ON TABLE pb.webhook_deliveries TO pennyblack_tenant;
 GRANT SELECT(created_at) ON TABLE pb.webhook_deliveries TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.read_replica_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_ledger;
@@ -6376,6 +6768,8 @@ GRANT ALL ON FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, 
 REVOKE ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) TO pennyblack_tenant;
 
+REVOKE ALL ON FUNCTION pb.save_key_budget(p_id uuid, p_mode pb.key_mode, p_limits jsonb) FROM PUBLIC;
+
 GRANT SELECT ON TABLE pb.reconciliations TO pennyblack_operator;
 GRANT SELECT ON TABLE pb.reconciliations TO pennyblack_worker;
 
@@ -6392,6 +6786,9 @@ GRANT ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigin
 
 REVOKE ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.settle_debts(wallet_ids uuid[]) FROM PUBLIC;
 
@@ -6466,6 +6863,7 @@ GRANT SELECT(disabled_reason) ON TABLE pb.webhook_endpoints TO pennyblack_tenant
 GRANT SELECT(created_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.webhook_lag() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) FROM PUBLIC;
@@ -6526,6 +6924,14 @@ GRANT SELECT(month) ON TABLE pb.closed_months TO pennyblack_operator;
 GRANT SELECT(closed_at) ON TABLE pb.closed_months TO pennyblack_operator;
 
 GRANT SELECT(trial_balance) ON TABLE pb.closed_months TO pennyblack_operator;
+
+GRANT SELECT ON TABLE pb.end_user_budgets TO pennyblack_worker;
+
+GRANT SELECT(wallet_id) ON TABLE pb.end_user_settings TO pennyblack_tenant;
+
+GRANT SELECT(sealed_key) ON TABLE pb.end_user_settings TO pennyblack_tenant;
+
+GRANT SELECT(stores_plain_ids) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
 GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
 
@@ -6674,6 +7080,18 @@ GRANT SELECT(searches) ON TABLE pb.usage_days TO pennyblack_tenant;
 
 GRANT SELECT(charged_micros) ON TABLE pb.usage_days TO pennyblack_tenant;
 GRANT SELECT(charged_micros) ON TABLE pb.usage_days TO pennyblack_operator;
+
+GRANT SELECT(wallet_id) ON TABLE pb.usage_end_users TO pennyblack_tenant;
+
+GRANT SELECT(day) ON TABLE pb.usage_end_users TO pennyblack_tenant;
+
+GRANT SELECT(mode) ON TABLE pb.usage_end_users TO pennyblack_tenant;
+
+GRANT SELECT(end_user) ON TABLE pb.usage_end_users TO pennyblack_tenant;
+
+GRANT SELECT(searches) ON TABLE pb.usage_end_users TO pennyblack_tenant;
+
+GRANT SELECT(charged_micros) ON TABLE pb.usage_end_users TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.usage_hours TO pennyblack_worker;
 

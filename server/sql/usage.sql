@@ -26,6 +26,29 @@ begin
 end
 $$;
 
+-- Counts the searches held in a range of time by end user and day. Searches without an end user are not counted.
+create or replace function pb.count_end_users(since timestamptz, until timestamptz)
+returns table (
+  wallet_id uuid, day date, mode pb.key_mode, end_user text, searches bigint, charged_micros bigint
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_indexscan = off set work_mem = '64MB' as $$
+#variable_conflict use_column
+declare
+  first_id uuid := pb.uuid_floor(since - interval '1 day');
+  last_id uuid := pb.uuid_floor(until + interval '1 day');
+begin
+  return query
+  select s.wallet_id, pb.utc_day(s.held_at), s.mode, s.end_user,
+    count(*), coalesce(sum(s.price_micros) filter (where s.state = 'captured'), 0)::bigint
+  from pb.searches s
+  where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until and s.state <> 'pending'
+    and s.end_user is not null
+  group by 1, 2, 3, 4;
+end
+$$;
+
 -- Counts the next range, at most max_range, up to the sweeper's watermark. Rows and watermark are one transaction. If
 -- another worker is counting, the watermark is locked and this call does nothing.
 create or replace function pb.roll_up_usage(
@@ -67,6 +90,11 @@ begin
     set searches = u.searches + excluded.searches, charged_micros = u.charged_micros + excluded.charged_micros
   )
   select coalesce(sum(c.searches), 0)::bigint into searches from counted c;
+
+  insert into pb.usage_end_users as u
+  select * from pb.count_end_users(since, until)
+  on conflict (wallet_id, day, mode, end_user) do update
+  set searches = u.searches + excluded.searches, charged_micros = u.charged_micros + excluded.charged_micros;
 
   update pb.usage_watermark set counted_before = until;
 end
@@ -119,6 +147,14 @@ begin
       = (d.wallet_id, pb.utc_day(p_hour), d.key_id, d.mode, d.category, d.outcome, true);
     corrected := corrected + 1;
   end loop;
+  -- End users have no hours, so their whole day is counted again.
+  if corrected > 0 then
+    delete from pb.usage_end_users u where u.day = pb.utc_day(p_hour);
+    insert into pb.usage_end_users
+    select * from pb.count_end_users(
+      date_trunc('day', p_hour, 'utc'), least(date_trunc('day', p_hour, 'utc') + interval '1 day', counted_before)
+    );
+  end if;
   return corrected;
 end
 $$;

@@ -1,6 +1,8 @@
+import { endUserFaults } from "./end-user-faults.ts";
 import { evidenceFaults } from "./evidence-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
 import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
+import { mcpFaults } from "./mcp-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
@@ -22,4 +24,6 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...evidenceFaults,
   ...adminFaults,
   ...timelineFaults,
+  ...endUserFaults,
+  ...mcpFaults,
 ];

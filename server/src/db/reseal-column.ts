@@ -3,8 +3,9 @@ import type { Resealed, Secrets } from "../lib/secrets.ts";
 import type { Queryable } from "./pool.ts";
 
 interface SealedColumn {
-  /** A table with the primary key `id`. */
   table: string;
+  /** The primary key. */
+  idColumn?: string;
   column: string;
   purposeOf: (id: string) => string;
 }
@@ -13,17 +14,17 @@ interface SealedColumn {
 export async function resealColumn(
   db: Queryable,
   secrets: Secrets,
-  { table, column, purposeOf }: SealedColumn,
+  { table, idColumn = "id", column, purposeOf }: SealedColumn,
 ): Promise<Resealed> {
   const count: Resealed = { resealed: 0, current: 0, failed: 0 };
   const { rows } = await db.query<{ id: string; sealed: Buffer }>(
-    `select id, ${column} as sealed from ${table} where ${column} is not null`,
+    `select ${idColumn} as id, ${column} as sealed from ${table} where ${column} is not null`,
   );
   for (const { id, sealed } of rows) {
     try {
       const changed = reseal(secrets, purposeOf(id), sealed);
       count[changed ? "resealed" : "current"] += 1;
-      const sql = `update ${table} set ${column} = $3 where id = $1 and ${column} = $2`;
+      const sql = `update ${table} set ${column} = $3 where ${idColumn} = $1 and ${column} = $2`;
       if (changed) await db.query(sql, [id, sealed, changed]);
     } catch (error) {
       if (!(error instanceof CannotUnseal)) throw error;

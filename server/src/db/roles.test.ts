@@ -14,29 +14,20 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 // server's roles until someone writes it down here.
 
 const ledgerMayCall = words(
-  "capture changed_keys find_keys hold read_schema_version record_key_uses release report_secrets write_tally",
+  "capture changed_keys find_keys find_principals hold read_schema_version record_key_uses release report_secrets write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
   "begin_top_up delete_auto_top_up record_checkout record_customer set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook own_search_ids own_wallet replay_delivery",
-  "own_proof own_top_up_entry",
+  "create_end_user_key own_proof own_top_up_entry own_version set_end_user_ids",
   "revoke_own_key rotate_own_key rotate_webhook_secret searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
 );
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
 const tenantMayRead: Record<string, string[]> = {
-  wallets: [
-    "id",
-    "name",
-    "credited_micros",
-    "debited_micros",
-    "held_micros",
-    "owed_micros",
-    "suspended_at",
-    "created_at",
-    "low_balance_micros",
-    "alert_email",
-  ],
+  wallets: words(
+    "id name credited_micros debited_micros held_micros owed_micros suspended_at created_at low_balance_micros alert_email",
+  ),
   events: ["id", "wallet_id", "type", "data", "created_at"],
   webhook_endpoints: [
     "id",
@@ -65,12 +56,12 @@ const tenantMayRead: Record<string, string[]> = {
   ],
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
   keys: words(
-    "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight budget_id expires_at",
-    "revoked_at revoked_reason rotated_from last_used_at created_at",
+    "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight budget_id compat",
+    "expires_at revoked_at revoked_reason rotated_from last_used_at created_at",
   ),
   key_budgets: words(
     "id wallet_id total_limit_micros day_limit_micros month_limit_micros total_spent_micros day day_spent_micros",
-    "month month_spent_micros",
+    "month month_spent_micros end_user_limit_micros end_user_period",
   ),
   usage_hours: [...usage, "hour"],
   usage_days: [...usage, "day"],
@@ -84,7 +75,11 @@ const tenantMayRead: Record<string, string[]> = {
       " ",
     ),
   receivables: ["wallet_id", "owed_micros"],
-  searches: words("id wallet_id key_id mode state price_micros held_at settled_at run_budget_id category outcome"),
+  usage_end_users: words("wallet_id day mode end_user searches charged_micros"),
+  end_user_settings: words("wallet_id sealed_key stores_plain_ids"),
+  searches: words(
+    "id wallet_id key_id mode state price_micros held_at settled_at run_budget_id category outcome end_user",
+  ),
   run_budgets: words("wallet_id name id max_micros spent_micros opened_at expires_at"),
 };
 
@@ -101,19 +96,20 @@ const paymentsMayRead: Record<string, string[]> = {
 
 const operatorMayCall = words(
   "operator_adjust operator_credit operator_decide_adjustment operator_health operator_refund operator_revoke_key",
-  "operator_suspend operator_close_notice operator_accept_database close_month trial_balance find_keys read_schema_version",
+  "operator_suspend operator_close_notice operator_accept_database close_month trial_balance find_keys find_principals read_schema_version",
+  "usage_as_of webhook_lag",
 );
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
 const peopleMayCall = words(
   "request_sign_in create_sign_in_token redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
-  "open_own_account read_team invite_to_team revoke_invitation change_team",
+  "open_own_account read_team invite_to_team revoke_invitation change_team read_own_invitation accept_own_invitation",
 );
 /** Reads what reconciliation compares, and writes only through these. */
 const workerMayCall = words(
   "read_schema_version sweep roll_up_usage recount_usage usage_as_of make_partitions partition_days_ahead",
   "dispatch_events claim_deliveries return_delivery finish_delivery webhook_lag",
   "claim_alert_emails finish_alert_email claim_sign_in_emails finish_sign_in_email",
-  "delete_expired_answers delete_expired_runs delete_old_events delete_expired_sign_ins",
+  "delete_expired_answers delete_expired_runs delete_old_end_users delete_old_events delete_expired_sign_ins",
   "prunable_partitions find_test_wallet delete_test_searches save_reconciliation",
   "prepare_hour close_hour sign_hour sign_day report_secrets",
   "trial_balance retained_since price_micros utc_day utc_month uuid_floor",
@@ -124,7 +120,7 @@ const workerMayRead: Record<string, string[]> = {
   idempotency: words("wallet_id mode key_hmac search_id claimed_at answer"),
 };
 const workerMayReadWhole = words(
-  "wallets transfers searches key_budgets run_budgets payments refunds receivables reversals manual_credits openings",
+  "wallets transfers searches key_budgets run_budgets end_user_budgets payments refunds receivables reversals manual_credits openings",
   "budget_openings retention usage_hours usage_days usage_watermark reconciliations adjustments",
   "ledger_watermark ledger_hours ledger_days wallet_hours wallet_checkpoints budget_checkpoints run_checkpoints",
   "closed_months",
@@ -170,10 +166,11 @@ before(async () => {
   for (const credit of [50_000n, 70_000n]) {
     const seed = await seedWallet(database.owner, { credit });
     const run = { name: "a run", maxMicros: 10_000n, ttlSeconds: 60 };
-    const items = [{ searchId: randomUUIDv7(), ...seed, run }];
+    const items = [{ searchId: randomUUIDv7(), ...seed, run, endUser: "ada" }];
     await holdBatch(database.ledger, items);
     await captureBatch(database.ledger, items);
     await seedBudget(database.owner, seed.walletId, { day: 1n });
+    await database.owner.query("insert into pb.end_user_settings values ($1, '')", [seed.walletId]);
     await seedWebhooks(seed.walletId);
     walletIds.push(seed.walletId);
     await seedPayments(database.owner, seed.walletId);

@@ -97,7 +97,7 @@ export async function shareTimeline(
   { systemIdentifier, timeline }: DatabaseIdentity,
 ): Promise<void> {
   const text = `${systemIdentifier} ${timeline}`;
-  const signature = hmacOf(secrets.writer, "timeline", `${nameOf(databaseUrl)} ${text}`).toString("hex");
+  const signature = hmacOf(secrets.writer, "timeline", `${databaseNameOf(databaseUrl)} ${text}`).toString("hex");
   await redis.set(keyOf(databaseUrl), `${text} ${signature}`, "EX", keepSeconds);
 }
 
@@ -112,17 +112,18 @@ export async function readSharedTimeline(
   if (systemIdentifier === undefined || timeline === undefined) return undefined;
   const isSigned = secrets.all.some((secret) =>
     timingSafeEqual(
-      hmacOf(secret, "timeline", `${nameOf(databaseUrl)} ${systemIdentifier} ${timeline}`),
+      hmacOf(secret, "timeline", `${databaseNameOf(databaseUrl)} ${systemIdentifier} ${timeline}`),
       Buffer.from(signature, "hex"),
     ),
   );
   return isSigned ? { systemIdentifier, timeline: Number(timeline) } : undefined;
 }
 
-function nameOf(databaseUrl: string): string {
+/** By which the servers of a database share keys in Redis. */
+export function databaseNameOf(databaseUrl: string): string {
   return /\/([^/?]*)(?:\?.*)?$/.exec(databaseUrl)?.[1] ?? "";
 }
 
 function keyOf(databaseUrl: string): string {
-  return `pb:timeline:${nameOf(databaseUrl)}`;
+  return `pb:timeline:${databaseNameOf(databaseUrl)}`;
 }

@@ -148,6 +148,14 @@ export const problems = {
     members: { limit: "0.50", spent: "0.50", currency: "usd", resets_at: "2030-01-31T13:00:00.000Z" },
     values: { run: "nightly-report" },
   },
+  end_user_budget_spent: {
+    status: 403,
+    title: "End-user budget spent",
+    detail:
+      "The end user in `Search-For` has spent {spent} USD of the {limit} USD that this key allows each end user. You were not charged. Wait until `resets_at`, or raise the key's `end_user_limit`.",
+    page: "The wallet's owner limited what each end user of this key can spend per day or month (UTC), and the one named in the request's `Search-For` header has spent it. Searches for other end users continue. `limit` and `spent` are decimal strings in USD; `spent` includes searches in flight.",
+    members: { limit: "0.10", spent: "0.10", currency: "usd", resets_at: "2030-02-01T00:00:00.000Z" },
+  },
   not_found: {
     status: 404,
     title: "Not found",

@@ -2,25 +2,29 @@ import { formatUsd, type Micros } from "../lib/money.ts";
 import type { BudgetState } from "../wallet/wallet.ts";
 
 /**
- * `Search-Run: nightly; spent=0.02; left=0.48` and `Key-Budget: day; spent=0.02; left=0.98; resets=41213, total; ...`. `charge`
- * is what this search adds to the amounts of its hold: its price after a 200, and 0 otherwise.
+ * `Search-Run: nightly; spent=0.02; left=0.48`, `Key-Budget: day; spent=0.02; left=0.98; resets=41213, total; ...` and
+ * `End-User-Budget: spent=0.02; left=0.08; resets=41213`. `charge` is what this search adds to the amounts of its hold: its price after a 200, and 0 otherwise.
  */
 export function formatBudgetHeaders(
   budgets: readonly BudgetState[],
   { run, charge, now }: { run: string | undefined; charge: Micros; now: number },
 ): Record<string, string> {
   const ofRun = budgets.find(({ limit }) => limit === "run");
-  const ofKey = budgets.filter(({ limit }) => limit !== "run");
+  const ofEndUser = budgets.find(({ limit }) => limit === "end_user");
+  const ofKey = budgets.filter(({ limit }) => limit !== "run" && limit !== "end_user");
   return {
     ...(run !== undefined && ofRun && { "search-run": `${run}; ${formatAmounts(ofRun, charge)}` }),
     ...(ofKey.length > 0 && { "key-budget": ofKey.map((budget) => formatKeyBudget(budget, charge, now)).join(", ") }),
+    ...(ofEndUser && { "end-user-budget": `${formatAmounts(ofEndUser, charge)}${formatReset(ofEndUser, now)}` }),
   };
 }
 
 function formatKeyBudget(budget: BudgetState, charge: Micros, now: number): string {
-  const { limit, resetsAt } = budget;
-  const resets = resetsAt && `; resets=${Math.max(0, Math.ceil((resetsAt.getTime() - now) / 1_000))}`;
-  return `${limit}; ${formatAmounts(budget, charge)}${resets ?? ""}`;
+  return `${budget.limit}; ${formatAmounts(budget, charge)}${formatReset(budget, now)}`;
+}
+
+function formatReset({ resetsAt }: BudgetState, now: number): string {
+  return resetsAt ? `; resets=${Math.max(0, Math.ceil((resetsAt.getTime() - now) / 1_000))}` : "";
 }
 
 /** An owner can lower a limit below the amount spent. */

@@ -1,3 +1,4 @@
+import { invalidHeader } from "../http/faults.ts";
 import { formatUsd, type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
@@ -29,6 +30,7 @@ export function holdOutcomeToProblem(
       return new Problem("balance_reserved", { members: amounts(held.balance) });
     case "key_budget_spent":
     case "run_budget_spent":
+    case "end_user_budget_spent":
       return new Problem(held.outcome, {
         members: {
           limit: formatUsd(held.limit),
@@ -38,6 +40,8 @@ export function holdOutcomeToProblem(
         },
         values: { run },
       });
+    case "end_user_required":
+      return invalidHeader("Search-For", "is required, because this key limits what each end user can spend");
     case "api_key_invalid":
       return new Problem("api_key_invalid", { values: { fault: "This server no longer has this API key" } });
     case "api_key_revoked":

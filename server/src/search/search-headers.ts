@@ -1,4 +1,5 @@
 import { describeText, didYouMean, headerFault, invalidHeader, invalidInput, listWords } from "../http/faults.ts";
+import { endUserPattern } from "../lib/end-user-id.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
 
@@ -68,7 +69,20 @@ function readTtl(text: string | undefined, rules: string[]): number {
   return ttl;
 }
 
-const ownHeaders = { "idempotency-key": "Idempotency-Key", "search-run": "Search-Run", "rank-explain": "Rank-Explain" };
+/** `Search-For: <id>`: the caller's own id of the person or task that it searches for. */
+export function readEndUser(header: string | undefined): string | undefined {
+  if (header === undefined || endUserPattern.test(header)) return header;
+  const rule = "must be an id of 1 to 64 letters, digits or any of `_.:@/+=|-`";
+  throw invalidHeader("Search-For", `${rule}, but ${describeText(header)}`);
+}
+
+const ownHeaders = {
+  "idempotency-key": "Idempotency-Key",
+  "search-for": "Search-For",
+  "search-run": "Search-Run",
+  "rank-explain": "Rank-Explain",
+  "rank-registries": "Rank-Registries",
+};
 
 /** Node joins repeated header lines with ", ", which would make one valid Idempotency-Key of two. */
 export function assertSentOnce(rawHeaders: readonly string[], headers: Record<string, string | undefined>): void {
@@ -79,7 +93,7 @@ export function assertSentOnce(rawHeaders: readonly string[], headers: Record<st
   }
 }
 
-const explainValues = new Map([
+const switchValues = new Map([
   ["1", true],
   ["true", true],
   ["0", false],
@@ -88,11 +102,20 @@ const explainValues = new Map([
 
 /** `Rank-Explain: 1`, or `true` as in a body. */
 export function readRankExplain(header: string | undefined): boolean {
-  if (header === undefined) return false;
-  const isExplained = explainValues.get(header.toLowerCase());
-  if (isExplained !== undefined) return isExplained;
-  const choices = listWords([...explainValues.keys()]);
-  throw invalidHeader("Rank-Explain", `must be one of ${choices}, but ${describeText(header)}`);
+  return readSwitch("Rank-Explain", header) ?? false;
+}
+
+/** `Rank-Registries: 0` ranks by the hand-written rules only. */
+export function readRankRegistries(header: string | undefined): boolean {
+  return readSwitch("Rank-Registries", header) ?? true;
+}
+
+function readSwitch(name: string, header: string | undefined): boolean | undefined {
+  if (header === undefined) return undefined;
+  const isOn = switchValues.get(header.toLowerCase());
+  if (isOn !== undefined) return isOn;
+  const choices = listWords([...switchValues.keys()]);
+  throw invalidHeader(name, `must be one of ${choices}, but ${describeText(header)}`);
 }
 
 const maxWaitSeconds = 10;

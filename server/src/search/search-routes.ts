@@ -69,6 +69,10 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
           "`wait=2` (RFC 7240): time out after this many seconds, 1 to 9, with a 504 and no charge. Other preferences and values are ignored, as the RFC requires; `Preference-Applied` in the response confirms yours.",
         "Rank-Explain":
           "`1` or `true` to get the reason for each result's rank in the response header of the same name. Default: `0`.",
+        "Rank-Registries":
+          "`0` or `false` to rank by the hand-written rules only, without published lists of domains. Default: `1`.",
+        "Search-For":
+          "1 to 64 letters, digits or any of `_.:@/+=|-`: your own id of the end user that you search for. Groups usage, and is required if the key has an `end_user_limit`. Stored as a hash, unless you choose otherwise. Do not send names or email addresses.",
         "Search-Run":
           "`<id>; max=0.50; ttl=3600`: a budget in USD, at least 0.01, shared by all searches with the same id.",
       },
@@ -78,6 +82,7 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
         "Wallet-Balance",
         "Search-Run",
         "Key-Budget",
+        "End-User-Budget",
         "Server-Timing",
         "Search-Upstreams",
         "Rank-Lens",
@@ -104,16 +109,23 @@ export function externalMsOf(request: FastifyRequest): number {
   return stepsOfRequests.get(request)?.externalMs() ?? 0;
 }
 
-/** `overrides` replaces the headers and the body of the HTTP request, for a search sent from the console. */
+/** Replaces parts of the HTTP request, for a search from the console or through a compatibility endpoint. */
+export interface SearchOverrides {
+  headers: SearchRequest["headers"];
+  /** Returns the body of a search, with or without the body of the request. */
+  readBody(read: () => Promise<Buffer>): Promise<Buffer>;
+}
+
 export async function handleSearch(
   dependencies: SearchDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  overrides: Partial<Pick<SearchRequest, "headers" | "readBody">> = {},
+  overrides?: SearchOverrides,
 ): Promise<Buffer> {
   const trace = startTrace(dependencies, request);
   const steps = startSteps(trace);
   stepsOfRequests.set(request, steps);
+  const read = (): Promise<Buffer> => steps.waitExternally(() => readBody(request.raw));
   const disconnected = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) disconnected.abort();
@@ -126,14 +138,13 @@ export async function handleSearch(
       {
         searchId: request.id,
         rawHeaders: request.raw.rawHeaders,
-        headers: request.headers as Record<string, string | undefined>,
+        headers: overrides?.headers ?? (request.headers as Record<string, string | undefined>),
         ip: request.ip,
         steps,
-        readBody: () => steps.waitExternally(() => readBody(request.raw)),
+        readBody: overrides ? () => overrides.readBody(read) : read,
         signal: disconnected.signal,
         setCaller: ({ mode }) => void modes.set(request, mode),
         setHeaders: (headers) => void reply.headers(headers),
-        ...overrides,
       },
       dependencies,
     );
@@ -147,7 +158,11 @@ export async function handleSearch(
   }
 }
 
-function startTrace(dependencies: SearchDependencies, request: FastifyRequest): SearchTrace | undefined {
+/** Undefined if tracing is off. The request's log lines carry the id of a sampled trace. */
+export function startTrace(
+  dependencies: Pick<SearchDependencies, "startTrace">,
+  request: FastifyRequest,
+): SearchTrace | undefined {
   const { traceparent } = request.raw.headers;
   const trace = dependencies.startTrace?.(request.id, typeof traceparent === "string" ? traceparent : undefined);
   if (trace?.traceId !== undefined) request.log = request.log.child({ trace_id: trace.traceId });

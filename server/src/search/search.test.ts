@@ -51,6 +51,7 @@ function runSearch(
       release: () => void calls.push("releaseSlot"),
     })),
     queryLimits: () => [{ characters: 100 }],
+    toStoredEndUser: async (_, id) => id,
     startCalls: recorded("startCalls", async () => ({
       recordSent: () => undefined,
       recordAnswer: () => undefined,

@@ -16,7 +16,15 @@ import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
-import { assertSentOnce, readRankExplain, readRun, readWait, timeLeftMs } from "./search-headers.ts";
+import {
+  assertSentOnce,
+  readEndUser,
+  readRankExplain,
+  readRankRegistries,
+  readRun,
+  readWait,
+  timeLeftMs,
+} from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
 // One paid search, from authentication to the response. A search that succeeds is charged exactly once, however often it is
@@ -41,17 +49,20 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     const input = parseSearch(await request.readBody(), dependencies.queryLimits(caller.mode));
     assertSentOnce(request.rawHeaders, headers);
     const run = readRun(headers["search-run"]);
+    const endUserId = readEndUser(headers["search-for"]);
     const isExplained = readRankExplain(headers["rank-explain"]);
+    const hasRegistries = readRankRegistries(headers["rank-registries"]);
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
     const wait = readWait(headers.prefer);
     if (wait !== undefined) request.setHeaders({ "preference-applied": `wait=${wait}` });
     const claim = idempotencyKey ? makeClaim(dependencies.secrets, caller, idempotencyKey, input) : undefined;
+    const endUser = endUserId === undefined ? undefined : await dependencies.toStoredEndUser(caller, endUserId);
     calls = await dependencies.startCalls(caller, wait);
 
     const hold = { searchId, walletId: caller.walletId };
     const held = await steps.time("hold", () =>
       dependencies.hold(
-        { ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim },
+        { ...hold, keyId: caller.keyId, run, category: input.category, idempotency: claim, endUser },
         timeLeftMs(wait, steps.elapsedMs()),
       ),
     );
@@ -69,7 +80,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
 
     let found: FoundAnswer;
     try {
-      const query = { mode: caller.mode, input, claim, calls, isExplained, wait };
+      const query = { mode: caller.mode, input, claim, calls, isExplained, hasRegistries, wait };
       found = await findAnswer(request, dependencies, query);
     } catch (error) {
       await steps.trace("release", () => dependencies.release({ ...hold, outcome: outcomeOf(error) }, caller.mode));
@@ -100,6 +111,7 @@ interface AnswerQuery {
   claim: Claim | undefined;
   calls: SearchCalls;
   isExplained: boolean;
+  hasRegistries: boolean;
   /** The seconds in `Prefer: wait`. */
   wait: number | undefined;
 }
@@ -116,14 +128,14 @@ interface FoundAnswer {
 async function findAnswer(
   { signal, steps }: SearchRequest,
   dependencies: SearchDependencies,
-  { mode, input, claim, calls, isExplained, wait }: AnswerQuery,
+  { mode, input, claim, calls, isExplained, hasRegistries, wait }: AnswerQuery,
 ): Promise<FoundAnswer> {
   const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
   const options = { signal, deadlineMs, waitSeconds: wait, calls, startAttempt: steps.startAttempt };
   const { hits, provider, queried } = await steps.time("upstream", () =>
     steps.waitExternally(() => dependencies.findHits(mode, input, options)),
   );
-  const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, input));
+  const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, { ...input, hasRegistries }));
   const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
   const explanation = isExplained ? { "rank-explain": explain() } : {};
   return {
@@ -175,9 +187,11 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   /** Applies the limits of the key, of its wallet and of this server. */
   acquireSlot(caller: Principal): Promise<Slot>;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
+  /** The id in `Search-For` in the form in which it is stored. */
+  toStoredEndUser(caller: Principal, id: string): Promise<string>;
   startCalls: StartCalls;
   findHits: FindHits;
-  rank(hits: Hit[], input: SearchInput): Ranked<SearchResult>;
+  rank(hits: Hit[], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
   /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
   /** Called for every paid search, even if the caller has disconnected. */

@@ -13,17 +13,30 @@ export interface MarginRow {
   /** The part of `cost` that was spent on searches the caller was charged for. */
   paidCost: Micros;
   revenue: Micros;
+  /** Calls of searches that were not charged, and of searches in flight. */
+  unpaidCalls: number;
+  /** Unpaid calls of searches that the caller abandoned or that timed out by `Prefer: wait`. */
+  abandonedCalls: number;
 }
 
-export interface WalletMarginRow {
-  walletId: string;
+interface WalletFigures {
   calls: number;
   cost: Micros;
   paidCost: Micros;
-  /** Unpaid calls of searches that the caller abandoned or that timed out by `Prefer: wait`. */
+  unpaidCalls: number;
   abandonedCalls: number;
   /** Charges in the ledger, as far as usage is rolled up. */
   revenue: Micros;
+}
+
+export interface WalletMarginRow extends WalletFigures {
+  walletId: string;
+}
+
+export interface WalletDayRow extends WalletFigures {
+  day: string;
+  /** Null: the other wallets in total. */
+  walletId: string | null;
 }
 
 export interface Margin {
@@ -41,8 +54,13 @@ export async function readMargin(db: Queryable, { from, to }: { from: string; to
     `select to_char(day, 'YYYY-MM-DD') as day, provider, sum(calls)::float8 as calls,
        coalesce(json_object_agg(outcome, calls) filter (where outcome <> 'ok'), '{}') as failures,
        sum(cost_micros)::bigint as cost, sum(paid_cost_micros)::bigint as "paidCost",
-       sum(revenue_micros)::bigint as revenue
-     from pb.upstream_days u where u.day between $1 and $2
+       sum(revenue_micros)::bigint as revenue, coalesce(max(unpaid), 0) as "unpaidCalls",
+       coalesce(max(abandoned), 0) as "abandonedCalls"
+     from pb.upstream_days u left join (
+       select day, provider, sum(calls - paid_calls)::float8 as unpaid, sum(abandoned_calls)::float8 as abandoned
+       from pb.upstream_wallet_days where day between $1 and $2 group by day, provider
+     ) w using (day, provider)
+     where u.day between $1 and $2
      group by u.day, provider order by u.day desc, provider`,
     [from, to],
   );
@@ -53,24 +71,52 @@ export async function readMargin(db: Queryable, { from, to }: { from: string; to
   return { rows, charged: total.rows[0]?.charged ?? 0n };
 }
 
-/** The wallets with the highest cost of unpaid searches first. Runs as the owner or an operator. */
+const walletFigures = `sum(calls)::float8 as calls, sum(cost_micros)::bigint as cost,
+  sum(paid_cost_micros)::bigint as "paidCost", sum(calls - paid_calls)::float8 as "unpaidCalls",
+  sum(abandoned_calls)::float8 as "abandonedCalls"`;
+
+const walletOrders = {
+  cost: 'cost desc, calls desc, "walletId"',
+  unpaid: 'cost - "paidCost" desc, "unpaidCalls" desc, "walletId"',
+};
+
+/** The wallets with the highest cost, in total or of unpaid searches, first. Runs as the owner or an operator. */
 export async function readWalletMargin(
   db: Queryable,
-  { from, to, walletId, limit }: { from: string; to: string; walletId?: string | undefined; limit: number },
+  query: { from: string; to: string; order: keyof typeof walletOrders; walletId?: string | undefined; limit: number },
 ): Promise<WalletMarginRow[]> {
+  const { from, to, order, walletId, limit } = query;
   const { rows } = await db.query<WalletMarginRow>(
-    `select c.*, coalesce((
-         select sum(u.charged_micros) from pb.usage_days u where u.wallet_id = c."walletId" and u.day between $1 and $2
+    `with figures as (
+       select wallet_id as "walletId", ${walletFigures} from pb.upstream_wallet_days
+       where day between $1 and $2 and ($3::uuid is null or wallet_id = $3) group by wallet_id
+     )
+     select f.*, coalesce((
+         select sum(u.charged_micros) from pb.usage_days u where u.wallet_id = f."walletId" and u.day between $1 and $2
        ), 0)::bigint as revenue
-     from (
-       select wallet_id as "walletId", sum(calls)::float8 as calls, sum(cost_micros)::bigint as cost,
-         sum(paid_cost_micros)::bigint as "paidCost", sum(abandoned_calls)::float8 as "abandonedCalls"
-       from pb.upstream_wallet_days
-       where day between $1 and $2 and ($3::uuid is null or wallet_id = $3)
-       group by wallet_id order by sum(cost_micros - paid_cost_micros) desc, wallet_id limit $4
-     ) c
-     order by c.cost - c."paidCost" desc, c."walletId"`,
+     from (select * from figures order by ${walletOrders[order]} limit $4) f order by ${walletOrders[order]}`,
     [from, to, walletId ?? null, limit],
+  );
+  return rows;
+}
+
+/** By day, oldest first: each of the given wallets, and the others in total. Runs as the owner or an operator. */
+export async function readWalletDays(
+  db: Queryable,
+  { from, to, walletIds }: { from: string; to: string; walletIds: readonly string[] },
+): Promise<WalletDayRow[]> {
+  const { rows } = await db.query<WalletDayRow>(
+    `select to_char(day, 'YYYY-MM-DD') as day, w.id as "walletId", ${walletFigures},
+       sum(charged_micros)::bigint as revenue
+     from (
+       select day, wallet_id, calls, cost_micros, paid_calls, paid_cost_micros, abandoned_calls, 0 as charged_micros
+       from pb.upstream_wallet_days where day between $1 and $2
+       union all
+       select day, wallet_id, 0, 0, 0, 0, 0, charged_micros from pb.usage_days
+       where day between $1 and $2 and charged_micros > 0
+     ) f left join unnest($3::uuid[]) w (id) on w.id = f.wallet_id
+     group by f.day, w.id order by f.day, w.id`,
+    [from, to, walletIds],
   );
   return rows;
 }

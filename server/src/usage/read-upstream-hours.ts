@@ -11,6 +11,14 @@ export interface UpstreamHour {
   open: boolean;
 }
 
+export interface UpstreamDay {
+  /** The current hour and the 23 before it, oldest first. */
+  hours: UpstreamHour[];
+  calls: number;
+  failures: number;
+  p95_ms: number | null;
+}
+
 interface HourRow {
   hour: Date;
   provider: string;
@@ -22,29 +30,30 @@ interface HourRow {
 
 const hourMs = 3_600_000;
 
-/** The current hour and the 23 before it, oldest first, for every upstream called in that time. */
-export async function readUpstreamHours(db: Queryable, now: Date): Promise<Map<string, UpstreamHour[]>> {
+/** The last 24 hours of every upstream that was called in that time. */
+export async function readUpstreamHours(db: Queryable, now: Date): Promise<Map<string, UpstreamDay>> {
   const { rows } = await db.query<HourRow>(
     `select hour, provider, outcome, up_to_ms as "upToMs", calls::float8 as calls, was_open as "wasOpen"
      from pb.upstream_hours where hour >= $1`,
     [new Date(firstHour(now))],
   );
-  const byProvider = Map.groupBy(rows, ({ provider }) => provider);
-  return new Map([...byProvider].map(([name, own]) => [name, describeHours(own, now)]));
+  const counted = rows.filter(({ outcome }) => outcome !== "aborted");
+  const byProvider = Map.groupBy(counted, ({ provider }) => provider);
+  return new Map([...byProvider].map(([name, own]) => [name, { hours: describeHours(own, now), ...describe(own) }]));
+}
+
+function describe(rows: readonly HourRow[]): Pick<UpstreamHour, "calls" | "failures" | "p95_ms"> {
+  const failures = sum(rows.filter(({ outcome }) => outcome !== "ok"));
+  return { calls: sum(rows), failures, p95_ms: quantile(rows, 0.95) };
 }
 
 /** Aggregates the rows of one upstream into 24 hours, including hours without calls. */
 function describeHours(rows: readonly HourRow[], now: Date): UpstreamHour[] {
   return Array.from({ length: 24 }, (_, index) => {
     const startMs = firstHour(now) + index * hourMs;
-    const own = rows.filter(({ hour, outcome }) => hour.getTime() === startMs && outcome !== "aborted");
-    return {
-      start: new Date(startMs).toISOString(),
-      calls: sum(own),
-      failures: sum(own.filter(({ outcome }) => outcome !== "ok")),
-      p95_ms: quantile(own, 0.95),
-      open: own.some(({ wasOpen }) => wasOpen),
-    };
+    const own = rows.filter(({ hour }) => hour.getTime() === startMs);
+    const start = new Date(startMs).toISOString();
+    return { start, ...describe(own), open: own.some(({ wasOpen }) => wasOpen) };
   });
 }
 

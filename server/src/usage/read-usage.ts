@@ -3,7 +3,7 @@ import type { Pool } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 import { countRecentSearches } from "../wallet/wallet.ts";
 
-export const usageGroups = ["key", "category", "outcome"] as const;
+export const usageGroups = ["key", "category", "outcome", "end_user"] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 export interface UsageQuery {
@@ -11,7 +11,10 @@ export interface UsageQuery {
   /** Whole hours or days; `to` is exclusive. */
   from: Date;
   to: Date;
+  /** `end_user` is not combined with others, nor with hours. */
   groups: readonly UsageGroup[];
+  /** Only searches for this end user, in any of these stored forms. Not combined with other groups, nor with hours. */
+  endUsers?: readonly string[] | undefined;
   /** Position of the last line of the previous page. */
   after?: readonly string[] | undefined;
   limit: number;
@@ -25,6 +28,7 @@ export interface UsageLine {
   key_id?: string;
   category?: string;
   outcome?: string;
+  end_user?: string;
   searches: bigint;
   charged: Micros;
 }
@@ -35,11 +39,16 @@ export interface Usage {
   lines: UsageLine[];
 }
 
-const tables = { hour: { name: "usage_hours", type: "timestamptz" }, day: { name: "usage_days", type: "date" } };
+const tables = {
+  hour: { name: "usage_hours", type: "timestamptz" },
+  day: { name: "usage_days", type: "date" },
+  endUser: { name: "usage_end_users", type: "date" },
+};
 const columns = {
   key: { name: "key_id", type: "uuid" },
   category: { name: "category", type: "text" },
   outcome: { name: "outcome", type: "text" },
+  end_user: { name: "end_user", type: "text" },
 };
 
 /**
@@ -47,13 +56,14 @@ const columns = {
  * first. Periods and groups without searches have no line.
  */
 export async function readUsage(pool: Pool, walletId: string, query: UsageQuery): Promise<Usage> {
-  const { by, from, to, groups, after, limit } = query;
-  const table = tables[by];
+  const { by, from, to, groups, endUsers, after, limit } = query;
+  const isByEndUser = endUsers !== undefined || groups.includes("end_user");
+  const table = tables[isByEndUser ? "endUser" : by];
   // Only identifiers defined here are interpolated; the caller chooses among them.
   const keys = [{ name: by, type: table.type }, { name: "mode", type: "pb.key_mode" }, ...inOrder(groups)];
   const names = keys.map(({ name }) => name);
-  const position = keys.map(({ type }, index) => `$${index + 6}::${type}`);
-  const counted = "mode, key_id, category, outcome, searches, charged_micros";
+  const position = keys.map(({ type }, index) => `$${index + 7}::${type}`);
+  const counted = `mode, ${isByEndUser ? "end_user" : "key_id, category, outcome"}, searches, charged_micros`;
   const sql = `
     select to_char(${by} ${by === "hour" ? "at time zone 'utc'" : ""}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as start,
       ${names.slice(1).join(", ")},
@@ -62,10 +72,11 @@ export async function readUsage(pool: Pool, walletId: string, query: UsageQuery)
       select ${by}, ${counted} from pb.${table.name} where wallet_id = $1 and searches > 0
       union all
       select ${by === "hour" ? "hour" : "(hour at time zone 'utc')::date"}, ${counted} from jsonb_to_recordset($5)
-        as r (hour timestamptz, mode pb.key_mode, key_id uuid, category text, outcome text, searches bigint,
-          charged_micros bigint)
+        as r (hour timestamptz, mode pb.key_mode, key_id uuid, category text, outcome text, end_user text,
+          searches bigint, charged_micros bigint)
     ) u
-    where ${by} >= $2::${table.type} and ${by} < $3::${table.type}
+    where ${isByEndUser ? "end_user is not null and ($6::text[] is null or end_user = any ($6)) and" : "$6::text[] is null and"}
+      ${by} >= $2::${table.type} and ${by} < $3::${table.type}
       ${after ? `and ${by} >= ${position[0]} and (${names.join(", ")}) > (${position.join(", ")})` : ""}
     group by ${names.join(", ")} order by ${names.join(", ")} limit $4`;
   const edge = (moment: Date): string => (by === "day" ? moment.toISOString().slice(0, 10) : moment.toISOString());
@@ -73,21 +84,22 @@ export async function readUsage(pool: Pool, walletId: string, query: UsageQuery)
     const now = new Date();
     const watermark = await db.query<{ at: Date }>("select pb.usage_as_of() as at");
     const since = watermark.rows[0]?.at ?? new Date(0);
-    const recent = await countRecentSearches(db, walletId, { since });
-    const rest = (recent ?? []).map(({ keyId, charged, ...count }) => ({
+    const recent = await countRecentSearches(db, walletId, { since, isByEndUser });
+    const rest = (recent ?? []).map(({ keyId, endUser, charged, ...count }) => ({
       ...count,
       key_id: keyId,
+      end_user: endUser,
       charged_micros: String(charged),
     }));
-    const values = [walletId, edge(from), edge(to), limit, JSON.stringify(rest), ...(after ?? [])];
+    const values = [walletId, edge(from), edge(to), limit, JSON.stringify(rest), endUsers ?? null, ...(after ?? [])];
     const { rows } = await db.query<UsageLine>(sql, values);
     return { asOf: recent ? now : since, lines: rows };
   });
 }
 
 /** The sort key of a line: start, mode and its groups. */
-export function positionOf({ start, mode, key_id, category, outcome }: UsageLine): string[] {
-  return [start, mode, key_id, category, outcome].filter((part) => part !== undefined);
+export function positionOf({ start, mode, key_id, category, outcome, end_user }: UsageLine): string[] {
+  return [start, mode, key_id, category, outcome, end_user].filter((part) => part !== undefined);
 }
 
 function inOrder(groups: readonly UsageGroup[]): { name: string; type: string }[] {

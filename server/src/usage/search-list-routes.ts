@@ -19,9 +19,10 @@ import { decodeWalletCursor, encodeWalletCursor } from "../http/wallet-cursor.ts
 import { formatUsd } from "../lib/money.ts";
 import {
   entrySchema,
+  findStoredEndUser,
   money,
   type RunView,
-  readEntries,
+  readEntriesOfSearch,
   readRuns,
   readSearch,
   readSearches,
@@ -29,6 +30,7 @@ import {
   type SearchView,
   serializeEntry,
 } from "../wallet/wallet.ts";
+import { readEndUserParameter } from "./end-user-parameter.ts";
 import type { UsageRouteDependencies } from "./usage-routes.ts";
 
 const id = Type.String({ format: "uuid" });
@@ -51,6 +53,10 @@ const searchSchema = Type.Object(
     ms: Type.Union([Type.Integer(), Type.Null()], {
       description: "Milliseconds from the hold to the charge or release. Null while the search is in flight.",
     }),
+    end_user: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "The end user in its `Search-For` header: a hash that starts with `~`, or the id if the wallet stores plain ids. Null without one.",
+    }),
     run: Type.Union([Type.String(), Type.Null()], {
       description:
         "The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends.",
@@ -65,7 +71,7 @@ const searchesSchema = Type.Object(
     since: Type.String({ format: "date-time", description: "Searches sent before this time are not listed." }),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
-        "Pass as `cursor` to get the next page. With `key_id` or `outcome`, a page scans at most 5,000 searches, so it can be short or empty without being the last.",
+        "Pass as `cursor` to get the next page. With a filter, a page scans at most 5,000 searches, so it can be short or empty without being the last.",
     }),
   },
   { title: "SearchList" },
@@ -74,7 +80,11 @@ const searchesSchema = Type.Object(
 const searchDetailsSchema = Type.Intersect(
   [
     searchSchema,
-    Type.Object({ entries: Type.Array(entrySchema, { description: "Its charge and refund, newest first." }) }),
+    Type.Object({
+      entries: Type.Array(entrySchema, {
+        description: "Its charge and refund, newest first, with the balance after each.",
+      }),
+    }),
   ],
   { title: "SearchDetails" },
 );
@@ -104,7 +114,8 @@ export function searchListRoutes(dependencies: UsageRouteDependencies): Route[] 
   return [listSearches(dependencies), readOneSearch(dependencies), listRuns(dependencies)];
 }
 
-function listSearches({ tenant, guard }: UsageRouteDependencies): Route {
+function listSearches(dependencies: UsageRouteDependencies): Route {
+  const { tenant, guard } = dependencies;
   return {
     method: "GET",
     path: "/v1/searches",
@@ -120,14 +131,28 @@ function listSearches({ tenant, guard }: UsageRouteDependencies): Route {
         examples: ["failed"],
       }),
       key_id: Type.String({ format: "uuid", description: "Only searches with this key." }),
+      for: Type.String({
+        description:
+          "Only searches for this end user: the id that you sent in `Search-For`, or an `end_user` of a response.",
+      }),
       mode: Type.Enum(["live", "test"], { description: "Only searches in this mode." }),
+      category: Type.String({
+        description: "Only searches in this category, or `none` for searches without one.",
+        examples: ["research"],
+      }),
+      run: Type.String({ description: "Only searches of this run, until the run is deleted, an hour after it ends." }),
+      from: Type.String({ description: "Start day or time. Only searches accepted since then." }),
+      to: Type.String({ description: "End day or time, exclusive." }),
       ...pageParameters,
     },
     answer: searchesSchema,
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "wallet:read");
-      const page = await readSearches(tenant, walletId, readSearchesQuery(request.query)).catch(unavailable);
+      const { endUser, ...query } = readSearchesQuery(request.query);
+      const endUsers =
+        endUser === undefined ? undefined : await findStoredEndUser(dependencies, walletId, endUser).catch(unavailable);
+      const page = await readSearches(tenant, walletId, { ...query, endUsers }).catch(unavailable);
       return {
         searches: page.searches.map(serializeSearch),
         since: page.since.toISOString(),
@@ -156,7 +181,7 @@ function readOneSearch({ tenant, guard }: UsageRouteDependencies): Route {
       const requestId = readPathId(request.params, searchResource);
       const search = await readSearch(tenant, walletId, requestId).catch(unavailable);
       if (!search) throw noSuchResource(searchResource);
-      const entries = await readEntries(tenant, walletId, { requestId, limit: 10 }).catch(unavailable);
+      const entries = await readEntriesOfSearch(tenant, walletId, requestId).catch(unavailable);
       return { ...serializeSearch(search), entries: entries.map((entry) => serializeEntry(entry)) };
     },
   };
@@ -210,6 +235,7 @@ function serializeSearch(search: SearchView) {
     outcome: search.outcome,
     charged: formatUsd(search.charged),
     ms: search.ms,
+    end_user: search.endUser,
     run: search.run,
   };
 }
@@ -225,15 +251,21 @@ function serializeRun({ name, spent, limit, searches, openedAt, expiresAt }: Run
   };
 }
 
-function readSearchesQuery(query: unknown): SearchesQuery {
-  const { outcome, key_id, mode, cursor, limit } = readQuery(query, {
+function readSearchesQuery(query: unknown): Omit<SearchesQuery, "endUsers"> & { endUser: string | undefined } {
+  const given = readQuery(query, {
     outcome: readOutcome,
+    for: readEndUserParameter,
     key_id: uuidOf("the id of a key"),
     mode: oneOf(["live", "test"]),
+    category: readCategory,
+    run: anyText,
+    from: dayOrTime,
+    to: dayOrTime,
     cursor: cursorId,
     limit: pageSize({ default: 50, max: 100 }),
   });
-  return { outcome, keyId: key_id, mode, before: cursor, limit };
+  const { key_id: keyId, for: endUser, cursor: before, ...filter } = given;
+  return { ...filter, keyId, endUser, before };
 }
 
 function readOutcome(text: string | undefined): string | undefined {
@@ -242,4 +274,11 @@ function readOutcome(text: string | undefined): string | undefined {
     throw new InvalidValue(`${rule}, but ${describeText(text)}`);
   }
   return text;
+}
+
+function readCategory(text: string | undefined): string | undefined {
+  if (text !== undefined && !/^[a-z_]{1,64}$/.test(text)) {
+    throw new InvalidValue(`must be a category such as \`research\`, or \`none\`, but ${describeText(text)}`);
+  }
+  return text === "none" ? "" : text;
 }

@@ -4,7 +4,7 @@ import { after, beforeEach, test } from "node:test";
 import { createTestDatabase } from "../../test/support/services/database.ts";
 import type { Queryable } from "../db/pool.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
-import { readAbandonedCalls, readMargin, readWalletMargin } from "./read-margin.ts";
+import { readAbandonedCalls, readMargin, readWalletDays, readWalletMargin } from "./read-margin.ts";
 import { readUpstreamHours } from "./read-upstream-hours.ts";
 import { createTally } from "./tally.ts";
 
@@ -135,8 +135,8 @@ test("the margin of an upstream is its revenue minus the cost of its calls, per 
   const { rows } = await readMargin(db.owner, { from: "2026-01-31", to: "2026-02-01" });
   const row = { day: "2026-02-01", failures: {}, calls: 1 };
   assert.deepEqual(rows, [
-    { ...row, provider: "brave", cost: 5_000n, paidCost: 0n, revenue: 0n },
-    { ...row, provider: "exa", cost: 7_000n, paidCost: 7_000n, revenue: 10_000n },
+    { ...row, provider: "brave", cost: 5_000n, paidCost: 0n, revenue: 0n, unpaidCalls: 1, abandonedCalls: 0 },
+    { ...row, provider: "exa", cost: 7_000n, paidCost: 7_000n, revenue: 10_000n, unpaidCalls: 0, abandonedCalls: 0 },
     {
       day: "2026-01-31",
       provider: "brave",
@@ -145,6 +145,8 @@ test("the margin of an upstream is its revenue minus the cost of its calls, per 
       cost: 10_000n,
       paidCost: 5_000n,
       revenue: 10_000n,
+      unpaidCalls: 1,
+      abandonedCalls: 0,
     },
   ]);
   assert.deepEqual((await readMargin(db.owner, { from: "2026-02-02", to: "2026-03-01" })).rows, []);
@@ -162,12 +164,27 @@ test("the cost of a wallet is counted on the day its calls were sent, paid and u
   tally.recordPaid(paid);
   tally.recordAbandoned(abandoned);
   await tally.close();
-  const read = (day: string, limit = 10) => readWalletMargin(db.operator, { from: day, to: day, limit });
-  const own = { walletId: caller.walletId, calls: 2, cost: 10_002n, paidCost: 5_001n, abandonedCalls: 1, revenue: 0n };
-  const others = { walletId: other, calls: 1, cost: 1n, paidCost: 0n, abandonedCalls: 0, revenue: 0n };
+  const read = (day: string, limit = 10) =>
+    readWalletMargin(db.operator, { from: day, to: day, order: "unpaid", limit });
+  const ownFigures = { calls: 2, cost: 10_002n, paidCost: 5_001n, unpaidCalls: 1, abandonedCalls: 1, revenue: 0n };
+  const own = { walletId: caller.walletId, ...ownFigures };
+  const others = { walletId: other, calls: 1, cost: 1n, paidCost: 0n, unpaidCalls: 1, abandonedCalls: 0, revenue: 0n };
   assert.deepEqual(await read("2026-01-31"), [own, others], "the highest unpaid cost first");
   assert.deepEqual(await read("2026-01-31", 1), [own]);
   assert.deepEqual(await read("2026-02-01"), []);
+  // The ledger has a charge of the same day, in usage.
+  const charge = "values ($1, '2026-01-31', $2, 'live', '', 'ok', true, 1, 10000)";
+  await db.owner.query(`insert into pb.usage_days ${charge}`, [caller.walletId, caller.keyId]);
+  const days = await readWalletDays(db.operator, {
+    from: "2026-01-01",
+    to: "2026-02-01",
+    walletIds: [caller.walletId],
+  });
+  const { walletId: _, ...rest } = others;
+  assert.deepEqual(days, [
+    { day: "2026-01-31", ...own, revenue: 10_000n },
+    { day: "2026-01-31", walletId: null, ...rest },
+  ]);
 });
 
 test("lists the wallets that abandoned more calls than they paid for in the last hour", async () => {
@@ -205,7 +222,7 @@ test("costs beyond the row limit are still counted for the upstream", async () =
   const day = { from: "2026-01-31", to: "2026-01-31" };
   const [row] = (await readMargin(db.owner, day)).rows;
   assert.deepEqual([row?.cost, row?.paidCost], [21_000n, 21_000n]);
-  assert.equal((await readWalletMargin(db.owner, { ...day, limit: 10 })).length, 1);
+  assert.equal((await readWalletMargin(db.owner, { ...day, order: "cost", limit: 10 })).length, 1);
   assert.match(lines.join(), /tally full/);
 });
 
@@ -233,7 +250,8 @@ test("counts calls per hour and latency bucket, and accepts the daily rows of th
   const [margin] = (await readMargin(db.owner, { from: day, to: day })).rows;
   assert.deepEqual([margin?.calls, margin?.cost, margin?.revenue], [22, 95_001n, 10_000n]);
   assert.equal(margin?.paidCost, 1n, "a server of the previous version counts the cost of answered calls only");
-  const hours = (await readUpstreamHours(db.operator, now)).get("brave");
+  const { hours, ...total } = (await readUpstreamHours(db.operator, now)).get("brave") ?? {};
+  assert.deepEqual(total, { calls: 20, failures: 1, p95_ms: 500 });
   assert.equal(hours?.length, 24);
   const start = (ms: number): string => new Date(ms).toISOString();
   assert.deepEqual(hours?.at(-1), { start: start(hour), calls: 20, failures: 1, p95_ms: 500, open: true });

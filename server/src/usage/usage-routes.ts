@@ -1,17 +1,18 @@
 import { Type } from "typebox";
-import type { Pool } from "../db/pool.ts";
 import { didYouMean, invalidParameter, listWords } from "../http/faults.ts";
 import { paginate } from "../http/paginate.ts";
 import { anyText, dayOrTime, InvalidValue, isUuid, oneOf, pageSize, readQuery } from "../http/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
+import { isEndUser } from "../lib/end-user-id.ts";
 import { formatUsd } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
+import { type EndUserDependencies, findStoredEndUser } from "../wallet/wallet.ts";
+import { readEndUserParameter } from "./end-user-parameter.ts";
 import { positionOf, readUsage, type UsageGroup, type UsageLine, type UsageQuery, usageGroups } from "./read-usage.ts";
 
-export interface UsageRouteDependencies {
-  tenant: Pool;
+export interface UsageRouteDependencies extends EndUserDependencies {
   guard: Guard;
 }
 
@@ -25,7 +26,7 @@ const usageSchema = Type.Object(
     as_of: Type.String({
       format: "date-time",
       description:
-        "Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.",
+        "Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet. A period that ends later is not complete.",
     }),
     currency: Type.Literal("usd"),
     usage: Type.Array(
@@ -40,6 +41,9 @@ const usageSchema = Type.Object(
               description:
                 "`ok`, or the problem code of the failure. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again.",
             }),
+          ),
+          end_user: Type.Optional(
+            Type.String({ description: "A hash that starts with `~`, or the id if the wallet stores plain ids." }),
           ),
           searches: Type.Integer({ minimum: 0 }),
           charged: Type.String({ description: "Amount in USD as a decimal string.", pattern: "^\\d+\\.\\d{2,6}$" }),
@@ -62,7 +66,7 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
       tag: "Usage",
       summary: "Get usage",
       description:
-        "Returns the number of searches and the amount charged per hour or day (UTC), oldest first, split by mode and by the fields in `group`. Periods without searches are omitted. Refused requests with a valid key are included with a charge of 0.00; a server that crashes can lose the last few seconds of those. Queries are not included.",
+        "Returns the number of searches and the amount charged per hour or day (UTC), oldest first, split by mode and by the fields in `group`. Periods without searches are omitted. Refused requests with a valid key are included with a charge of 0.00; a server that crashes can lose the last few seconds of those. By end user, only searches with `Search-For` that were not refused are counted, for the last 90 days (7 in test mode). Queries are not included.",
       query: {
         from: Type.String({
           description: "Start day or time, rounded down to the hour or day. Default: 30 days before `to`.",
@@ -73,8 +77,12 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
           description: "Period length. The range is limited to 31 days by hour and 366 days by day.",
         }),
         group: Type.String({
-          description: "Comma-separated list of `key`, `category` and `outcome`.",
+          description: "Comma-separated list of `key`, `category` and `outcome`, or `end_user` alone and by day.",
           examples: ["key,outcome"],
+        }),
+        for: Type.String({
+          description:
+            "Only searches for this end user: the id that you sent in `Search-For`, or an `end_user` of a response. By day, without another `group`.",
         }),
         cursor: pageParameters.cursor,
         limit: Type.Integer({
@@ -88,9 +96,14 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
       problems: ["invalid_request", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await dependencies.guard(request, reply, "wallet:read");
-        const query = readUsageQuery(request.query, Date.now());
+        const { endUser, ...query } = readUsageQuery(request.query, Date.now());
+        const endUsers =
+          endUser === undefined
+            ? undefined
+            : await findStoredEndUser(dependencies, walletId, endUser).catch(unavailable);
         const { asOf, lines } = await readUsage(dependencies.tenant, walletId, {
           ...query,
+          endUsers,
           limit: query.limit + 1,
         }).catch(unavailable);
         const page = paginate(lines, query.limit, (last) => toCursor(positionOf(last)));
@@ -121,7 +134,10 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const maxRange = { hour: { ms: 31 * dayMs, name: "31 days" }, day: { ms: 366 * dayMs, name: "366 days" } };
 
-function readUsageQuery(query: unknown, nowMs: number): UsageQuery {
+function readUsageQuery(
+  query: unknown,
+  nowMs: number,
+): Omit<UsageQuery, "endUsers"> & { endUser?: string | undefined } {
   const {
     by = "day",
     limit,
@@ -131,6 +147,7 @@ function readUsageQuery(query: unknown, nowMs: number): UsageQuery {
     to: dayOrTime,
     by: oneOf(["hour", "day"]),
     group: readGroups,
+    for: readEndUserParameter,
     cursor: anyText,
     limit: pageSize({ default: 1_000, max: 2_000 }),
   });
@@ -143,8 +160,12 @@ function readUsageQuery(query: unknown, nowMs: number): UsageQuery {
   if (toMs - from.getTime() > maxRange[by].ms) {
     throw invalidParameter("from", `must be at most ${maxRange[by].name} before \`to\` when counting by ${by}`);
   }
-  const groups = given.group;
-  return { by, from, to, groups, after: readUsageCursor(given.cursor, groups), limit };
+  const { group: groups, for: endUser } = given;
+  const isByEndUser = endUser !== undefined || groups.includes("end_user");
+  if (isByEndUser && groups.some((group) => group !== "end_user"))
+    throw invalidParameter("group", "must be only `end_user` when counting by end user");
+  if (isByEndUser && by !== "day") throw invalidParameter("by", "must be `day` when counting by end user");
+  return { by, from, to, groups, endUser, after: readUsageCursor(given.cursor, groups), limit };
 }
 
 function readGroups(text: string | undefined): UsageGroup[] {
@@ -171,6 +192,7 @@ const isValidPart: Record<UsageGroup | "start" | "mode", (part: string) => boole
   key: isUuid,
   category: (part) => /^[a-z_]{0,64}$/.test(part),
   outcome: (part) => /^[a-z_]{1,64}$/.test(part),
+  end_user: isEndUser,
 };
 
 function readUsageCursor(cursor: string | undefined, groups: readonly UsageGroup[]): string[] | undefined {

@@ -4,10 +4,12 @@ export {
   type MarginRow,
   readAbandonedCalls,
   readMargin,
+  readWalletDays,
   readWalletMargin,
+  type WalletDayRow,
   type WalletMarginRow,
 } from "./read-margin.ts";
-export { readUpstreamHours, type UpstreamHour } from "./read-upstream-hours.ts";
+export { readUpstreamHours, type UpstreamDay } from "./read-upstream-hours.ts";
 export { readUsageLag, recountUsage, rollUpUsage } from "./roll-up.ts";
 export { createTally, type Tally } from "./tally.ts";
 export type { SentCall } from "./wallet-counts.ts";

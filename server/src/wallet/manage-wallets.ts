@@ -77,6 +77,8 @@ export interface KeyBudget {
   daySpent: Micros;
   monthLimit: Micros | null;
   monthSpent: Micros;
+  endUserLimit: Micros | null;
+  endUserPeriod: "day" | "month" | null;
   /** Midnight UTC at which the day or month counter resets. */
   dayResetsAt: Date;
   monthResetsAt: Date;
@@ -90,6 +92,7 @@ export async function readKeyBudgets(db: Queryable, walletId: string, ids?: read
        case when day = pb.utc_day(clock_timestamp()) then day_spent_micros else 0 end as "daySpent",
        month_limit_micros as "monthLimit",
        case when month = pb.utc_month(clock_timestamp()) then month_spent_micros else 0 end as "monthSpent",
+       end_user_limit_micros as "endUserLimit", end_user_period as "endUserPeriod",
        (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as "dayResetsAt",
        (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as "monthResetsAt"
      from pb.key_budgets where wallet_id = $1 and ($2::uuid[] is null or id = any ($2))`,

@@ -18,6 +18,8 @@ export interface HoldRequest extends Hold {
   run?: { name: string; maxMicros: Micros; ttlSeconds: number } | undefined;
   /** For the owner's usage report. */
   category?: string | undefined;
+  /** As it is stored: see end-users.ts. */
+  endUser?: string | undefined;
 }
 
 export interface IdempotencyClaim {
@@ -30,17 +32,17 @@ export interface IdempotencyClaim {
 }
 
 export type HoldOutcome = HoldDecision & {
-  /** The limits of the run and of the key that the search counts against. Undefined if there are none. */
+  /** The limits of the run, of the key and of the end user that the search counts against. Undefined if there are none. */
   budgets?: BudgetState[] | undefined;
 };
 
 /** A limit at the time of the hold. */
 export interface BudgetState {
-  limit: "run" | "total" | "day" | "month";
+  limit: "run" | "total" | "day" | "month" | "end_user";
   max: Micros;
   /** Includes searches in flight, without this one. */
   spent: Micros;
-  /** When the run ends, or the day or month of the key. */
+  /** When the run ends, or the day or month of the key or the end user. */
   resetsAt: Date | null;
 }
 
@@ -48,7 +50,12 @@ export type HoldDecision =
   | { outcome: "held" | "balance_reserved"; balance: Micros }
   | { outcome: "insufficient_balance"; balance: Micros; owed: Micros }
   | { outcome: "replayed"; balance: Micros; answer: Buffer }
-  | { outcome: "key_budget_spent" | "run_budget_spent"; limit: Micros; spent: Micros; resetsAt: Date | null }
+  | {
+      outcome: "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent";
+      limit: Micros;
+      spent: Micros;
+      resetsAt: Date | null;
+    }
   | {
       outcome:
         | "idempotency_in_progress"
@@ -56,7 +63,8 @@ export type HoldDecision =
         | "api_key_invalid"
         | "api_key_revoked"
         | "api_key_expired"
-        | "account_suspended";
+        | "account_suspended"
+        | "end_user_required";
     }
   /**
    * clock_skewed: the server's clock is more than a day off. id_taken: the id belongs to another wallet. lost: the hold
@@ -89,7 +97,7 @@ export async function sendHolds(
 ): Promise<(HoldOutcome | typeof busy)[]> {
   const statement = {
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
@@ -105,6 +113,8 @@ export async function sendHolds(
       nullIfUnused(items.map((item) => item.idempotency?.secretVersion)),
       nullIfUnused(items.map((item) => item.idempotency?.otherClaims)),
       minTimelineOf(db),
+      // Never NULL, by which pb.hold recognizes servers of the previous release.
+      nullIfUnused(items.map((item) => item.endUser)) ?? [],
     ],
   };
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
@@ -301,7 +311,7 @@ function inItemOrder<R extends Row, Result>(rows: R[], toResult: (row: R) => Res
   return results;
 }
 
-/** An item has a row for each limit of its run and key, and one for its outcome. */
+/** An item has a row for each limit of its run, key and end user, and one for its outcome. */
 function toHoldOutcomes(rows: HoldRow[]): (HoldOutcome | typeof busy)[] {
   const budgets: BudgetState[][] = [];
   const outcomes: HoldRow[] = [];
@@ -322,6 +332,7 @@ function toBudget({ outcome, limit_micros, spent_micros, resets_at }: HoldRow): 
     case "total":
     case "day":
     case "month":
+    case "end_user":
       return { limit: outcome, max: limit_micros ?? 0n, spent: spent_micros ?? 0n, resetsAt: resets_at };
     default:
       return undefined;

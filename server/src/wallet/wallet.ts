@@ -34,6 +34,13 @@ export {
   readAutoTopUp,
   setAutoTopUp,
 } from "./auto-top-ups.ts";
+export {
+  type EndUserDependencies,
+  type EndUserSettings,
+  findStoredEndUser,
+  resealEndUserKeys,
+  toStoredEndUser,
+} from "./end-users.ts";
 export { readRoots } from "./evidence/roots-folder.ts";
 export { readSignedRoots } from "./evidence/signed-roots.ts";
 export { type Difference, verifyLedger } from "./evidence/verify-ledger.ts";
@@ -60,6 +67,8 @@ export {
   type SearchTimes,
   type SearchView,
 } from "./reads/read-searches.ts";
+export { readEntriesOfSearch } from "./reads/read-statement.ts";
+export { readVersion } from "./reads/read-version.ts";
 export { readEntries, readWallet } from "./reads/read-wallet.ts";
 export { entrySchema, money, serializeEntry } from "./reads/serialize-entry.ts";
 export {

@@ -14,6 +14,9 @@ export function describeModel(model: LedgerModel): string[] {
     ...[...model.budgets.values()].map(({ id, spent, day, month }) =>
       row("budget", id, spent.total, spent.day, has(day, model.day), spent.month, has(month, model.month)),
     ),
+    ...[...model.endUsers.values()].map(({ budgetId, name, spent, day }) =>
+      row("end user", budgetId, name, spent, has(day, model.day)),
+    ),
     ...[...model.runs.values()].map((run) =>
       row("run", run.mode, run.walletId, run.name, run.max, run.spent, yes(run.hasEnded)),
     ),
@@ -27,6 +30,8 @@ export function describeModel(model: LedgerModel): string[] {
         s.state,
         s.budget?.id,
         s.run && model.hasRun(s.run) ? s.run.name : undefined,
+        s.endUserName,
+        yes(s.endUser !== undefined),
       ),
     ),
     ...[...model.claims.values()].map((claim) =>

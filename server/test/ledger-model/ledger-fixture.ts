@@ -13,7 +13,7 @@ import {
   topUpBatch,
 } from "../../src/wallet/statements.ts";
 import { readLedger } from "../support/assertions/read-ledger.ts";
-import { type KeySeed, seedBudget, seedKey } from "../support/data/seed-wallet.ts";
+import { type BudgetSeed, type KeySeed, seedBudget, seedKey } from "../support/data/seed-wallet.ts";
 import { shiftCalendar } from "../support/data/shift-calendar.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
 import type { TestDatabase } from "../support/services/database.ts";
@@ -29,7 +29,8 @@ export interface FixturePlan {
   wallets: { credit: Micros; limits: Limits }[];
 }
 
-export type Limits = Record<"total" | "day" | "month", Micros | undefined>;
+/** That of an end user is per day. */
+export type Limits = Record<"total" | "day" | "month" | "endUser", Micros | undefined>;
 
 export interface HoldPlan {
   /** Numbered per wallet, so that most ids are new or repeated, and few belong to another wallet. */
@@ -41,6 +42,7 @@ export interface HoldPlan {
   isForeignKey: boolean;
   idempotency: { key: number; body: number } | undefined;
   run: { name: number; max: Micros } | undefined;
+  endUser: number | undefined;
 }
 
 export interface SettlePlan {
@@ -128,8 +130,8 @@ export class LedgerFixture {
     const { owner } = this.#database;
     await owner.query("insert into pb.wallets (id, name) values ($1, 'A wallet')", [id]);
     const budgetIds = {
-      live: await seedBudget(owner, id, limits),
-      test: await seedBudget(owner, id, limits, "test"),
+      live: await seedBudget(owner, id, toBudgetSeed(limits)),
+      test: await seedBudget(owner, id, toBudgetSeed(limits), "test"),
     };
     const kinds: Record<(typeof keyKinds)[number], KeySeed & { mode: "live" | "test" | "mgmt" }> = {
       plain: { mode: "live" },
@@ -180,7 +182,7 @@ export class LedgerFixture {
   #holdRequest(plan: HoldPlan): HoldRequest {
     const wallet = this.#wallet(plan.wallet);
     const keyOwner = this.#wallet(plan.wallet + (plan.isForeignKey ? 1 : 0));
-    const { idempotency, run } = plan;
+    const { idempotency, run, endUser } = plan;
     return {
       searchId: this.#searchIds((plan.wallet + (plan.isForeignId ? 1 : 0)) % this.#wallets.length, plan.search),
       walletId: wallet.id,
@@ -193,6 +195,7 @@ export class LedgerFixture {
         },
       }),
       ...(run && { run: { name: `run ${run.name}`, maxMicros: run.max, ttlSeconds: 3_600 } }),
+      ...(endUser !== undefined && { endUser: `user ${endUser}` }),
     };
   }
 
@@ -318,8 +321,10 @@ export class LedgerFixture {
     const budget = this.#model.budgets.get(budgetId);
     if (budget) budget.limits = limits;
     await this.#database.owner.query(
-      "update pb.key_budgets set total_limit_micros = $2, day_limit_micros = $3, month_limit_micros = $4 where id = $1",
-      [budgetId, limits.total ?? null, limits.day ?? null, limits.month ?? null],
+      `update pb.key_budgets set total_limit_micros = $2, day_limit_micros = $3, month_limit_micros = $4,
+         end_user_limit_micros = $5, end_user_period = case when $5::bigint is not null then 'day' end
+       where id = $1`,
+      [budgetId, limits.total ?? null, limits.day ?? null, limits.month ?? null, limits.endUser ?? null],
     );
   }
 
@@ -364,6 +369,7 @@ function comparable(outcome: HoldOutcome | undefined): Record<string, unknown> {
       return { outcome: outcome.outcome, balance: outcome.balance, answer: outcome.answer.toString("hex") };
     case "key_budget_spent":
     case "run_budget_spent":
+    case "end_user_budget_spent":
       return { outcome: outcome.outcome, limit: outcome.limit, spent: outcome.spent, resetsAt: outcome.resetsAt };
     default:
       return { outcome: outcome?.outcome };
@@ -382,6 +388,10 @@ function withResetTime(
   calendar?: Record<Resets, Date | null>,
 ): object {
   return resets === undefined ? rest : { ...rest, resetsAt: calendar?.[resets] };
+}
+
+function toBudgetSeed({ endUser, ...limits }: Limits): BudgetSeed {
+  return { ...limits, endUser: endUser === undefined ? undefined : { amount: endUser, period: "day" } };
 }
 
 function sha256(text: string): Buffer {

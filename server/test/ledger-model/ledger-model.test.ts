@@ -74,7 +74,7 @@ const expectedOutcomes = Object.entries({
   hold:
     "held replayed lost id_taken clock_skewed api_key_invalid api_key_revoked api_key_expired account_suspended " +
     "idempotency_in_progress idempotency_key_reused insufficient_balance balance_reserved key_budget_spent " +
-    "run_budget_spent took_over",
+    "run_budget_spent end_user_budget_spent end_user_required took_over",
   capture: "captured released expired unknown",
   release: "captured released expired unknown",
   refund: "refunded repeated not_captured",
@@ -88,7 +88,12 @@ const mode = fc.constantFrom("live" as const, "test" as const);
 const rarely = fc.integer({ min: 0, max: 15 }).map((draw) => draw === 15);
 const prices = (max: number): fc.Arbitrary<bigint> => fc.nat(max).map((count) => BigInt(count) * priceMicros);
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined, freq: 2 });
-const limits = fc.record({ total: maybe(prices(12)), day: maybe(prices(6)), month: maybe(prices(9)) });
+const limits = fc.record({
+  total: maybe(prices(12)),
+  day: maybe(prices(6)),
+  month: maybe(prices(9)),
+  endUser: maybe(prices(4)),
+});
 
 const key = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom("plain" as const, "budgeted" as const, "rotated" as const) },
@@ -105,6 +110,7 @@ const holdPlan = fc.record({
   isForeignKey: rarely,
   idempotency: maybe(fc.record({ key: fc.nat(1), body: fc.nat(4).map((draw) => (draw === 4 ? 1 : 0)) })),
   run: maybe(fc.record({ name: fc.nat(1), max: prices(5) })),
+  endUser: maybe(fc.nat(1)),
 });
 
 /** A new id with only a wallet and a key, like most searches. */
@@ -120,6 +126,7 @@ const plainHoldPlan = fc.record({
   isForeignKey: fc.constant(false),
   idempotency: fc.constant(undefined),
   run: fc.constant(undefined),
+  endUser: maybe(fc.nat(1)),
 });
 
 const settlePlan = fc.record({ search: fc.nat(99), isUnknown: rarely, isForeignWallet: rarely });

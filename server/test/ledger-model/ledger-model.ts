@@ -28,7 +28,8 @@ export interface ModelKey {
 
 export interface ModelBudget {
   id: string;
-  limits: Record<Period, Micros | undefined>;
+  /** That of an end user is per day. */
+  limits: Record<Period | "endUser", Micros | undefined>;
   spent: Record<Period, Micros>;
   /** The day and month that `spent` refers to. */
   day: number | undefined;
@@ -44,6 +45,13 @@ interface ModelWallet {
   held: Micros;
   owed: Micros;
   isSuspended: boolean;
+}
+
+interface ModelEndUser {
+  budgetId: string;
+  name: string;
+  spent: Micros;
+  day: number;
 }
 
 interface ModelRun {
@@ -66,6 +74,9 @@ interface ModelSearch {
   month: number;
   budget: ModelBudget | undefined;
   run: ModelRun | undefined;
+  /** Undefined without a limit per end user. */
+  endUser: ModelEndUser | undefined;
+  endUserName: string | undefined;
   claimId: string | undefined;
 }
 
@@ -96,7 +107,7 @@ export interface ModelHoldOutcome {
   resets?: Resets;
 }
 
-interface Payment extends Pick<ModelSearch, "price" | "budget" | "run"> {
+interface Payment extends Pick<ModelSearch, "price" | "budget" | "run" | "endUser"> {
   key: ModelKey;
   wallet: ModelWallet;
 }
@@ -110,6 +121,8 @@ export class LedgerModel {
   readonly wallets = new Map<string, ModelWallet>();
   readonly keys = new Map<string, ModelKey>();
   readonly budgets = new Map<string, ModelBudget>();
+  /** By budget and name. One of an earlier day is replaced by the next hold. */
+  readonly endUsers = new Map<string, ModelEndUser>();
   readonly searches = new Map<string, ModelSearch>();
   readonly claims = new Map<string, ModelClaim>();
   readonly payments = new Map<string, TopUp & { kind: string }>();
@@ -232,6 +245,11 @@ export class LedgerModel {
     const budget = this.budgets.get(key.budgetId ?? "");
     const spentBudget = budget && this.#rejectBudget(budget);
     if (spentBudget) return spentBudget;
+    const endUser = budget && this.#endUser(budget, item);
+    const endUserLimit = budget?.limits.endUser;
+    if (endUserLimit !== undefined && !endUser) return { outcome: "end_user_required" };
+    if (endUserLimit !== undefined && endUser && endUser.spent + priceMicros > endUserLimit)
+      return { outcome: "end_user_budget_spent", limit: endUserLimit, spent: endUser.spent, resets: "day" };
     const run = this.#openRun(item, key.mode);
     if (run && run.spent + priceMicros > run.max)
       return {
@@ -241,7 +259,7 @@ export class LedgerModel {
         resets: this.#runEnd(run),
       };
 
-    this.#writeHold(item, { key, wallet, price, budget, run });
+    this.#writeHold(item, { key, wallet, price, budget, run, endUser });
     return { outcome: "held", balance };
   }
 
@@ -279,8 +297,19 @@ export class LedgerModel {
     const budget = this.budgets.get(budgetId ?? "");
     const run = this.#openRun(item, mode);
     const counted = this.#rejectId(item)?.outcome === "held" ? priceMicros : 0n;
+    const endUser = budget && this.#endUser(budget, item);
     const states = [
       ...(budget ? this.#periods(budget) : []),
+      ...(endUser
+        ? [
+            {
+              limit: "end_user" as const,
+              max: budget.limits.endUser ?? 0n,
+              spent: endUser.spent,
+              resets: "day" as const,
+            },
+          ]
+        : []),
       ...(run ? [{ limit: "run" as const, max: run.max, spent: run.spent, resets: this.#runEnd(run) }] : []),
     ];
     return states.map((state) => ({ ...state, spent: state.spent > counted ? state.spent - counted : 0n }));
@@ -300,6 +329,12 @@ export class LedgerModel {
     return full && { outcome: "key_budget_spent", limit: full.max, spent: full.spent, resets: full.resets };
   }
 
+  #endUser({ id: budgetId, limits }: ModelBudget, { endUser: name }: HoldRequest): ModelEndUser | undefined {
+    if (limits.endUser === undefined || name === undefined) return undefined;
+    const known = this.endUsers.get(`${budgetId} ${name}`);
+    return known?.day === this.day ? known : { budgetId, name, spent: 0n, day: this.day };
+  }
+
   #openRun(item: HoldRequest, mode: Mode): ModelRun | undefined {
     if (!item.run) return undefined;
     const { walletId } = item;
@@ -317,7 +352,7 @@ export class LedgerModel {
     return this.hasRun(run) ? "run" : "never";
   }
 
-  #writeHold(item: HoldRequest, { key, wallet, price, budget, run }: Payment): void {
+  #writeHold(item: HoldRequest, { key, wallet, price, budget, run, endUser }: Payment): void {
     wallet.held += price;
     if (budget) {
       const { total, day, month } = budget.spent;
@@ -333,14 +368,18 @@ export class LedgerModel {
       run.spent += priceMicros;
       this.runs.set(`${run.walletId} ${run.mode} ${run.name}`, run);
     }
+    if (endUser) {
+      endUser.spent += priceMicros;
+      this.endUsers.set(`${endUser.budgetId} ${endUser.name}`, endUser);
+    }
     const claimId = this.#claimId(item);
-    const { searchId, walletId } = item;
+    const { searchId, walletId, endUser: endUserName } = item;
     const fingerprint = item.idempotency?.fingerprint.toString("hex");
     if (claimId && fingerprint)
       this.claims.set(claimId, { id: claimId, fingerprint, searchId, answer: undefined, age: "fresh" });
     const { mode } = key;
     const { day, month } = this;
-    const search = { id: searchId, walletId, mode, price, day, month, budget, run, claimId };
+    const search = { id: searchId, walletId, mode, price, day, month, budget, run, endUser, endUserName, claimId };
     this.searches.set(searchId, { ...search, state: "pending", isOverdue: false });
   }
 
@@ -355,7 +394,7 @@ export class LedgerModel {
   #settleUnpaid(searchId: string | undefined, state: "released" | "expired"): boolean {
     const search = this.searches.get(searchId ?? "");
     if (search?.state !== "pending") return false;
-    const { price, budget, run } = search;
+    const { price, budget, run, endUser } = search;
     search.state = state;
     this.#wallet(search.walletId).held -= price;
     if (budget) {
@@ -364,6 +403,7 @@ export class LedgerModel {
       if (budget.month === search.month) budget.spent.month -= priceMicros;
     }
     if (run) run.spent -= priceMicros;
+    if (endUser) endUser.spent -= priceMicros;
     if (this.claims.get(search.claimId ?? "")?.searchId === search.id) this.claims.delete(search.claimId ?? "");
     return true;
   }

@@ -63,6 +63,7 @@ export const tenantRequests: Record<string, CreateRequest> = {
   "PUT /v1/wallet/auto-top-up": async () => ({
     body: { threshold: "5.00", amount: "20.00", daily_cap: "40.00", monthly_cap: "100.00" },
   }),
+  "PUT /v1/wallet/end-users": async () => ({ body: { ids: "hashed" } }),
   "PUT /v1/wallet/alerts": async ({ mark }) => ({ body: { email: `${mark}@example.org`, low_balance: "1.00" } }),
   "POST /v1/webhooks": async ({ mark }) => ({ body: { url: `https://hooks.example/${mark}` } }),
   "GET /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) } }),

@@ -11,16 +11,16 @@ export interface WalletSummary extends WalletView {
 /** Newest first. `name` matches any part of the wallet's name, ignoring case. */
 export async function listWallets(
   db: Queryable,
-  query: { id?: string | undefined; name?: string | undefined; before?: string | undefined; limit: number },
+  query: { ids?: readonly string[] | undefined; name?: string | undefined; before?: string | undefined; limit: number },
 ): Promise<WalletSummary[]> {
   const { rows } = await db.query<WalletSummary>(
     `select id, name, credited_micros - debited_micros as balance, held_micros as held,
        suspended_at is not null as "isSuspended", created_at as "createdAt"
      from pb.wallets
-     where ($1::uuid is null or id = $1) and ($2::text is null or position(lower($2) in lower(name)) > 0)
+     where ($1::uuid[] is null or id = any ($1)) and ($2::text is null or position(lower($2) in lower(name)) > 0)
        and ($3::uuid is null or id < $3)
      order by id desc limit $4`,
-    [query.id ?? null, query.name ?? null, query.before ?? null, query.limit],
+    [query.ids ?? null, query.name ?? null, query.before ?? null, query.limit],
   );
   return rows;
 }

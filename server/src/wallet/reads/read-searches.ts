@@ -22,13 +22,24 @@ export interface SearchView {
   ms: number | null;
   /** The name of its run, until the run is deleted. */
   run: string | null;
+  /** As stored: a hash, or the id if the owner chose so. */
+  endUser: string | null;
 }
 
 export interface SearchesQuery {
   mode?: "live" | "test" | undefined;
   keyId?: string | undefined;
+  /** The forms in which an end user may be stored. */
+  endUsers?: readonly string[] | undefined;
   /** `ok`, `failed` for every other outcome, or a single outcome. */
   outcome?: string | undefined;
+  /** The empty string for searches without a category. */
+  category?: string | undefined;
+  /** Name of the run. */
+  run?: string | undefined;
+  /** By the time of the hold, as in usage; `to` is exclusive. */
+  from?: Date | undefined;
+  to?: Date | undefined;
   before?: string | undefined;
   limit: number;
 }
@@ -46,10 +57,11 @@ const maxScanned = 5_000;
 
 /** Finished searches, newest first. With a filter, a page can be short or empty without being the last. */
 export async function readSearches(pool: Pool, walletId: string, query: SearchesQuery): Promise<SearchPage> {
-  const { mode, keyId, outcome, limit } = query;
+  const { mode, keyId, endUsers, outcome, category, run, from, to, limit } = query;
   // newestIds() applies this filter itself. Any other filter needs a scan of its results.
   const isFilteredBySource = outcome === undefined || (mode === "live" && (outcome === "ok" || outcome === "failed"));
-  const hasFilter = keyId !== undefined || !isFilteredBySource;
+  const hasFilter =
+    [keyId, endUsers, category, run, from, to].some((value) => value !== undefined) || !isFilteredBySource;
   const scanLimit = hasFilter ? maxScanned : limit + 1;
   return asTenant(pool, walletId, async (db) => {
     const since = await readSince(db);
@@ -62,17 +74,26 @@ export async function readSearches(pool: Pool, walletId: string, query: Searches
          select ${columns} from candidates c
          ${searchLookup} ${nameJoins}
          where s.state <> 'pending' and ($5::uuid is null or s.key_id = $5)
+           and ($12::text[] is null or s.end_user = any ($12))
            and case $6::text when 'failed' then s.state <> 'captured' else $6 is null or ${outcomeOf} = $6 end
-         order by s.id desc limit $7
+           and ($8::text is null or coalesce(s.category, '') = $8) and ($9::text is null or b.name = $9)
+           and ($10::timestamptz is null or s.held_at >= $10) and ($11::timestamptz is null or s.held_at < $11)
+         -- Not s.id: the candidates can be sorted before they are looked up, so that the scan ends with the page.
+         order by c.id desc limit $7
        ) r on true`,
       [
         walletId,
-        query.before ?? upperIdBound(),
-        firstIdOf(since),
+        upperBound(query),
+        firstIdOf(from && from > since ? withSkew(from, -1) : since),
         scanLimit,
         keyId ?? null,
         outcome ?? null,
         limit + 1,
+        category ?? null,
+        run ?? null,
+        from ?? null,
+        to ?? null,
+        endUsers ?? null,
       ],
     );
     const [first] = rows;
@@ -83,6 +104,16 @@ export async function readSearches(pool: Pool, walletId: string, query: Searches
     const scannedTo = first !== undefined && first.scanned === scanLimit ? (first.last ?? undefined) : undefined;
     return { searches, since, next: isTruncated ? searches.at(-1)?.id : scannedTo };
   });
+}
+
+/** Ids carry the server's clock, `held_at` the database's: allows a minute of skew. */
+function withSkew(at: Date, direction: 1 | -1): Date {
+  return new Date(Math.max(0, at.getTime() + direction * 60_000));
+}
+
+function upperBound({ before, to }: SearchesQuery): string {
+  const end = to === undefined ? upperIdBound() : firstIdOf(withSkew(to, 1));
+  return before !== undefined && before < end ? before : end;
 }
 
 /** One search of the wallet, in flight or finished. Undefined if the request was refused before its price was held. */
@@ -96,7 +127,7 @@ export async function readSearch(pool: Pool, walletId: string, id: string): Prom
   return rows[0] && toView(rows[0]);
 }
 
-/** Searches with the same values, as in pb.usage_hours. */
+/** Searches with the same values, as in pb.usage_hours or, by end user, in pb.usage_end_users. */
 export interface SearchCount {
   hour: Date;
   mode: "live" | "test";
@@ -104,6 +135,8 @@ export interface SearchCount {
   /** Empty without a category. */
   category: string;
   outcome: string;
+  /** Null if not counted by end user. */
+  endUser: string | null;
   searches: number;
   charged: Micros;
 }
@@ -117,17 +150,16 @@ const maxCounted = 5_000;
 export async function countRecentSearches(
   db: Queryable,
   walletId: string,
-  { mode, since }: { mode?: "live" | "test"; since: Date },
+  { mode, since, isByEndUser = false }: { mode?: "live" | "test"; since: Date; isByEndUser?: boolean },
 ): Promise<SearchCount[] | undefined> {
-  // Ids carry the server's clock, `held_at` the database's: allow a minute of skew.
-  const firstId = firstIdOf(new Date(since.getTime() - 60_000));
+  const firstId = firstIdOf(withSkew(since, -1));
   const { rows } = await db.query<SearchCount & { scanned: number }>(
     `with candidates as materialized (${newestIds({ mode })})
      select date_trunc('hour', s.held_at, 'utc') as hour, s.mode, s.key_id as "keyId",
        coalesce(s.category, '') as category, ${outcomeOf} as outcome,
-       (select count(*)::integer from candidates) as scanned, count(*)::integer as searches,
+       ${isByEndUser ? "s.end_user" : "null"} as "endUser", (select count(*)::integer from candidates) as scanned, count(*)::integer as searches,
        coalesce(sum(s.price_micros) filter (where s.state = 'captured'), 0)::bigint as charged
-     from candidates c ${searchLookup} where s.held_at >= $5 and s.state <> 'pending' group by 1, 2, 3, 4, 5`,
+     from candidates c ${searchLookup} where s.held_at >= $5 and s.state <> 'pending' group by 1, 2, 3, 4, 5, 6`,
     [walletId, upperIdBound(), firstId, maxCounted, since],
   );
   return rows[0]?.scanned === maxCounted ? undefined : rows;
@@ -170,7 +202,7 @@ function newestIds({ mode, outcome }: Pick<SearchesQuery, "mode" | "outcome">): 
 // "offset 0" forces one lookup per candidate. As a plain join the planner may scan all partitions.
 const searchLookup = `cross join lateral (
   select f.id, f.wallet_id, f.key_id, f.mode, f.state, f.price_micros, f.held_at, f.settled_at, f.run_budget_id,
-    f.category, f.outcome
+    f.category, f.outcome, f.end_user
   from pb.searches f where f.id = c.id and f.wallet_id = $1 and f.id < $2 and f.id >= $3 offset 0
 ) s`;
 const nameJoins = "left join pb.keys k on k.id = s.key_id left join pb.run_budgets b on b.id = s.run_budget_id";
@@ -178,10 +210,13 @@ const outcomeOf = `case s.state when 'captured' then 'ok' when 'released' then c
   else s.state::text end`;
 const msOf = "round(extract(epoch from s.settled_at - s.held_at) * 1000)::integer";
 const columns = `s.id, s.mode, s.key_id as "keyId", k.name as "keyName", s.category, ${outcomeOf} as outcome,
-  case s.state when 'captured' then s.price_micros else 0 end as charged, s.held_at as "heldAt", ${msOf} as ms, b.name as run`;
+  case s.state when 'captured' then s.price_micros else 0 end as charged, s.held_at as "heldAt", ${msOf} as ms, b.name as run,
+  s.end_user as "endUser"`;
 
 type PageRow = { [Name in keyof SearchView]: SearchView[Name] } & { scanned: number; last: string | null };
 
-function toView({ id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, run }: SearchView): SearchView {
-  return { id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, run };
+/** Without the other columns of a page row. */
+function toView(row: SearchView): SearchView {
+  const { id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, run, endUser } = row;
+  return { id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, run, endUser };
 }

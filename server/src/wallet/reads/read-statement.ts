@@ -8,6 +8,7 @@ import {
   entryColumns,
   maxLagMs,
   readBalanceAt,
+  readEntries,
   signedAmount,
   toEntry,
   upperIdBound,
@@ -59,6 +60,19 @@ export async function readStatement(pool: Pool, walletId: string, query: Stateme
     const bookedMicros = position?.bookedMicros ?? (await readLastBooked(db, walletId));
     return { entries, next: { id: last.id, balance, bookedMicros } };
   });
+}
+
+/** The charge and refund of a search, newest first, with the same balance as in the statement. */
+export async function readEntriesOfSearch(pool: Pool, walletId: string, requestId: string): Promise<Entry[]> {
+  const entries = await readEntries(pool, walletId, { requestId, limit: 10 });
+  const withBalance: Entry[] = [];
+  for (const entry of entries) {
+    const ms = timeOf(entry.id);
+    const sameMs = { from: new Date(ms), to: new Date(ms + 1), limit: 1_000 };
+    const statement = await readStatement(pool, walletId, sameMs);
+    withBalance.push(statement.entries.find(({ id }) => id === entry.id) ?? entry);
+  }
+  return withBalance;
 }
 
 /** Ids in [since, before). */

@@ -23,6 +23,12 @@ export async function deleteExpiredRuns(db: Queryable, limit: number): Promise<n
   return rows[0]?.deleted ?? 0;
 }
 
+/** Deletes limits of end users that have been reset, and usage by end user after 90 days. Returns how many rows. */
+export async function deleteOldEndUsers(db: Queryable, limit: number): Promise<number> {
+  const { rows } = await db.query<{ deleted: number }>("select pb.delete_old_end_users($1) as deleted", [limit]);
+  return rows[0]?.deleted ?? 0;
+}
+
 /**
  * Deletes test searches of whole days that ended at least `days` ago. They moved no money. Returns how many. A day is kept
  * while its usage may still be counted.

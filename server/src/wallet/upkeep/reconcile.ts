@@ -200,6 +200,16 @@ export const checks: Check[] = [
       group by r.id, r.spent_micros`,
   },
   {
+    name: "end users",
+    sentence: "The amount counted for every end user with a limit equals the sum of the pending and captured searches.",
+    sql: `
+      select e.id, coalesce(sum(s.price_micros), 0), e.spent_micros
+      from pb.end_user_budgets e
+      join pb.key_budgets b on b.id = e.key_budget_id and b.mode = 'live'
+      left join ${searches} s on s.end_user_budget_id = e.id and s.state in ('pending', 'captured')
+      group by e.id, e.spent_micros`,
+  },
+  {
     name: "overdue holds",
     sentence: "No hold is still pending five minutes after it expired.",
     sql: `

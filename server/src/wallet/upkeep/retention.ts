@@ -111,10 +111,11 @@ async function archive(
   return { rows, sum };
 }
 
+/** Without the ids of end users, which no financial record needs. */
 async function columnsOf(owner: Pool, table: string): Promise<string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `select attname as name from pg_attribute
-     where attrelid = ('pb.' || $1)::regclass and attnum > 0 and not attisdropped order by attnum`,
+     where attrelid = ('pb.' || $1)::regclass and attnum > 0 and not attisdropped and attname <> 'end_user' order by attnum`,
     [table],
   );
   return rows.map(({ name }) => name);

@@ -1,0 +1,57 @@
+import { Type } from "typebox";
+import { jsonReader } from "../../http/read-json.ts";
+import { bodyProblems, managementProblems, type Route } from "../../http/route.ts";
+import { unavailable } from "../../http/unavailable.ts";
+import type { Guard } from "../../keys/keys.ts";
+import { type EndUserDependencies, readEndUserSettings, setEndUserIds } from "../end-users.ts";
+
+const settingsSchema = Type.Object(
+  {
+    ids: Type.Enum(["hashed", "plain"], {
+      description:
+        "How the ids in `Search-For` are stored: as hashes under a key of the wallet, or as they are sent. Default: `hashed`.",
+    }),
+  },
+  { title: "EndUserSettings", additionalProperties: false },
+);
+const readSettings = jsonReader(settingsSchema);
+
+export function endUserRoutes(dependencies: EndUserDependencies & { guard: Guard }): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/v1/wallet/end-users",
+      scope: "wallet:read",
+      operationId: "getEndUserSettings",
+      tag: "Wallet",
+      summary: "Get the end-user settings",
+      description: "Returns how the ids of end users are stored.",
+      answer: settingsSchema,
+      problems: [...managementProblems],
+      handle: async (request, reply) => {
+        const { walletId } = await dependencies.guard(request, reply, "wallet:read");
+        const { storesPlainIds } = await readEndUserSettings(dependencies.tenant, walletId).catch(unavailable);
+        return { ids: storesPlainIds ? "plain" : "hashed" };
+      },
+    },
+    {
+      method: "PUT",
+      path: "/v1/wallet/end-users",
+      scope: "wallet:write",
+      operationId: "setEndUserSettings",
+      tag: "Wallet",
+      summary: "Set the end-user settings",
+      description:
+        "Applies to later searches, within a second. Searches that are already stored do not change, and limits per end user start at zero again.",
+      requestBody: settingsSchema,
+      answer: settingsSchema,
+      problems: [...bodyProblems, ...managementProblems],
+      handle: async (request, reply) => {
+        const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+        const { ids } = await readSettings(request.raw);
+        await setEndUserIds(dependencies, walletId, ids === "plain").catch(unavailable);
+        return { ids };
+      },
+    },
+  ];
+}
