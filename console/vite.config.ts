@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defaultClientConditions, defineConfig } from "vite";
 
 // `npm run console:dev` proxies to the servers of `npm run dev`, which accept only their own Origin.
 const server = "http://127.0.0.1:8080";
@@ -9,6 +9,8 @@ const sameOrigin = { target: server, headers: { origin: server } };
 export default defineConfig({
   base: "/console/",
   plugins: [react()],
+  // The SDK from its source, which need not be built first.
+  resolve: { conditions: ["@pennyblack/source", ...defaultClientConditions] },
   // The server replaces this with a new nonce in each response. Only styles injected at runtime need it.
   html: { cspNonce: "PENNYBLACK_NONCE" },
   build: {

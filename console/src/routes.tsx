@@ -8,6 +8,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { versionQuery } from "./api/live-updates.ts";
 import { sessionQuery } from "./api/session.ts";
 import { AuthenticatedLayout } from "./layout/authenticated-layout.tsx";
 import { ConsoleLayout } from "./layout/console-layout.tsx";
@@ -23,8 +24,6 @@ interface Context {
 
 const root = createRootRouteWithContext<Context>()({
   component: Outlet,
-  notFoundComponent: NotFoundPage,
-  errorComponent: ErrorPage,
 });
 
 /** Requires a session. Sign-in returns to the requested page. */
@@ -70,6 +69,8 @@ const wallet = createRoute({
     if (!membership) throw notFound();
     return { wallet: membership };
   },
+  // Before the page reads anything: a change after this read is noticed. It loads together with the page's code.
+  loader: ({ context, params }) => context.queries.query(versionQuery(params.walletId)).catch(() => undefined),
 });
 
 /** Keeps the known string parameters of the URL's query. */
@@ -79,6 +80,8 @@ function pickStrings<Name extends string>(...names: Name[]) {
     return Object.fromEntries(known) as { [Key in Name]?: string };
   };
 }
+
+const ledgerSearch = pickStrings("request_id", "kind", "period", "from", "to");
 
 const pages = [
   createRoute({
@@ -94,19 +97,29 @@ const pages = [
   createRoute({
     getParentRoute: () => wallet,
     path: "/keys",
+    validateSearch: pickStrings("dialog"),
     component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "Keys"),
   }),
   createRoute({
     getParentRoute: () => wallet,
     path: "/usage",
-    validateSearch: pickStrings("tab", "span", "by", "group", "measure"),
+    validateSearch: pickStrings("tab", "span", "by", "group", "measure", "bucket", "key", "category", "outcome", "run"),
     component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "Usage"),
   }),
   createRoute({
     getParentRoute: () => wallet,
     path: "/ledger",
-    validateSearch: pickStrings("request_id", "kind", "period", "from", "to"),
+    validateSearch: ledgerSearch,
+    beforeLoad: ({ params, search: { request_id: requestId } }) => {
+      if (requestId === undefined) return;
+      throw redirect({ to: "/w/$walletId/searches/$requestId", params: { ...params, requestId } });
+    },
     component: lazyRouteComponent(() => import("./pages/ledger/ledger.tsx"), "Ledger"),
+  }),
+  createRoute({
+    getParentRoute: () => wallet,
+    path: "/searches/$requestId",
+    component: lazyRouteComponent(() => import("./pages/search/search.tsx"), "Search"),
   }),
   createRoute({
     getParentRoute: () => wallet,
@@ -122,6 +135,7 @@ const pages = [
   createRoute({
     getParentRoute: () => wallet,
     path: "/team",
+    validateSearch: pickStrings("dialog"),
     component: lazyRouteComponent(() => import("./pages/team/team.tsx"), "Team"),
   }),
 ] as const;
@@ -130,6 +144,13 @@ const welcome = createRoute({
   getParentRoute: () => authenticated,
   path: "/welcome",
   component: lazyRouteComponent(() => import("./pages/welcome/welcome.tsx"), "Welcome"),
+});
+
+/** The link that an owner copies. Sign-in returns to it. */
+const ownInvitation = createRoute({
+  getParentRoute: () => authenticated,
+  path: "/invitations/$id",
+  component: lazyRouteComponent(() => import("./pages/sign-in/invitation.tsx"), "OwnInvitation"),
 });
 
 const signIn = createRoute({
@@ -157,7 +178,7 @@ const invitation = createRoute({
 export function createConsoleRouter(queries: QueryClient) {
   return createRouter({
     routeTree: root.addChildren([
-      authenticated.addChildren([home, topUpRedirect, welcome, wallet.addChildren(pages)]),
+      authenticated.addChildren([home, topUpRedirect, welcome, ownInvitation, wallet.addChildren(pages)]),
       signIn,
       confirmed,
       invitation,
@@ -165,6 +186,9 @@ export function createConsoleRouter(queries: QueryClient) {
     basepath: "/console",
     context: { queries },
     defaultPreload: "intent",
+    // Every route has its own, so that an error replaces the page and keeps the navigation around it.
+    defaultErrorComponent: ErrorPage,
+    defaultNotFoundComponent: NotFoundPage,
     scrollRestoration: true,
   });
 }

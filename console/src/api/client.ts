@@ -81,11 +81,16 @@ async function send<Body>(path: string, request: ApiRequest): Promise<ApiRespons
   if (!response.ok) throw toProblem(response, text);
   const ms = performance.now() - startedMs;
   return {
-    body: (text === "" ? undefined : JSON.parse(text)) as Body,
+    body: parseBody(response, text) as Body,
     headers: response.headers,
     status: response.status,
     ms,
   };
+}
+
+function parseBody({ headers }: Response, text: string): unknown {
+  if (headers.get("content-type")?.startsWith("text/plain")) return text;
+  return text === "" ? undefined : JSON.parse(text);
 }
 
 function toProblem({ status, headers }: Response, text: string): ApiProblem {

@@ -56,3 +56,17 @@ export const lensesQuery = queryOptions({
   queryFn: async () => (await api<{ lenses: Lens[] }>("/v1/lenses")).lenses,
   staleTime: 60_000,
 });
+
+/** The text of a lens and of the lens it extends. */
+export const lensTextsQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["lenses", name],
+    queryFn: () =>
+      Promise.all(
+        [...new Set([name, "base"])].map(async (each) => ({
+          name: each,
+          text: await api<string>(`/v1/lenses/${encodeURIComponent(each)}`),
+        })),
+      ),
+    staleTime: 60_000,
+  });

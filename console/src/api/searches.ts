@@ -1,11 +1,32 @@
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
-import type { SearchRecord } from "./ledger.ts";
+import { type SearchRecord, toQuery } from "./ledger.ts";
 import { type Mode, walletPath } from "./wallet.ts";
 
 interface Searches {
   searches: SearchRecord[];
+  next_cursor: string | null;
 }
+
+/** Parameters of GET /v1/searches. */
+export interface SearchFilter {
+  mode: Mode;
+  from?: string | undefined;
+  to?: string | undefined;
+  key_id?: string | undefined;
+  category?: string | undefined;
+  outcome?: string | undefined;
+  run?: string | undefined;
+}
+
+export const searchesQuery = (walletId: string, filter: SearchFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["wallet", walletId, "searches", "list", filter],
+    queryFn: ({ pageParam }) =>
+      api<Searches>(walletPath(walletId, `searches?${toQuery({ ...filter, cursor: pageParam, limit: "20" })}`)),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+  });
 
 /** The latest search, live or test. */
 export const lastSearchQuery = (walletId: string) =>
@@ -19,5 +40,4 @@ export const lastFailuresQuery = (walletId: string, mode: Mode) =>
     queryKey: ["wallet", walletId, "searches", "failed", mode],
     queryFn: async () =>
       (await api<Searches>(walletPath(walletId, `searches?outcome=failed&limit=5&mode=${mode}`))).searches,
-    refetchInterval: 15_000,
   });

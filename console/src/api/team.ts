@@ -29,3 +29,9 @@ export const teamQuery = (walletId: string) =>
     queryKey: ["wallet", walletId, "team"],
     queryFn: () => api<Team>(walletPath(walletId, "members")),
   });
+
+export const invitationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["invitation", id],
+    queryFn: () => api<{ account_name: string; role: Role }>(`/console/api/invitations/${encodeURIComponent(id)}`),
+  });

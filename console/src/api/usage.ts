@@ -31,6 +31,7 @@ export const usageQuery = (walletId: string, query: UsageQuery) =>
   queryOptions({
     queryKey: ["wallet", walletId, "usage", query],
     queryFn: () => fetchAllUsage(walletId, query),
+    // Refused requests do not change the wallet, so live updates miss them.
     refetchInterval: 60_000,
   });
 
@@ -65,5 +66,4 @@ export const runsQuery = (walletId: string) =>
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
-    refetchInterval: 15_000,
   });

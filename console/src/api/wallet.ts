@@ -43,5 +43,5 @@ export const summaryQuery = (walletId: string, mode: Mode) =>
   queryOptions({
     queryKey: ["wallet", walletId, "summary", mode],
     queryFn: () => api<Summary>(walletPath(walletId, `wallet/summary?mode=${mode}`)),
-    refetchInterval: 15_000,
+    refetchInterval: 60_000,
   });

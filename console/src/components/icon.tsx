@@ -14,6 +14,10 @@ const paths = {
   reconciliation: "M4 10.5l4 4L16.5 5.5",
   audit: "M6 3h8v14H6zM8.5 7h3M8.5 10h3M8.5 13h3",
   system: "M3 12h3l2-6 4 10 2-4h3",
+  chevron: "M6.5 8.5L10 12l3.5-3.5",
+  check: "M4.5 10.5l3.5 3.5 7.5-8",
+  switch: "M4 7h11l-3-3M16 13H5l3 3",
+  theme: "M10 3a7 7 0 1 0 0 14zM10 3a7 7 0 0 1 0 14",
   docs: "M4 4h5l1 1.5L11 4h5v12h-5l-1 1-1-1H4z",
 } as const;
 

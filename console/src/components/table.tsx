@@ -72,9 +72,10 @@ export function Cell(props: { label?: string; isNumeric?: boolean; className?: s
   );
 }
 
-export function ActionsCell({ children }: { children: ReactNode }) {
+/** On narrow screens the actions are beside the row's name, or below the row with `isWide`. */
+export function ActionsCell({ children, isWide }: { children: ReactNode; isWide?: boolean }) {
   return (
-    <td role="cell" className={classes.actions}>
+    <td role="cell" className={classes.actions} data-wide={isWide}>
       {children}
     </td>
   );

@@ -26,6 +26,10 @@ const outcomes: Record<string, OutcomeText> = {
   account_suspended: { summary: "the account is suspended", action: "Contact the operator." },
   key_budget_spent: { summary: "the key's budget was spent", action: "Raise the budget, or wait until it resets." },
   run_budget_spent: { summary: "the run's budget was spent", action: "Start a new run with a higher max." },
+  end_user_budget_spent: {
+    summary: "the end user's budget was spent",
+    action: "Raise the key's limit per end user, or wait until it resets.",
+  },
   idempotency_in_progress: { summary: "the same search was still in progress", action: "Retry in a second." },
   idempotency_key_reused: {
     summary: "the Idempotency-Key was already used for a different search",

@@ -9,6 +9,7 @@ test("formats money with a dollar sign, thousands separators and two decimals", 
   assert.equal(formatMoney("-0.01"), "−$0.01");
   assert.equal(formatSignedMoney("5.00"), "+$5.00");
   assert.equal(formatSignedMoney("-0.01"), "−$0.01");
+  assert.equal(formatSignedMoney("0.00"), "$0.00");
 });
 
 test("adds amounts exactly where floating point would not", () => {

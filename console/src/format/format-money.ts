@@ -6,8 +6,9 @@ export function formatMoney(amount: string): string {
   return `${sign === "-" ? "−" : ""}$${grouped}.${cents}`;
 }
 
+/** With a plus or minus sign, unless it is zero. */
 export function formatSignedMoney(amount: string): string {
-  return amount.startsWith("-") ? formatMoney(amount) : `+${formatMoney(amount)}`;
+  return amount.startsWith("-") || Number(amount) === 0 ? formatMoney(amount) : `+${formatMoney(amount)}`;
 }
 
 /** Adds decimal strings exactly, in micros. */

@@ -1,6 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatCount, formatDays, formatMs, formatPercent, formatRelative } from "./format-time.ts";
+import {
+  formatCount,
+  formatDays,
+  formatExact,
+  formatMs,
+  formatPercent,
+  formatPrecise,
+  formatRelative,
+  formatZone,
+} from "./format-time.ts";
+
+test("formats exact times with their zone", () => {
+  const at = new Date("2030-01-31T14:02:03.120Z");
+  assert.equal(formatExact(at, "utc"), "Jan 31, 2030, 14:02:03 UTC");
+  assert.equal(formatPrecise(at, "utc"), "Jan 31, 2030, 14:02:03.120 UTC");
+  assert.equal(formatZone("utc", at), "UTC");
+});
 
 test("formats relative times", () => {
   const now = new Date("2030-01-31T12:00:00Z");

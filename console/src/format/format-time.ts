@@ -1,4 +1,20 @@
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+/** The viewer's choice: the zone of the browser, or UTC. */
+export type TimeZone = "local" | "utc";
+
+const exactStyle = {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+  timeZoneName: "short",
+} as const;
+const exact = {
+  local: new Intl.DateTimeFormat("en", exactStyle),
+  utc: new Intl.DateTimeFormat("en", { ...exactStyle, timeZone: "UTC" }),
+};
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -18,9 +34,25 @@ export function formatRelative(date: Date, now: Date): string {
   return relative.format(Math.trunc(seconds / size), unit);
 }
 
-/** In local time. */
-export function formatExact(date: Date): string {
-  return exact.format(date);
+/** "Nov 16, 2026, 14:02:03 UTC". */
+export function formatExact(date: Date, zone: TimeZone = "local"): string {
+  return exact[zone].format(date);
+}
+
+const preciseStyle = { ...exactStyle, fractionalSecondDigits: 3 } as const;
+const precise = {
+  local: new Intl.DateTimeFormat("en", preciseStyle),
+  utc: new Intl.DateTimeFormat("en", { ...preciseStyle, timeZone: "UTC" }),
+};
+
+/** "Nov 16, 2026, 14:02:03.120 UTC". */
+export function formatPrecise(date: Date, zone: TimeZone): string {
+  return precise[zone].format(date);
+}
+
+/** "UTC", "EST" or "GMT+1". */
+export function formatZone(zone: TimeZone, at: Date): string {
+  return exact[zone].formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? "";
 }
 
 export function formatDays(days: number): string {
@@ -45,4 +77,11 @@ export function formatPercent(ratio: number): string {
   // Round down: 99.96 % must not read as 100 %.
   const percent = Math.floor(ratio * 1_000) / 10;
   return `${percent.toFixed(percent === 100 || percent === 0 ? 0 : 1)} %`;
+}
+
+const utcDay = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** Formats the UTC day "2026-11-15" as "Nov 15". */
+export function formatDay(day: string): string {
+  return utcDay.format(new Date(`${day}T00:00:00Z`));
 }

@@ -5,7 +5,7 @@ import { Icon } from "../components/icon.tsx";
 import classes from "./layout.module.css";
 
 // Loaded when it is first opened, because most visits never use it.
-const FinderBox = lazy(() =>
+const LazyPalette = lazy(() =>
   import("./command-palette.tsx").then(
     (loaded) => ({ default: loaded.CommandPalette }),
     // Offline, it does not open and the page stays usable.
@@ -22,14 +22,14 @@ export function CommandPaletteButton() {
     <>
       <UnstyledButton className={classes.paletteButton} onClick={open}>
         <Icon name="playground" />
-        <span className="visually-hidden">Find pages, keys and request IDs</span>
+        <span className="visually-hidden">Open the command palette</span>
         <span className={classes.paletteHint} aria-hidden="true">
           Find <Kbd size="xs">{os === "macos" || os === "ios" ? "⌘ K" : "Ctrl K"}</Kbd>
         </span>
       </UnstyledButton>
       {openCount > 0 && (
         <Suspense>
-          <FinderBox openCount={openCount} />
+          <LazyPalette openCount={openCount} />
         </Suspense>
       )}
     </>

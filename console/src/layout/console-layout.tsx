@@ -1,34 +1,48 @@
-import { Outlet, useLocation } from "@tanstack/react-router";
-import { type RefObject, useEffect, useRef } from "react";
+import { Outlet, useLocation, useRouteContext } from "@tanstack/react-router";
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { useLiveUpdates } from "../api/live-updates.ts";
+import type { WalletMembership } from "../api/session.ts";
 import { saveLastWallet } from "./last-wallet.ts";
 import classes from "./layout.module.css";
 import { ModeProvider, useMode } from "./mode.tsx";
 import { BottomBar, Sidebar } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
-import { useWallet } from "./use-wallet.ts";
+import { WalletContext } from "./use-wallet.ts";
 
 export function ConsoleLayout() {
-  const { id } = useWallet();
-  useEffect(() => saveLastWallet(id), [id]);
+  const { wallet } = useRouteContext({ from: "/signed-in/w/$walletId" });
+  useEffect(() => saveLastWallet(wallet.id), [wallet.id]);
+  useLiveUpdates(wallet.id);
+  return (
+    <ConsoleFrame wallet={wallet}>
+      <Outlet />
+    </ConsoleFrame>
+  );
+}
+
+/** The navigation around a page. */
+export function ConsoleFrame({ wallet, children }: { wallet: WalletMembership; children: ReactNode }) {
   const content = useRef<HTMLElement>(null);
   useFocusOnNavigation(content);
   return (
-    <ModeProvider>
-      <a className={classes.skipLink} href="#content">
-        Skip to content
-      </a>
-      <div className={classes.layout}>
-        <Sidebar />
-        <div className={classes.column}>
-          <TopBar />
-          <TestModeBanner />
-          <main id="content" ref={content} tabIndex={-1} className={classes.content}>
-            <Outlet />
-          </main>
+    <WalletContext value={wallet}>
+      <ModeProvider>
+        <a className={classes.skipLink} href="#content">
+          Skip to content
+        </a>
+        <div className={classes.layout}>
+          <Sidebar />
+          <div className={classes.column}>
+            <TopBar />
+            <TestModeBanner />
+            <main id="content" ref={content} tabIndex={-1} className={classes.content}>
+              {children}
+            </main>
+          </div>
+          <BottomBar />
         </div>
-        <BottomBar />
-      </div>
-    </ModeProvider>
+      </ModeProvider>
+    </WalletContext>
   );
 }
 
@@ -48,7 +62,7 @@ function TestModeBanner() {
   if (mode === "live") return undefined;
   return (
     <aside className={classes.testBanner} aria-label="Test mode">
-      Test mode. Results are simulated and searches are free. Most live data is hidden.
+      Test mode. Searches are free and return simulated results. Live data is hidden.
     </aside>
   );
 }

@@ -10,14 +10,22 @@ const keys = [
   { name: "News crawler", start: "pb_live_aB3d" },
   { name: "Agent", start: "pb_test_Zz91" },
 ];
+const actions = [{ label: "Create key" }, { label: "Use dark theme", keywords: "color scheme" }];
 const labels = (text: string): string[] =>
-  findCommands(text, pages, keys).map((command) => {
+  findCommands(text, { actions, pages, keys }).map((command) => {
+    if (command.kind === "action") return command.action.label;
     if (command.kind === "page") return command.page.label;
     return command.kind === "key" ? command.key.name : command.id;
   });
 
-test("lists all pages before any input", () => {
-  assert.deepEqual(labels(""), ["Keys", "Top up"]);
+test("lists all actions and pages before any input", () => {
+  assert.deepEqual(labels(""), ["Create key", "Use dark theme", "Keys", "Top up"]);
+});
+
+test("finds actions by their label and other words for them", () => {
+  assert.deepEqual(labels("create"), ["Create key"]);
+  assert.deepEqual(labels("color"), ["Use dark theme"]);
+  assert.deepEqual(labels("key"), ["Create key", "Keys"]);
 });
 
 test("finds pages and keys by any of their words", () => {

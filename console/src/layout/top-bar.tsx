@@ -1,15 +1,18 @@
-import { Button, Menu, SegmentedControl, Text } from "@mantine/core";
+import { Menu, SegmentedControl, Text, UnstyledButton } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { Fragment } from "react";
 import { api } from "../api/client.ts";
-import { useSession } from "../api/session.ts";
+import { useSession, type WalletMembership } from "../api/session.ts";
 import { summaryQuery } from "../api/wallet.ts";
+import { Icon } from "../components/icon.tsx";
 import { formatMoney } from "../format/format-money.ts";
 import { formatDays } from "../format/format-time.ts";
 import { ColorSchemeItem } from "./color-scheme.tsx";
 import { CommandPaletteButton } from "./command-palette-button.tsx";
 import classes from "./layout.module.css";
 import { useMode } from "./mode.tsx";
+import { TimeZoneItem } from "./time-zone-item.tsx";
 import { useWallet } from "./use-wallet.ts";
 
 export function TopBar() {
@@ -66,32 +69,46 @@ function WalletMenu() {
   return (
     <Menu position="bottom-start" width={280}>
       <Menu.Target>
-        <Button variant="subtle" color="ink" px="xs" aria-label={`Wallet ${wallet.name}. Switch wallet or sign out`}>
-          <Text span fw={600} truncate maw={{ base: 120, sm: 240 }}>
-            {wallet.name}
-          </Text>
-        </Button>
+        <UnstyledButton className={classes.walletButton}>
+          <span className={classes.walletInitial} data-initial={wallet.name.slice(0, 1).toUpperCase()} />
+          <span className={classes.walletName}>{wallet.name}</span>
+          <span className="visually-hidden">, switch wallet or sign out</span>
+          <Icon name="chevron" />
+        </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Wallets</Menu.Label>
-        {session.wallets.map(({ id, name, account_name: account, role }) => (
-          <Menu.Item
-            key={id}
-            onClick={() => navigate({ to: "/w/$walletId", params: { walletId: id } })}
-            rightSection={
-              <Text span size="xs" c="dimmed">
-                {role}
-              </Text>
-            }
-          >
-            {name === account ? name : `${account}: ${name}`}
-          </Menu.Item>
+        {groupByAccount(session.wallets).map(([account, wallets]) => (
+          <Fragment key={account}>
+            <Menu.Label>Account: {wallets[0]?.account_name}</Menu.Label>
+            {wallets.map(({ id, name, role }) => (
+              <Menu.Item
+                key={id}
+                role="menuitemradio"
+                aria-checked={id === wallet.id}
+                onClick={() => navigate({ to: "/w/$walletId", params: { walletId: id } })}
+                leftSection={id === wallet.id ? <Icon name="check" /> : <span className={classes.noIcon} />}
+                rightSection={
+                  <Text span size="xs" c="dimmed" tt="capitalize">
+                    {role}
+                  </Text>
+                }
+              >
+                {name}
+              </Menu.Item>
+            ))}
+          </Fragment>
         ))}
         <Menu.Divider />
         <ColorSchemeItem />
-        <Menu.Label>{session.person?.email}</Menu.Label>
+        <TimeZoneItem />
+        <Menu.Divider />
+        <Menu.Label className={classes.email}>Signed in as {session.person?.email}</Menu.Label>
         <Menu.Item onClick={() => signOut()}>Sign out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+function groupByAccount(wallets: readonly WalletMembership[]): [string, WalletMembership[]][] {
+  return [...Map.groupBy(wallets, ({ account_id: account }) => account)];
 }

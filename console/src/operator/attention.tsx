@@ -1,5 +1,6 @@
 import { Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { RelativeTime } from "../components/relative-time.tsx";
 import classes from "./operator.module.css";
 import { attentionQuery } from "./queries.ts";
 
@@ -21,8 +22,8 @@ export function Attention() {
         {data.items.map(({ title, detail, runbook, severity }) => (
           <li key={title} data-severity={severity}>
             <Text fw={600}>{title}</Text>
-            <Text size="sm">
-              {detail}{" "}
+            <Text size="sm" c="var(--mantine-color-text)">
+              <Detail text={detail} />{" "}
               <Anchor href={runbook} size="sm" inherit underline="always">
                 Runbook
               </Anchor>
@@ -32,4 +33,11 @@ export function Attention() {
       </ul>
     </div>
   );
+}
+
+/** Times in the text become relative. */
+function Detail({ text }: { text: string }) {
+  return text
+    .split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/)
+    .map((part, index) => (index % 2 === 1 ? <RelativeTime key={part} at={part} /> : part));
 }

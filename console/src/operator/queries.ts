@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 
 // API of the internal listener. Queries refetch every ten seconds by default.
@@ -20,6 +20,7 @@ export interface Upstream {
   last_failure: { reason: string; upstream_status: number | null; at: string } | null;
   /** Only if an operator database is configured. */
   hours?: UpstreamHour[];
+  last_24_hours?: { calls: number; failures: number; p95_ms: number | null };
   today?: { day: string; calls: number; cost: string; revenue: string; margin: string };
 }
 
@@ -57,26 +58,43 @@ export interface ReconciliationReport {
   before: { at: string; differences: number }[];
 }
 
-export interface MarginDay {
-  day: string;
-  provider: string;
+/** Upstream calls with their cost, and the revenue of the searches that were charged. */
+export interface MarginFigures {
+  /** Calls sent. */
   calls: number;
-  failures: Record<string, number>;
-  /** Of all calls sent. `unpaid_cost` is the part for searches that were not charged. */
+  /** Calls of searches that were not charged. */
+  unpaid_calls: number;
+  /** The unpaid calls whose caller left or set a deadline that passed. */
+  abandoned_calls: number;
+  revenue: string;
   cost: string;
   unpaid_cost: string;
-  revenue: string;
   margin: string;
 }
 
-export interface WalletMargin {
+export interface MarginDay extends MarginFigures {
+  day: string;
+  provider: string;
+}
+
+export interface WalletMargin extends MarginFigures {
   wallet_id: string;
-  calls: number;
-  abandoned_calls: number;
-  revenue: string;
-  paid_cost: string;
-  unpaid_cost: string;
-  margin: string;
+  name: string | null;
+}
+
+export interface WalletDay extends MarginFigures {
+  day: string;
+  /** Null: all wallets without days of their own. */
+  wallet_id: string | null;
+}
+
+export interface MarginReport {
+  from: string;
+  to: string;
+  days: MarginDay[];
+  wallets: WalletMargin[];
+  unpaid_wallets: WalletMargin[];
+  wallet_days: WalletDay[];
 }
 
 export interface AuditLine {
@@ -97,18 +115,36 @@ export interface EntryLine {
   created_at: string;
 }
 
-export interface SystemMetrics {
-  load: number[];
-  memory_mb: number;
-  event_loop_ms_p99: number;
-  ledger_waiting: number;
+/** A server process with its current load. */
+export interface ServerLine {
+  id: string;
+  host: string;
+  pid: number;
+  version: string;
+  uptime_s: number;
+  is_stopping: boolean;
   in_flight: number;
   searches_per_second: number;
-  /** The following are present only if an operator database is configured. */
+  /** Live searches of the last minute, without errors of the caller. */
+  recent: { searches: number; own_errors: number; upstream_errors: number; p95_ms: number | null };
+  ledger_waiting: number;
+  event_loop_ms_p99: number;
+  memory_mb: number;
+}
+
+/** Empty if no operator database is configured. */
+export interface SystemStatus {
   db?: { connections: number; max: number; size_mb: number };
   oldest_pending_s?: number | null;
   partitions_ahead?: number;
   worker_last_seen?: string | null;
+  reconciliation?: { at: string; differences: number } | null;
+  usage_lag_s?: number;
+  webhook_lag_s?: number;
+  /** Null if WAL is not archived. */
+  wal_archived_at?: string | null;
+  /** Null if the operator's database role cannot read it. */
+  backup?: { completed_at: string | null } | null;
 }
 
 export const operatorQuery = queryOptions({
@@ -127,11 +163,17 @@ export const attentionQuery = queryOptions({
   queryFn: () => api<{ items: AttentionItem[] }>("/operator/attention"),
 });
 
-export const marginQuery = queryOptions({
-  queryKey: ["margin"],
-  queryFn: () => api<{ charged: string; days: MarginDay[]; wallets: WalletMargin[] }>("/operator/margin"),
-  refetchInterval: 60_000,
-});
+/** The last days, by UTC day. With a wallet, its days only. */
+export const marginQuery = (days: number, walletId?: string) =>
+  queryOptions({
+    queryKey: ["margin", days, walletId],
+    queryFn: () => {
+      const from = new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+      return api<MarginReport>(`/operator/margin?from=${from}${walletId ? `&wallet=${walletId}` : ""}`);
+    },
+    refetchInterval: 60_000,
+    placeholderData: keepPreviousData,
+  });
 
 export const reconciliationQuery = queryOptions({
   queryKey: ["reconciliation"],
@@ -139,10 +181,16 @@ export const reconciliationQuery = queryOptions({
   refetchInterval: 60_000,
 });
 
+/** Not refetched while the page is hidden. */
+export const serversQuery = queryOptions({
+  queryKey: ["servers"],
+  queryFn: () => api<{ servers: ServerLine[]; is_complete: boolean }>("/operator/servers"),
+  refetchInterval: 2_000,
+});
+
 export const systemQuery = queryOptions({
   queryKey: ["system"],
-  queryFn: () => api<SystemMetrics>("/operator/system"),
-  refetchInterval: 5_000,
+  queryFn: () => api<SystemStatus>("/operator/system"),
 });
 
 export const auditQuery = queryOptions({

@@ -3,9 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Page, Section } from "../components/page.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { EmptyState, ErrorState, RowsSkeleton } from "../components/states.tsx";
-import { formatCount, formatExact } from "../format/format-time.ts";
+import { formatCount } from "../format/format-time.ts";
 import classes from "./operator.module.css";
 import { reconciliationQuery } from "./queries.ts";
+import { Runs } from "./runs.tsx";
 
 export function Reconciliation() {
   const { data, error, refetch } = useQuery(reconciliationQuery);
@@ -48,24 +49,10 @@ export function Reconciliation() {
             </ul>
           </Section>
           <Section title="Previous runs">
-            <div className={classes.runs} role="img" aria-label={describe(data?.before ?? [])}>
-              {data?.before.toReversed().map(({ at, differences }) => (
-                <span
-                  key={at}
-                  className={classes.run}
-                  data-differs={differences > 0}
-                  title={`${formatExact(new Date(at))}: ${formatCount(differences, "difference")}`}
-                />
-              ))}
-            </div>
+            <Runs runs={data?.before.toReversed() ?? []} />
           </Section>
         </>
       )}
     </Page>
   );
-}
-
-function describe(before: readonly { differences: number }[]): string {
-  const clean = before.filter(({ differences }) => differences === 0).length;
-  return `${clean} of the previous ${before.length} runs found no differences`;
 }

@@ -17,6 +17,8 @@ export interface ConsoleDependencies {
   /** Rate limits of the client's network, and of the wallet as for a management key. */
   limitNetwork: (network: string, reply: FastifyReply) => Promise<void>;
   limitWallet: (walletId: string, reply: FastifyReply) => Promise<void>;
+  /** Changes whenever the wallet's money moves or one of its searches ends. */
+  readVersion: (walletId: string) => Promise<string>;
   isSignUpOpen: boolean;
   /** Reported to the pages by GET /console/api/session. */
   features: { payments: boolean; mail: boolean };

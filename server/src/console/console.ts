@@ -7,6 +7,7 @@ import { oidcRoutes } from "./oidc-routes.ts";
 import { playgroundRoutes } from "./playground-routes.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { teamRoutes } from "./team-routes.ts";
+import { versionRoutes } from "./version-routes.ts";
 
 export { deleteExpiredSignIns, makeSignInLink } from "./sessions.ts";
 
@@ -26,6 +27,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies, managementRoute
     ...accountRoutes(dependencies),
     ...teamRoutes(dependencies),
     ...playgroundRoutes(dependencies),
+    ...versionRoutes(dependencies),
     ...mounted,
   ];
 }

@@ -4,13 +4,15 @@ import { sealEmail } from "../email/email.ts";
 import { isUuid } from "../http/query-parameters.ts";
 import { jsonReader } from "../http/read-json.ts";
 import type { Route } from "../http/route.ts";
+import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken, mintToken } from "../lib/token.ts";
 import { limitProblem } from "../problems/exceeded-limit.ts";
 import { Problem } from "../problems/problems.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
-import { guardWallet } from "./console-guard.ts";
-import { toIso } from "./sessions.ts";
+import { guardConsole, guardWallet } from "./console-guard.ts";
+import { serializeSession } from "./serialize-session.ts";
+import { readSession, toIso } from "./sessions.ts";
 import { invalidField } from "./sign-in-routes.ts";
 
 // Members and invitations of a wallet's account. The database checks permissions again under the account's lock.
@@ -21,6 +23,13 @@ const readInvitation = jsonReader(
   Type.Object({ email: Type.String({ maxLength: 300 }), role: roleField }, { additionalProperties: false }),
 );
 
+const readName = jsonReader(
+  Type.Object(
+    { name: Type.String({ maxLength: 200, pattern: textPatterns.noControls }) },
+    { additionalProperties: false },
+  ),
+);
+
 type TeamOutcome =
   | "done"
   | "not_found"
@@ -29,6 +38,12 @@ type TeamOutcome =
   | "session_required"
   | "insufficient_role"
   | "reauthentication_required";
+
+interface OwnInvitation {
+  account_name: string;
+  role: Role;
+  expires_at: string;
+}
 
 interface Team {
   members: { person_id: string; email: string; name: string; role: Role; joined_at: string; you: boolean }[];
@@ -42,6 +57,8 @@ export function teamRoutes(dependencies: ConsoleDependencies): Route[] {
     ["DELETE", `${walletPath}/members/:personId`, removeMember],
     ["POST", `${walletPath}/invitations`, invite],
     ["DELETE", `${walletPath}/invitations/:id`, revokeInvitation],
+    ["GET", "/console/api/invitations/:id", getOwnInvitation],
+    ["POST", "/console/api/invitations/:id/accept", acceptOwnInvitation],
   ]);
 }
 
@@ -74,7 +91,10 @@ async function revokeInvitation(call: ConsoleCall): Promise<unknown> {
   return changeTeam(call, "pb.revoke_invitation($1, $2, $3)", [token, walletId, readId(call, "id")]);
 }
 
-/** The token is emailed to the invited address and never returned, because it proves ownership of the address. */
+/**
+ * The token is emailed to the invited address and never returned, because it proves ownership of the address. The owner can
+ * pass on a link with the invitation's id instead, which works only for a person who has signed in with that address.
+ */
 async function invite(call: ConsoleCall): Promise<unknown> {
   const { dependencies, request, reply } = call;
   const { token, personId, walletId } = await guardWallet(call);
@@ -84,17 +104,60 @@ async function invite(call: ConsoleCall): Promise<unknown> {
   await dependencies.limits.limitEmailsBy(personId);
   await dependencies.limits.limitEmailsTo(mailboxOf(email));
   const invitation = mintToken();
-  const message = sealEmail(dependencies.secrets, { token: invitation });
+  const message = dependencies.features.mail ? sealEmail(dependencies.secrets, { token: invitation }) : undefined;
   const { rows } = await dependencies.people
     .query<{ outcome: TeamOutcome; id: string; expires_at: Date }>(
       "select * from pb.invite_to_team($1, $2, $3, $4, $5, $6, $7)",
-      [digestToken(token), walletId, email, body.role, digestToken(invitation), message.id, message.sealed],
+      [digestToken(token), walletId, email, body.role, digestToken(invitation), message?.id, message?.sealed],
     )
     .catch(unavailable);
   const { outcome = "not_found", id, expires_at: expiresAt } = rows[0] ?? {};
   throwUnlessDone(outcome);
   return reply.code(201).send({ id, email, role: body.role, expires_at: expiresAt?.toISOString() });
 }
+
+async function getOwnInvitation(call: ConsoleCall): Promise<unknown> {
+  const { token, id } = await guardInvitation(call);
+  const { rows } = await call.dependencies.people
+    .query<{ invitation: OwnInvitation | null }>("select pb.read_own_invitation($1, $2) as invitation", [
+      digestToken(token),
+      id,
+    ])
+    .catch(unavailable);
+  const invitation = rows[0]?.invitation;
+  if (!invitation) throw new Problem("link_not_valid", { detail: notInvited });
+  return { ...invitation, expires_at: toIso(invitation.expires_at) };
+}
+
+async function acceptOwnInvitation(call: ConsoleCall): Promise<unknown> {
+  const { dependencies, request } = call;
+  const { token, id } = await guardInvitation(call);
+  const { name } = await readName(request.raw);
+  const { rows } = await dependencies.people
+    .query<{ done: boolean }>("select pb.accept_own_invitation($1, $2, $3) as done", [
+      digestToken(token),
+      id,
+      name.trim(),
+    ])
+    .catch(unavailable);
+  if (!rows[0]?.done) throw new Problem("link_not_valid", { detail: notInvited });
+  return serializeSession(dependencies, token);
+}
+
+/** The database checks that the session is live and that its person has the invited address. */
+async function guardInvitation(call: ConsoleCall): Promise<{ token: string; id: string }> {
+  const token = await guardConsole(call);
+  const session =
+    token === undefined ? undefined : await readSession(call.dependencies.people, token).catch(unavailable);
+  if (token === undefined || !session) throw new Problem("session_required");
+  const { id } = call.request.params as { id: string };
+  if (!isUuid(id)) throw new Problem("link_not_valid", { detail: notInvited });
+  return { token, id };
+}
+
+/** The same for every reason, so that an invitation to another address stays hidden. */
+const notInvited =
+  "There is no open invitation with this id for your address. It may be for another address, or have expired, been revoked or been used. Nothing was changed.";
 
 async function changeTeam(
   { dependencies, reply }: ConsoleCall,

@@ -27,7 +27,7 @@ function writeLowBalance(data: Record<string, unknown>, { walletName, topUpUrl, 
       `The balance of the wallet ${walletName} is ${String(data["balance"])} USD, below your alert threshold of ${String(data["low_balance"])} USD.`,
       `When the balance falls below ${price} USD, searches fail with 402 and are not charged until you top up.`,
       `Top up: ${topUpUrl}`,
-      "You receive this alert at most once an hour. To change the threshold or the address, use PUT /v1/wallet/alerts.",
+      "You receive this alert at most once an hour. To change the threshold or the address, open Alerts in the console or use PUT /v1/wallet/alerts.",
     ].join("\n\n"),
   };
 }
@@ -40,7 +40,7 @@ function writeEndpointDisabled(data: Record<string, unknown>, { walletName }: Em
     subject: `Webhook endpoint disabled in ${walletName}`,
     text: [
       `Events of the wallet ${walletName} are no longer sent to ${host} because ${cause}.`,
-      `The endpoint id is ${String(data["endpoint_id"])}. When the receiver works again, enable it with PATCH /v1/webhooks/{id} and {"enabled": true}. Missed events are listed in its deliveries and can be replayed.`,
+      `The endpoint id is ${String(data["endpoint_id"])}. When the receiver works again, enable the endpoint under Alerts in the console, or with PATCH /v1/webhooks/{id} and {"enabled": true}. Missed events are listed in its deliveries and can be replayed.`,
     ].join("\n\n"),
   };
 }

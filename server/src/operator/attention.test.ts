@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DatabaseState, findAttention, type UpstreamState } from "./attention.ts";
+import { type DatabaseState, findAttention, type ServerState, type UpstreamState } from "./attention.ts";
 
 const now = new Date("2030-01-31T12:00:00Z");
 const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1_000);
@@ -11,6 +11,12 @@ const healthyDatabase: DatabaseState = {
   oldestPendingSeconds: 59,
   sweptAt: ago(5),
   abandonedCalls: [],
+  usageLagSeconds: 900,
+  webhookLagSeconds: 300,
+  connections: 160,
+  maxConnections: 200,
+  archiver: { archivedAt: ago(900), failedAt: ago(901) },
+  lastBackup: { at: ago(26 * 3_600) },
 };
 const healthy: UpstreamState = { name: "brave", circuit: { state: "closed", until: null }, last_failure: null };
 
@@ -65,9 +71,56 @@ test("reports each problem once, with its runbook", () => {
       { abandonedCalls: [{ walletId: "w1", calls: 320, cost: 1_600_001n }] },
       "ticket: Wallet w1 caused 320 unpaid upstream calls costing $1.600001 in the last hour: unpaid-calls",
     ],
+    [
+      { archiver: { archivedAt: ago(901), failedAt: undefined } },
+      "page: No WAL was archived for 15 minutes: archiving-fails",
+    ],
+    [{ archiver: { archivedAt: ago(60), failedAt: ago(59) } }, "page: Archiving WAL fails: archiving-fails"],
+    [{ lastBackup: { at: ago(26 * 3_600 + 1) } }, "ticket: The last backup is older than 26 hours: backup-too-old"],
+    [{ lastBackup: { at: undefined } }, "ticket: No backup was completed on the current primary: backup-too-old"],
+    [{ usageLagSeconds: 960 }, "ticket: Usage is 16 minutes behind: usage-late"],
+    [{ webhookLagSeconds: 301 }, "ticket: Webhooks are 5 minutes late: webhooks-late"],
+    [{ connections: 161 }, "ticket: 161 of 200 database connections are in use: database-connections-high"],
     ["unavailable", "page: Database unavailable: own-availability"],
   ];
   for (const [database, line] of cases) assert.deepEqual(describeItems(database), [line]);
+});
+
+test("expects no backup if WAL is not archived, and none that it cannot read", () => {
+  assert.deepEqual(describeItems({ archiver: undefined, lastBackup: { at: undefined } }), []);
+  assert.deepEqual(describeItems({ lastBackup: undefined }), []);
+});
+
+test("reports failing searches, long queues and missing servers of all servers together", () => {
+  const quiet: ServerState = {
+    host: "a",
+    recent: { searches: 100, own_errors: 0, upstream_errors: 0 },
+    ledger_waiting: 0,
+  };
+  const describeServers = (changes: Partial<ServerState>, expected = 2) =>
+    findAttention({
+      now,
+      upstreams: [],
+      servers: { reporting: [quiet, { ...quiet, host: "b", ...changes }], expected },
+      database: undefined,
+    }).map(({ severity, title, runbook }) => `${severity}: ${title}: ${runbook.replace("/docs/runbooks/", "")}`);
+  const recent = (searches: number, own: number, upstream: number): Partial<ServerState> => ({
+    recent: { searches, own_errors: own, upstream_errors: upstream },
+  });
+  assert.deepEqual(describeServers({ ledger_waiting: 500 }), []);
+  assert.deepEqual(describeServers(recent(100, 4, 0)), [], "too few errors");
+  assert.deepEqual(describeServers(recent(300, 5, 0)), [], "5 of 400 are 1.25 %");
+  assert.deepEqual(describeServers(recent(200, 5, 0)), [
+    "page: 5 of 300 searches failed in the last minute because of our own service: own-availability",
+  ]);
+  assert.deepEqual(describeServers(recent(100, 0, 14)), [], "14 of 200 are 7 %");
+  assert.deepEqual(describeServers(recent(100, 0, 15)), [
+    "page: 15 of 200 searches failed in the last minute, including upstream failures: end-to-end-availability",
+  ]);
+  assert.deepEqual(describeServers({ ledger_waiting: 501 }), [
+    "page: 501 searches wait for the ledger on b: ledger-queue-long",
+  ]);
+  assert.deepEqual(describeServers({}, 3), ["ticket: 1 server of 3 not reporting: server-not-seen"]);
 });
 
 test("a failing upstream is a ticket while another is healthy, and a page when none is", () => {

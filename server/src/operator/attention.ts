@@ -23,8 +23,17 @@ export interface AttentionInput {
   upstreams: readonly UpstreamState[];
   /** Proxies missing from PENNYBLACK_TRUSTED_PROXIES. */
   unlistedProxies?: readonly string[];
+  /** The servers that report, and how many there should be: 0 if only this server is known. */
+  servers?: { reporting: readonly ServerState[]; expected: number };
   /** Undefined if no operator database is configured. */
   database: DatabaseState | "unavailable" | undefined;
+}
+
+/** Live searches of the last minute, without errors of the caller. */
+export interface ServerState {
+  host: string;
+  recent: { searches: number; own_errors: number; upstream_errors: number };
+  ledger_waiting: number;
 }
 
 export interface DatabaseState {
@@ -36,6 +45,14 @@ export interface DatabaseState {
   sweptAt: Date | undefined;
   /** Wallets that caused more unpaid than paid upstream calls in the last hour. */
   abandonedCalls: readonly { walletId: string; calls: number; cost: Micros }[];
+  usageLagSeconds: number;
+  webhookLagSeconds: number;
+  connections: number;
+  maxConnections: number;
+  /** Undefined if WAL is not archived. */
+  archiver: { archivedAt: Date; failedAt: Date | undefined } | undefined;
+  /** Undefined if the operator's role cannot read it. */
+  lastBackup: { at: Date | undefined } | undefined;
 }
 
 const hourMs = 3_600_000;
@@ -43,11 +60,76 @@ const reconciliationMs = 2 * hourMs;
 const sweepMs = 300_000;
 /** A hold lasts 60 seconds and is swept a few seconds later. */
 const pendingSeconds = 180;
+// The limits of the alerts in deploy/prometheus/rules.
+const usageLagSeconds = 900;
+const webhookLagSeconds = 300;
+const archiveMs = 900_000;
+const backupMs = 26 * hourMs;
+const maxLedgerWaiting = 500;
+const maxConnectionShare = 0.8;
+/** A few failures among few searches are no trend. */
+const minErrors = 5;
+const maxOwnErrorRate = 0.0144;
+const maxErrorRate = 0.072;
 
-export function findAttention({ now, upstreams, unlistedProxies = [], database }: AttentionInput): AttentionItem[] {
+export function findAttention(input: AttentionInput): AttentionItem[] {
+  const { now, upstreams, unlistedProxies = [], servers, database } = input;
   const ofDatabase = database === "unavailable" ? [databaseUnavailable] : database && databaseItems(database, now);
-  const items = [...upstreamItems(upstreams), ...unlistedProxies.map(proxyItem), ...(ofDatabase ?? [])];
+  const items = [
+    ...(servers ? serverItems(servers) : []),
+    ...upstreamItems(upstreams),
+    ...unlistedProxies.map(proxyItem),
+    ...(ofDatabase ?? []),
+  ];
   return items.toSorted((a, b) => Number(b.severity === "page") - Number(a.severity === "page"));
+}
+
+function serverItems({
+  reporting,
+  expected,
+}: {
+  reporting: readonly ServerState[];
+  expected: number;
+}): AttentionItem[] {
+  const total = (name: "searches" | "own_errors" | "upstream_errors"): number =>
+    reporting.reduce((sum, { recent }) => sum + recent[name], 0);
+  const [searches, own, all] = [total("searches"), total("own_errors"), total("own_errors") + total("upstream_errors")];
+  const failed = (errors: number): string => `${errors} of ${plural(searches, "search", "searches")} failed`;
+  return [
+    own >= minErrors &&
+      own > maxOwnErrorRate * searches &&
+      item(
+        "page",
+        `${failed(own)} in the last minute because of our own service`,
+        "Callers were not charged for them.",
+        "own-availability",
+      ),
+    all >= minErrors &&
+      all > maxErrorRate * searches &&
+      item(
+        "page",
+        `${failed(all)} in the last minute, including upstream failures`,
+        "Callers were not charged for them.",
+        "end-to-end-availability",
+      ),
+    ...reporting
+      .filter(({ ledger_waiting: waiting }) => waiting > maxLedgerWaiting)
+      .map(({ host, ledger_waiting: waiting }) =>
+        item(
+          "page",
+          `${plural(waiting, "search", "searches")} wait for the ledger on ${host}`,
+          "The database is slower than the searches arrive. Above 2,000, searches are rejected.",
+          "ledger-queue-long",
+        ),
+      ),
+    reporting.length < expected &&
+      item(
+        "ticket",
+        `${plural(expected - reporting.length, "server")} of ${expected} not reporting`,
+        "PENNYBLACK_SERVERS is the number of servers that should run. The others have stopped or cannot reach Redis.",
+        "server-not-seen",
+      ),
+  ].filter((found) => found !== false);
 }
 
 function upstreamItems(upstreams: AttentionInput["upstreams"]): AttentionItem[] {
@@ -100,6 +182,29 @@ function databaseItems(state: DatabaseState, now: Date): AttentionItem[] {
         state.sweptAt ? `Last sweep: ${state.sweptAt.toISOString()}.` : "No worker has ever run on this database.",
         "worker-not-seen",
       ),
+    archiverItem(state.archiver, now),
+    backupItem(state, now),
+    state.usageLagSeconds > usageLagSeconds &&
+      item(
+        "ticket",
+        `Usage is ${plural(Math.floor(state.usageLagSeconds / 60), "minute")} behind`,
+        "Customers see old usage. Balances and charges are not affected.",
+        "usage-late",
+      ),
+    state.webhookLagSeconds > webhookLagSeconds &&
+      item(
+        "ticket",
+        `Webhooks are ${plural(Math.floor(state.webhookLagSeconds / 60), "minute")} late`,
+        "The oldest event that is due has not been sent.",
+        "webhooks-late",
+      ),
+    state.connections > maxConnectionShare * state.maxConnections &&
+      item(
+        "ticket",
+        `${state.connections} of ${plural(state.maxConnections, "database connection")} are in use`,
+        "When none is left, servers cannot connect and searches fail.",
+        "database-connections-high",
+      ),
     ...state.abandonedCalls.map(({ walletId, calls, cost }) =>
       item(
         "ticket",
@@ -121,6 +226,32 @@ function reconciliationItem(last: DatabaseState["lastReconciliation"], now: Date
   return item("ticket", "No reconciliation for two hours", detail, "reconciliation-too-old");
 }
 
+function archiverItem(archiver: DatabaseState["archiver"], now: Date): AttentionItem | false {
+  if (!archiver) return false;
+  const { archivedAt, failedAt } = archiver;
+  const hasFailed = failedAt !== undefined && failedAt > archivedAt;
+  if (!hasFailed && now.getTime() - archivedAt.getTime() <= archiveMs) return false;
+  const detail = `Last archived: ${archivedAt.toISOString()}. Charges since then are lost if the primary's disk is lost and no replica has them.`;
+  return item(
+    "page",
+    hasFailed ? "Archiving WAL fails" : "No WAL was archived for 15 minutes",
+    detail,
+    "archiving-fails",
+  );
+}
+
+/** Without archiving there are no backups to expect, as in development. */
+function backupItem({ archiver, lastBackup }: DatabaseState, now: Date): AttentionItem | false {
+  if (!archiver || !lastBackup) return false;
+  const { at } = lastBackup;
+  if (at && now.getTime() - at.getTime() <= backupMs) return false;
+  const title = at ? "The last backup is older than 26 hours" : "No backup was completed on the current primary";
+  const detail = at
+    ? `Completed: ${at.toISOString()}.`
+    : "After a failover, backups must be enabled on the new primary.";
+  return item("ticket", title, detail, "backup-too-old");
+}
+
 const databaseUnavailable = item(
   "page",
   "Database unavailable",
@@ -132,6 +263,6 @@ function item(severity: AttentionItem["severity"], title: string, detail: string
   return { severity, title, detail, runbook: `/docs/runbooks/${runbook}` };
 }
 
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
+function plural(count: number, word: string, words = `${word}s`): string {
+  return `${count} ${count === 1 ? word : words}`;
 }

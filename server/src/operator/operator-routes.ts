@@ -17,27 +17,35 @@ import {
 } from "../http/query-parameters.ts";
 import { jsonReader } from "../http/read-json.ts";
 import { textPatterns } from "../http/text-patterns.ts";
-import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
+import { formatUsd, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
-import type { Margin, WalletMarginRow } from "../usage/usage.ts";
+import type { Margin, WalletDayRow, WalletMarginRow } from "../usage/usage.ts";
 import { creditManually, type EntryOfWallet, type WalletSummary } from "../wallet/wallet.ts";
 import { type AuditLine, readAudit, refund, revokeAnyKey, setSuspended } from "./operator.ts";
 
 export interface OperatorDependencies {
   db: Pool;
-  listWallets(query: { id?: string; name?: string; before?: string; limit: number }): Promise<WalletSummary[]>;
+  listWallets(query: {
+    ids?: readonly string[];
+    name?: string;
+    before?: string;
+    limit: number;
+  }): Promise<WalletSummary[]>;
   /** Newest first. With `email`, only accounts that this person is a member of. */
   listAccounts(query: { email?: string; limit: number }): Promise<AccountView[]>;
   findEntries(requestId: string): Promise<EntryOfWallet[]>;
   readReconciliation(): Promise<unknown>;
   readMargin(days: { from: string; to: string }): Promise<Margin>;
-  /** The highest cost of unpaid searches first. */
+  /** The highest cost, in total or of unpaid searches, first. */
   readWalletMargin(query: {
     from: string;
     to: string;
+    order: "cost" | "unpaid";
     walletId?: string | undefined;
     limit: number;
   }): Promise<WalletMarginRow[]>;
+  /** By day: each of these wallets, and the others in total. */
+  readWalletDays(query: { from: string; to: string; walletIds: readonly string[] }): Promise<WalletDayRow[]>;
 }
 
 const reason = Type.String({ minLength: 1, maxLength: 500 });
@@ -64,7 +72,7 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
       method: "GET",
       path: "wallets/:id",
       handle: async (request) => {
-        const [wallet] = await dependencies.listWallets({ id: readId(request), limit: 1 });
+        const [wallet] = await dependencies.listWallets({ ids: [readId(request)], limit: 1 });
         return wallet ? serializeWallet(wallet) : notFound();
       },
     },
@@ -170,35 +178,63 @@ async function listEntries(dependencies: OperatorDependencies, request: FastifyR
   };
 }
 
-/** Cost and revenue per upstream and day, and per wallet. Default: the last 30 days and the 50 wallets that cost most. */
+/** The wallets that have days of their own; the others are added up. */
+const maxWalletSeries = 6;
+
+/**
+ * Cost and revenue per upstream and day, and per wallet and day. Default: the last 30 days and the 50 wallets that cost
+ * most.
+ */
 async function getMargin(dependencies: OperatorDependencies, request: FastifyRequest) {
   const parsers = { from: calendarDay, to: calendarDay, wallet: walletIdOf };
   const { from = daysAgo(29), to = daysAgo(0), wallet } = readQuery(request.query, parsers);
-  const [{ rows, charged }, wallets] = await Promise.all([
+  const period = { from, to, walletId: wallet };
+  const [{ rows, charged }, wallets, unpaidWallets] = await Promise.all([
     dependencies.readMargin({ from, to }),
-    dependencies.readWalletMargin({ from, to, walletId: wallet, limit: 50 }),
+    dependencies.readWalletMargin({ ...period, order: "cost", limit: 50 }),
+    dependencies.readWalletMargin({ ...period, order: "unpaid", limit: 10 }),
   ]);
+  const walletIds = wallet ? [wallet] : wallets.slice(0, maxWalletSeries).map(({ walletId }) => walletId);
+  const walletDays = await dependencies.readWalletDays({ from, to, walletIds });
+  const nameOf = await readNames(dependencies, [...wallets, ...unpaidWallets]);
+  const serializeWallets = (lines: readonly WalletMarginRow[]) =>
+    lines.map((line) => ({ wallet_id: line.walletId, name: nameOf(line.walletId), ...serializeMargin(line) }));
   return {
     from,
     to,
     charged: formatUsd(charged),
-    days: rows.map(({ cost, paidCost, revenue, ...row }) => ({
-      ...row,
-      ...serializeMargin({ cost, paidCost, revenue }),
-      cost: formatUsd(cost),
+    days: rows.map((row) => ({
+      day: row.day,
+      provider: row.provider,
+      failures: row.failures,
+      ...serializeMargin(row),
     })),
-    wallets: wallets.map(({ walletId, calls, abandonedCalls, ...money }) => ({
-      wallet_id: walletId,
-      calls,
-      abandoned_calls: abandonedCalls,
-      ...serializeMargin(money),
-    })),
+    wallets: serializeWallets(wallets),
+    unpaid_wallets: serializeWallets(unpaidWallets.filter(({ unpaidCalls }) => unpaidCalls > 0)),
+    wallet_days: walletDays
+      .filter(({ walletId }) => wallet === undefined || walletId !== null)
+      .map((row) => ({ day: row.day, wallet_id: row.walletId, ...serializeMargin(row) })),
   };
 }
 
-function serializeMargin({ cost, paidCost, revenue }: { cost: Micros; paidCost: Micros; revenue: Micros }) {
+async function readNames(
+  dependencies: OperatorDependencies,
+  wallets: readonly WalletMarginRow[],
+): Promise<(id: string) => string | null> {
+  const ids = [...new Set(wallets.map(({ walletId }) => walletId))];
+  const found = await dependencies.listWallets({ ids, limit: ids.length });
+  const names = new Map(found.map(({ id, name }) => [id, name]));
+  return (id) => names.get(id) ?? null;
+}
+
+function serializeMargin(row: Omit<WalletMarginRow, "walletId">) {
+  const { calls, unpaidCalls, abandonedCalls, cost, paidCost, revenue } = row;
   return {
+    calls,
+    unpaid_calls: unpaidCalls,
+    abandoned_calls: abandonedCalls,
     revenue: formatUsd(revenue),
+    cost: formatUsd(cost),
     paid_cost: formatUsd(paidCost),
     unpaid_cost: formatUsd(cost - paidCost),
     margin: formatUsd(revenue - cost),

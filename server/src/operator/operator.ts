@@ -5,6 +5,7 @@ import type { Micros } from "../lib/money.ts";
 import type { RefundOutcome, TopUpOutcome } from "../wallet/wallet.ts";
 
 export { type AuditLine, readAudit, readAuditSince } from "./read-audit.ts";
+export { readHealth } from "./read-health.ts";
 
 // Operator actions. Each is one SQL function that also writes the audit log in the same transaction, so no action goes
 // unlogged, whichever client runs it.

@@ -1,7 +1,10 @@
+import type { Archiver } from "../db/archiver.ts";
 import type { Pool } from "../db/pool.ts";
+import type { LastBackup } from "../db/read-backup.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
-import type { AbandonedCalls, Margin, UpstreamHour } from "../usage/usage.ts";
+import type { LiveServers } from "../telemetry/heartbeats.ts";
+import type { AbandonedCalls, Margin, UpstreamDay } from "../usage/usage.ts";
 import { type DatabaseState, findAttention, type UpstreamState } from "./attention.ts";
 import { readHealth } from "./read-health.ts";
 
@@ -10,24 +13,29 @@ export interface WatchDependencies {
   reportUpstreams: () => UpstreamState[];
   /** Proxies missing from PENNYBLACK_TRUSTED_PROXIES, as seen by this server. */
   listUnlistedProxies: () => string[];
-  /** Statistics of this process. */
-  readProcess: () => Record<string, unknown>;
-  waiting: () => { holds: number; settlements: number };
-  /** Undefined if no operator database is configured: then only the state of this server is returned. */
+  readServers: () => Promise<LiveServers>;
+  /** PENNYBLACK_SERVERS. */
+  expectedServers: number;
+  /** Undefined if no operator database is configured: then only the state of the servers is returned. */
   db: WatchedDatabase | undefined;
 }
 
 export interface WatchedDatabase {
   pool: Pool;
-  readUpstreamHours: (now: Date) => Promise<Map<string, UpstreamHour[]>>;
+  readUpstreamHours: (now: Date) => Promise<Map<string, UpstreamDay>>;
   readMargin: (days: { from: string; to: string }) => Promise<Margin>;
   readAbandonedCalls: () => Promise<AbandonedCalls[]>;
   readReconciliation: () => Promise<{ last: { at: string; differences: number } | null }>;
+  readUsageLag: () => Promise<number>;
+  readWebhookLag: () => Promise<number>;
+  readArchiver: () => Promise<Archiver | undefined>;
+  readLastBackup: () => Promise<LastBackup | undefined>;
 }
 
 export function watchRoutes(dependencies: WatchDependencies): OperatorRoute[] {
   return [
     { method: "GET", path: "upstreams", handle: () => getUpstreams(dependencies) },
+    { method: "GET", path: "servers", handle: () => getServers(dependencies) },
     { method: "GET", path: "system", handle: () => getSystem(dependencies) },
     { method: "GET", path: "attention", handle: () => getAttention(dependencies) },
   ];
@@ -42,7 +50,9 @@ async function getUpstreams({ reportUpstreams, db }: WatchDependencies) {
   return {
     upstreams: upstreams.map((upstream) => {
       const today = rows.find(({ provider }) => provider === upstream.name);
-      return { ...upstream, hours: hours.get(upstream.name) ?? [], today: serializeDay(day, today) };
+      const last = hours.get(upstream.name) ?? { hours: [], calls: 0, failures: 0, p95_ms: null };
+      const { hours: own, ...last24Hours } = last;
+      return { ...upstream, hours: own, last_24_hours: last24Hours, today: serializeDay(day, today) };
     }),
   };
 }
@@ -53,38 +63,73 @@ function serializeDay(day: string, row: { calls: number; cost: Micros; revenue: 
   return { day, calls, ...money };
 }
 
-/** Statistics of this server and of the shared database. */
-async function getSystem({ readProcess, waiting, db }: WatchDependencies) {
-  const { holds, settlements } = waiting();
-  const ownStatistics = { ...readProcess(), ledger_waiting: holds + settlements };
-  if (!db) return ownStatistics;
-  const health = await readHealth(db.pool);
+/** Every server process with its current load. The first is the one that answers. */
+async function getServers({ readServers }: WatchDependencies) {
+  const { servers, isComplete } = await readServers();
+  return { servers, is_complete: isComplete };
+}
+
+/** The database and the worker. Empty if no operator database is configured. */
+async function getSystem({ db }: WatchDependencies) {
+  if (!db) return {};
+  const state = await readDatabase(db);
+  const { archiver, lastBackup, lastReconciliation: last } = state;
   return {
-    ...ownStatistics,
     db: {
-      connections: health.connections,
-      max: health.maxConnections,
-      size_mb: Math.round(Number(health.bytes) / 1_048_576),
+      connections: state.connections,
+      max: state.maxConnections,
+      size_mb: Math.round(Number(state.bytes) / 1_048_576),
     },
-    oldest_pending_s: health.oldestPendingSeconds ?? null,
-    partitions_ahead: health.partitionDays,
-    worker_last_seen: health.sweptAt?.toISOString() ?? null,
+    oldest_pending_s: state.oldestPendingSeconds ?? null,
+    partitions_ahead: state.partitionDays,
+    worker_last_seen: state.sweptAt?.toISOString() ?? null,
+    reconciliation: last ? { at: last.at.toISOString(), differences: last.differences } : null,
+    usage_lag_s: Math.round(state.usageLagSeconds),
+    webhook_lag_s: Math.round(state.webhookLagSeconds),
+    wal_archived_at: archiver?.archivedAt.toISOString() ?? null,
+    backup: lastBackup ? { completed_at: lastBackup.at?.toISOString() ?? null } : null,
   };
 }
 
-async function getAttention({ reportUpstreams, listUnlistedProxies, db }: WatchDependencies) {
+async function getAttention(dependencies: WatchDependencies) {
+  const { reportUpstreams, listUnlistedProxies, readServers, expectedServers, db } = dependencies;
   // An unavailable database is reported as an item; the rest of the list must still be returned.
-  const database = db && (await readDatabase(db).catch(() => "unavailable" as const));
-  const unlistedProxies = listUnlistedProxies();
-  return { items: findAttention({ now: new Date(), upstreams: reportUpstreams(), unlistedProxies, database }) };
+  const [database, { servers, isComplete }] = await Promise.all([
+    db && readDatabase(db).catch(() => "unavailable" as const),
+    readServers(),
+  ]);
+  return {
+    items: findAttention({
+      now: new Date(),
+      upstreams: reportUpstreams(),
+      unlistedProxies: listUnlistedProxies(),
+      servers: { reporting: servers, expected: isComplete ? expectedServers : 0 },
+      database,
+    }),
+  };
 }
 
-async function readDatabase(db: WatchedDatabase): Promise<DatabaseState> {
-  const [health, { last }, abandonedCalls] = await Promise.all([
-    readHealth(db.pool),
-    db.readReconciliation(),
-    db.readAbandonedCalls(),
-  ]);
-  const lastReconciliation = last ? { at: new Date(last.at), differences: last.differences } : undefined;
-  return { ...health, lastReconciliation, abandonedCalls };
+async function readDatabase(db: WatchedDatabase): Promise<DatabaseState & { bytes: bigint }> {
+  const [health, { last }, abandonedCalls, usageLagSeconds, webhookLagSeconds, archiver, lastBackup] =
+    await Promise.all([
+      readHealth(db.pool),
+      db.readReconciliation(),
+      db.readAbandonedCalls(),
+      db.readUsageLag(),
+      db.readWebhookLag(),
+      db.readArchiver(),
+      db.readLastBackup(),
+    ]);
+  return {
+    ...health,
+    lastReconciliation: last ? { at: new Date(last.at), differences: last.differences } : undefined,
+    abandonedCalls,
+    usageLagSeconds,
+    webhookLagSeconds,
+    archiver: archiver && {
+      archivedAt: new Date(archiver.archivedAtSeconds * 1_000),
+      failedAt: archiver.failedAtSeconds === undefined ? undefined : new Date(archiver.failedAtSeconds * 1_000),
+    },
+    lastBackup,
+  };
 }

@@ -38,6 +38,12 @@ describe("accessibility", { skip: noBrowser }, async () => {
           await ready(page);
           found.push(...(await violations(page, label)), ...(await overflow(page, label)));
         }
+        await page.keyboard.press("Control+k");
+        await page.getByRole("option", { name: "Create key" }).waitFor();
+        found.push(...(await violations(page, "command palette")));
+        await page.goto(`${fixture.server.url}/console/w/${demo.walletId}/no-such-page`);
+        await page.getByRole("heading", { name: "Not found" }).waitFor();
+        found.push(...(await violations(page, "not found")), ...(await overflow(page, "not found")));
         assert.deepEqual(found, []);
       }, variant);
     });

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { maxAttempts, maxEmails, maxInvitations } from "../../src/console/sign-in-limits.ts";
 import { createEmailSender, sendSignInEmails } from "../../src/email/email.ts";
-import { createConsoleFixture, makeToken, publicUrl, someone, tokenIn } from "../support/console-fixture.ts";
+import {
+  type Browser,
+  createConsoleFixture,
+  makeToken,
+  publicUrl,
+  someone,
+  tokenIn,
+} from "../support/console-fixture.ts";
 import { type ReceivedEmail, startMailServer } from "../support/services/mail-server.ts";
 import { testSecrets } from "../support/services/server.ts";
 
@@ -249,12 +256,74 @@ test("a person can send at most 30 invitations in 15 minutes", async () => {
   assert.deepEqual(statuses, [...Array.from({ length: maxInvitations }, () => 201), 429]);
 });
 
-test("without email, requesting a link fails and points to the operator command", async () => {
+test("an invitation link works once, and only for a person who has signed in with the invited address", async () => {
+  const [owner, guest, stranger] = [someone("owner"), someone("guest"), someone("stranger")];
+  const { walletId } = await fixture.openAccount(owner);
+  await fixture.openAccount(stranger);
+  const boss = await fixture.signIn(owner);
+  const { body: made } = await boss.send("POST", `wallets/${walletId}/invitations`, { email: guest, role: "viewer" });
+  const path = `invitations/${made.id}`;
+  const accept = (browser: Browser) => browser.send("POST", `${path}/accept`, { name: "Guest" });
+  assert.equal((await accept(fixture.openBrowser())).body.code, "session_required");
+  // The owner has the link too. It must not make them a guest.
+  for (const browser of [boss, await fixture.signIn(stranger)]) {
+    assert.equal((await browser.get(path)).body.code, "link_not_valid");
+    assert.equal((await accept(browser)).body.code, "link_not_valid");
+  }
+  const token = { token: made.id, name: "Guest" };
+  assert.equal((await boss.send("POST", "invitations/accept", token)).body.code, "link_not_valid");
+
+  await work();
+  await requestLink(guest);
+  const [email] = (await work()).emails;
+  assert.deepEqual(email?.to, [guest], "the invited address can sign in while sign-up is closed");
+  const invited = fixture.openBrowser();
+  await invited.send("POST", "sign-in/token", { token: tokenIn((email?.raw ?? "").replaceAll("=3D", "=")) });
+  const { account_name: account, role } = (await invited.get(path)).body;
+  assert.deepEqual([account, role], [`Account of ${owner}`, "viewer"]);
+  const joined = await accept(invited);
+  assert.deepEqual([joined.body.person.name, joined.body.wallets[0].id], ["Guest", walletId]);
+  assert.equal((await accept(invited)).body.code, "link_not_valid");
+  assert.equal((await invited.get(path)).body.code, "link_not_valid");
+});
+
+test("an expired or revoked invitation link is not valid", async () => {
+  const [owner, guest] = [someone("owner"), someone("guest")];
+  const { walletId } = await fixture.openAccount(owner);
+  await fixture.openAccount(guest);
+  const [boss, invited] = [await fixture.signIn(owner), await fixture.signIn(guest)];
+  const invitations = `wallets/${walletId}/invitations`;
+  const changes = [
+    (id: string) => db.owner.query("update pb.invitations set expires_at = clock_timestamp() where id = $1", [id]),
+    (id: string) => boss.send("DELETE", `${invitations}/${id}`),
+  ];
+  for (const change of changes) {
+    const { body } = await boss.send("POST", invitations, { email: guest, role: "viewer" });
+    const accept = (browser: Browser) => browser.send("POST", `invitations/${body.id}/accept`, { name: "" });
+    assert.equal((await accept(boss)).body.code, "link_not_valid", "it is not valid for the owner who made it");
+    assert.equal((await invited.get(`invitations/${body.id}`)).status, 200);
+    await change(body.id);
+    assert.equal((await accept(invited)).body.code, "link_not_valid");
+  }
+});
+
+test("without email, the operator signs people in and an invitation queues nothing", async () => {
   const silent = await createConsoleFixture();
   try {
     const reply = await silent.openBrowser().send("POST", "sign-in/email", { email: "ada@example.test" });
     assert.equal(reply.status, 404);
     assert.match(reply.body.detail, /admin -- console sign-in-link/);
+
+    const [owner, guest] = [someone("owner"), someone("guest")];
+    const { walletId } = await silent.openAccount(owner);
+    const boss = await silent.signIn(owner);
+    const body = { email: guest, role: "developer" };
+    const made = await boss.send("POST", `wallets/${walletId}/invitations`, body);
+    assert.equal(made.status, 201, made.text);
+    assert.equal((await silent.db.owner.query("select from pb.pending_emails")).rowCount, 0);
+    const invited = await silent.signIn(guest);
+    const joined = await invited.send("POST", `invitations/${made.body.id}/accept`, { name: "Guest" });
+    assert.deepEqual([joined.body.wallets[0].id, joined.body.wallets[0].role], [walletId, "developer"]);
   } finally {
     await silent.close();
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { createPool } from "../../src/db/pool.ts";
 import { createTestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { noBrowser } from "./browser.ts";
@@ -47,6 +48,42 @@ describe("operators", { skip: noBrowser }, async () => {
         await caller;
       }
       assert.deepEqual([...statuses], [200]);
+    });
+  });
+
+  test("cost and margin are shown by upstream and by wallet, and a click on a wallet shows only its days", async () => {
+    await fixture.visit(async (page) => {
+      await fixture.signInOperator(page);
+      await page.getByRole("link", { name: "Margin" }).first().click();
+      await page.getByRole("img", { name: /^Cost: .* in 30 days$/ }).waitFor();
+      const unpaid = page.getByRole("table", { name: "Unpaid calls by upstream" });
+      assert.match(await unpaid.getByRole("row", { name: /^brave/ }).innerText(), /\$\d+\.\d\d$/);
+      await page.getByText("7 days", { exact: true }).click();
+      await page.getByRole("img", { name: /^Margin: .* in 7 days$/ }).waitFor();
+      await page.getByText("Wallet", { exact: true }).first().click();
+      const wallets = page.getByRole("table", { name: "Margin by wallet" });
+      const row = wallets.getByRole("row", { name: /Fjord Analytics/ });
+      const cost = (await row.getByRole("cell").nth(2).innerText()).trim();
+      await row.getByRole("button").click();
+      await page.getByRole("heading", { name: "By day, Fjord Analytics" }).waitFor();
+      await page.getByRole("img", { name: `Cost: ${cost} in 7 days` }).waitFor();
+    });
+  });
+
+  test("the system page lists the server with its load and explains how to show the last backup", async () => {
+    await fixture.visit(async (page) => {
+      await fixture.signInOperator(page);
+      await page.getByRole("link", { name: "System" }).first().click();
+      const servers = page.getByRole("table", { name: "Servers" });
+      await servers.getByText(`process ${process.pid}`).waitFor();
+      await page.getByText("grant execute on function pg_ls_waldir to pennyblack_operator").waitFor();
+      // As a superuser would, in the database of this test.
+      const superuser = createPool({ url: db.superuserUrl, name: "test", connections: 1, onIdleError: () => {} });
+      await superuser.query("grant execute on function pg_ls_waldir to pennyblack_operator");
+      await superuser.end();
+      await page.reload();
+      await page.getByText("Set up backups").first().waitFor();
+      assert.equal(await page.getByText("pg_ls_waldir").count(), 0);
     });
   });
 

@@ -15,6 +15,7 @@ export const consolePageRoutes: TestPage[] = [
   { name: "overview", path: "", ready: settled },
   { name: "playground", path: "/playground", ready: searched },
   ...names.map((name) => ({ name, path: `/${name}`, ready: settled })),
+  { name: "search", path: "/usage?span=24h&group=key", ready: searchOpened },
 ];
 
 export const operatorPages: TestPage[] = ["upstreams", "margin", "accounts", "reconciliation", "audit", "system"].map(
@@ -35,5 +36,19 @@ async function searched(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Search/ }).click();
   await answered;
   await page.locator("[data-loading]").first().waitFor({ state: "detached" });
+  await settled(page);
+}
+
+/** Selects an hour in the table and opens one of its searches. */
+async function searchOpened(page: Page): Promise<void> {
+  await settled(page);
+  await page.getByRole("table", { name: "Usage" }).getByRole("link").first().click();
+  await page
+    .getByRole("button", { name: /^Remove filter/ })
+    .first()
+    .waitFor();
+  // Two links per row, of which one is hidden on narrow screens.
+  await page.getByRole("table", { name: "Searches" }).getByRole("link").first().click();
+  await page.getByRole("heading", { name: "Timeline" }).waitFor();
   await settled(page);
 }

@@ -45,6 +45,7 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   ]);
   await seedMoney(owner, walletId);
   await seedSearches(owner, { walletId, keyIds, budgetId, crawlerBudgetId });
+  await seedCustomers(owner, pepper);
   await rollUpUsage(owner, new AbortController().signal);
   await seedUpstreams(owner);
   await seedOperators(owner, walletId);
@@ -152,17 +153,7 @@ async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBu
      order by at`,
     values,
   );
-  await owner.query(
-    `insert into pb.transfers (id, search_id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-     select id, id, wallet_id, 'capture', 'wallet', 'revenue', 10000, settled_at
-     from pb.searches where wallet_id = $1 and state = 'captured' and mode = 'live'`,
-    [walletId],
-  );
-  await owner.query(
-    `update pb.wallets set debited_micros = (select 10000 * count(*) from pb.transfers where wallet_id = $1 and kind = 'capture')
-     where id = $1`,
-    [walletId],
-  );
+  await addCaptures(owner, walletId);
   await owner.query(
     `update pb.key_budgets b set
        total_spent_micros = 10000 * s.all_time, day = pb.utc_day(clock_timestamp()), day_spent_micros = 10000 * s.today,
@@ -184,16 +175,22 @@ async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBu
 
 /** Two upstreams, one of which had an outage last night. */
 async function seedUpstreams(owner: Pool): Promise<void> {
+  // One search in four is answered by SearXNG, which costs nothing. A call to Brave costs half a cent.
   await owner.query(
-    `insert into pb.upstream_days (day, provider, outcome, calls, cost_micros, revenue_micros)
-     select d::date, provider, outcome, calls, case outcome when 'ok' then calls * cost else 0 end,
-       case outcome when 'ok' then calls * 10000 else 0 end
-     from generate_series(pb.utc_day(clock_timestamp()) - 29, pb.utc_day(clock_timestamp()), interval '1 day') with ordinality as x (d, n),
-       lateral (values
-         ('brave', 'ok', 120 + (n * 37 % 60), 5000), ('brave', 'timed_out', n % 4, 5000),
-         ('searxng', 'ok', 40 + (n * 13 % 30), 0), ('searxng', 'unreachable', (n % 7 = 3)::integer * 11, 0)
-       ) as p (provider, outcome, calls, cost)
-     on conflict do nothing`,
+    `with calls as (
+       select pb.utc_day(held_at) as day, wallet_id, provider, case provider when 'brave' then 5000 else 0 end as cost,
+         case state when 'captured' then 1 else 0 end as paid, case outcome when 'caller_left' then 1 else 0 end as abandoned,
+         case outcome when 'upstream_timeout' then 'timeout' when 'upstream_unreachable' then 'unreachable'
+           when 'upstream_error' then 'status' when 'caller_left' then 'aborted' else 'ok' end as outcome
+       from pb.searches, lateral (select case abs(hashtext(id::text)) % 4 when 0 then 'searxng' else 'brave' end as provider) p
+       where mode = 'live'
+     ), days as (
+       insert into pb.upstream_days (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
+       select day, provider, outcome, count(*), sum(cost), sum(paid) * 10000, sum(paid * cost) from calls group by 1, 2, 3
+     )
+     insert into pb.upstream_wallet_days
+     select day, wallet_id, provider, count(*), sum(cost), sum(paid), sum(paid * cost), sum(abandoned), sum(abandoned * cost)
+     from calls group by 1, 2, 3`,
   );
   await owner.query(
     `insert into pb.upstream_hours (hour, provider, outcome, up_to_ms, calls, was_open)
@@ -207,14 +204,14 @@ async function seedUpstreams(owner: Pool): Promise<void> {
   );
 }
 
-/** Other customers, operator actions, and a day of reconciliations. */
-async function seedOperators(owner: Pool, walletId: string): Promise<void> {
+/** Other customers. One abandons more searches than it pays for. */
+async function seedCustomers(owner: Pool, pepper: Pepper): Promise<void> {
   const customers = [
-    { name: "Fjord Analytics", email: "ida@fjord.example", amount: 120_000_000n },
-    { name: "Tern & Co", email: "otto@tern.example", amount: 4_000_000n },
-    { name: "Mira Sol", email: "mira@sol.example", amount: 500_000n },
+    { name: "Fjord Analytics", email: "ida@fjord.example", amount: 120_000_000n, everyMinutes: 30, abandons: 0.02 },
+    { name: "Tern & Co", email: "otto@tern.example", amount: 4_000_000n, everyMinutes: 190, abandons: 0.05 },
+    { name: "Mira Sol", email: "mira@sol.example", amount: 500_000n, everyMinutes: 650, abandons: 0.7 },
   ];
-  for (const { name, email, amount } of customers) {
+  for (const { name, email, amount, everyMinutes, abandons } of customers) {
     const id = randomUUIDv7();
     await owner.query(
       `with account as (insert into pb.accounts (name) values ($2) returning id),
@@ -224,7 +221,40 @@ async function seedOperators(owner: Pool, walletId: string): Promise<void> {
       [id, name, email],
     );
     await topUpBatch(owner, "top_up", [{ paymentId: `demo-${id}`, walletId: id, amount }]);
+    const { id: keyId } = await createKey(owner, pepper, { walletId: id, mode: "live", name: "search" });
+    await owner.query(
+      `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, outcome)
+       select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || left(noise, 3) || '8' || right(noise, 15))::uuid,
+         $1, $2, 'live', 10000, (case when abandoned then 'released' else 'captured' end)::pb.search_state,
+         at, at + interval '1 minute', at + interval '400 ms', case when abandoned then 'caller_left' end
+       from (
+         select clock_timestamp() - interval '4 minutes' - make_interval(mins => minute) as at, random() < $4 as abandoned,
+           md5(random()::text) as noise
+         from generate_series(0, 28 * 1440, $3::integer) minute
+       ) moments`,
+      [id, keyId, everyMinutes, abandons],
+    );
+    await addCaptures(owner, id);
   }
+}
+
+/** The transfers of a wallet's captured searches, and the wallet's debits. */
+async function addCaptures(owner: Pool, walletId: string): Promise<void> {
+  await owner.query(
+    `insert into pb.transfers (id, search_id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+     select id, id, wallet_id, 'capture', 'wallet', 'revenue', 10000, settled_at
+     from pb.searches where wallet_id = $1 and state = 'captured' and mode = 'live'`,
+    [walletId],
+  );
+  await owner.query(
+    `update pb.wallets set debited_micros = (select 10000 * count(*) from pb.transfers where wallet_id = $1 and kind = 'capture')
+     where id = $1`,
+    [walletId],
+  );
+}
+
+/** Operator actions, and a day of reconciliations. */
+async function seedOperators(owner: Pool, walletId: string): Promise<void> {
   await owner.query(
     `insert into pb.audit_log (at, operator, act, wallet_id, target, reason, outcome) values
        (clock_timestamp() - interval '9 days', 'olga', 'suspend', $1::uuid, $1::uuid::text, 'Card reported as stolen', 'done'),
@@ -232,6 +262,8 @@ async function seedOperators(owner: Pool, walletId: string): Promise<void> {
        (clock_timestamp() - interval '2 hours', 'per', 'credit', $1::uuid, 'goodwill-118', 'Slow answers on 3 November', 'credited')`,
     [walletId],
   );
+  // Without statistics, reconciliation takes seconds.
+  await owner.query("analyze pb.searches, pb.transfers, pb.usage_hours, pb.usage_days");
   const report = await reconcile(owner);
   const checks = JSON.stringify(report.checks);
   await owner.query(

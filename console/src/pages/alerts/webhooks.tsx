@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Anchor, Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { endpointsQuery } from "../../api/alerts.ts";
@@ -29,9 +29,16 @@ export function Webhooks() {
     >
       <QueryState query={endpoints} title="Couldn't load endpoints." rows={3} />
       {endpoints.data && count === 0 && (
-        <EmptyState title="No endpoints yet">
-          Add an https URL to receive events such as a low balance, a top-up or a spent budget within seconds. Events
-          are signed, and retried for days if your server is down.
+        <EmptyState
+          title="No endpoints yet"
+          action={
+            <Anchor href="/docs/webhooks" target="_blank" size="sm">
+              How to receive and verify events
+            </Anchor>
+          }
+        >
+          Add an https URL to receive events such as a low balance, a top-up or a spent budget. Events are signed, and
+          retried for days if your server is down.
         </EmptyState>
       )}
       {endpoints.data?.map((endpoint) => (

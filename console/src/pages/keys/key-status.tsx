@@ -3,6 +3,7 @@ import type { Key } from "../../api/keys.ts";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { useNow } from "../../components/use-now.ts";
+import { useTimeZone } from "../../components/use-time-zone.ts";
 import { formatRemaining } from "../../format/format-remaining.ts";
 import { formatExact } from "../../format/format-time.ts";
 import { readBudget } from "./budget.ts";
@@ -67,10 +68,11 @@ function ReplacedStatus({ until, successor }: { until: string; successor: Key })
 /** Time until a rotated key expires. */
 export function Countdown({ until, before, after }: { until: string; before: string; after: string }) {
   const now = useNow(1_000);
+  const { zone } = useTimeZone();
   const date = new Date(until);
   const remaining = formatRemaining(date, now);
   return (
-    <time dateTime={until} title={formatExact(date)}>
+    <time dateTime={until} title={formatExact(date, zone)}>
       {remaining === undefined ? after : `${before} ${remaining}`}
     </time>
   );

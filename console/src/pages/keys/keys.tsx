@@ -1,11 +1,13 @@
-import { Button, Text, UnstyledButton } from "@mantine/core";
+import { Anchor, Button, Text, UnstyledButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Key, keysQuery } from "../../api/keys.ts";
-import { walletQuery } from "../../api/wallet.ts";
+import { type Mode, walletQuery } from "../../api/wallet.ts";
 import { Page } from "../../components/page.tsx";
 import { EmptyState, ErrorState, RowsSkeleton } from "../../components/states.tsx";
 import { formatCount } from "../../format/format-time.ts";
+import { useMode } from "../../layout/mode.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { CreateKey } from "./create-key.tsx";
 import { EditKey } from "./edit-key.tsx";
@@ -13,10 +15,16 @@ import { type KeyAction, KeyTable } from "./key-table.tsx";
 import { RevokeKey } from "./revoke-key.tsx";
 import { RotateKey } from "./rotate-key.tsx";
 
+const route = getRouteApi("/signed-in/w/$walletId/keys");
+
 export function Keys() {
   const { canEdit } = useWallet();
-  const [open, setOpen] = useState<KeyAction | { action: "create" }>();
+  const [open, setOpen] = useState<KeyAction>();
   const close = (): void => setOpen(undefined);
+  // In the URL, so that the command palette can open it.
+  const isCreating = route.useSearch().dialog === "create";
+  const navigate = route.useNavigate();
+  const create = (): Promise<void> => navigate({ search: { dialog: "create" }, replace: true });
   return (
     <Page
       title="Keys"
@@ -25,10 +33,10 @@ export function Keys() {
           ? "Each key has its own limits and budget, so you can stop one without affecting the others."
           : "You have view-only access. An owner or developer can manage keys."
       }
-      actions={canEdit && <Button onClick={() => setOpen({ action: "create" })}>Create key</Button>}
+      actions={canEdit && <Button onClick={create}>Create key</Button>}
     >
-      <KeyLists onAction={setOpen} onCreate={() => setOpen({ action: "create" })} />
-      {open?.action === "create" && <CreateKey onClose={close} />}
+      <KeyLists onAction={setOpen} onCreate={create} />
+      {canEdit && isCreating && <CreateKey onClose={() => navigate({ search: {}, replace: true })} />}
       {open?.action === "change" && <EditKey apiKey={open.key} onClose={close} />}
       {open?.action === "rotate" && <RotateKey apiKey={open.key} onClose={close} />}
       {open?.action === "revoke" && <RevokeKey apiKey={open.key} onClose={close} />}
@@ -37,36 +45,59 @@ export function Keys() {
 }
 
 function KeyLists({ onAction, onCreate }: { onAction: (action: KeyAction) => void; onCreate: () => void }) {
-  const { id, canEdit } = useWallet();
+  const { id } = useWallet();
+  const { mode } = useMode();
   const keys = useQuery(keysQuery(id));
   const wallet = useQuery(walletQuery(id));
   if (keys.isPending) return <RowsSkeleton />;
   if (keys.isError && !keys.data) {
     return <ErrorState error={keys.error} title="Couldn't load keys." onRetry={() => keys.refetch()} />;
   }
-  const price = wallet.data?.price ?? "0.01";
-  const activeKeys = keys.data.filter(({ state }) => state === "active");
-  const inactiveKeys = keys.data.filter(({ state }) => state !== "active");
+  const other = mode === "live" ? "test" : "live";
+  // Management keys belong to no mode, so they are listed in both.
+  const inMode = keys.data.filter((key) => key.mode !== other);
+  const activeKeys = inMode.filter(({ state }) => state === "active");
+  const props = { allKeys: keys.data, price: wallet.data?.price ?? "0.01", onAction };
   return (
     <>
-      {activeKeys.length === 0 ? (
-        <EmptyState
-          title="No active keys"
-          action={
-            canEdit && (
-              <Button variant="default" onClick={onCreate}>
-                Create key
-              </Button>
-            )
-          }
-        >
-          Your program sends a key with each search. Start with a test key, which is free and works like a live one.
-        </EmptyState>
-      ) : (
-        <KeyTable label="Keys" keys={activeKeys} allKeys={keys.data} price={price} onAction={onAction} />
-      )}
-      <InactiveKeys keys={inactiveKeys} allKeys={keys.data} price={price} onAction={onAction} />
+      {activeKeys.some((key) => key.mode === mode) || <NoKeys mode={mode} onCreate={onCreate} />}
+      {activeKeys.length > 0 && <KeyTable label="Keys" keys={activeKeys} {...props} />}
+      <InactiveKeys keys={inMode.filter(({ state }) => state !== "active")} {...props} />
+      <OtherMode mode={other} count={keys.data.filter((key) => key.mode === other && key.state === "active").length} />
     </>
+  );
+}
+
+function NoKeys({ mode, onCreate }: { mode: Mode; onCreate: () => void }) {
+  const { canEdit } = useWallet();
+  return (
+    <EmptyState
+      title={`No active ${mode} keys`}
+      action={
+        canEdit && (
+          <Button variant="default" onClick={onCreate}>
+            Create {mode} key
+          </Button>
+        )
+      }
+    >
+      {mode === "live"
+        ? "Your program sends a key with each search. A successful search with a live key costs one cent."
+        : "Test keys are free and return simulated results. They work like live keys."}
+    </EmptyState>
+  );
+}
+
+function OtherMode({ mode, count }: { mode: Mode; count: number }) {
+  const { setMode } = useMode();
+  if (count === 0) return undefined;
+  return (
+    <Text size="sm" c="dimmed" mt="lg">
+      {formatCount(count, `${mode} key`)} not shown.{" "}
+      <Anchor component="button" type="button" size="sm" onClick={() => setMode(mode)}>
+        Switch to {mode} mode
+      </Anchor>
+    </Text>
   );
 }
 

@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Entry } from "../../api/ledger.ts";
 import { Money } from "../../components/money.tsx";
+import { ExactTime } from "../../components/relative-time.tsx";
 import { Cell, type Column, Row, Table } from "../../components/table.tsx";
-import { formatExact, formatRelative } from "../../format/format-time.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { entryLabels } from "./entry-labels.ts";
 import classes from "./ledger.module.css";
@@ -45,16 +45,15 @@ function EntryRow({ entry, hasBalance }: { entry: Entry; hasBalance: boolean }) 
   return (
     <Row>
       <Cell className={classes.date ?? ""}>
-        <StatementTime at={entry.created_at} />
+        <ExactTime at={entry.created_at} />
       </Cell>
       <Cell className={classes.kind ?? ""}>
         {entry.request_id === null ? (
           entryLabels[entry.kind].singular
         ) : (
           <Link
-            to="/w/$walletId/ledger"
-            params={{ walletId: id }}
-            search={{ request_id: entry.request_id }}
+            to="/w/$walletId/searches/$requestId"
+            params={{ walletId: id, requestId: entry.request_id }}
             className={classes.kindLink}
             tabIndex={-1}
           >
@@ -65,9 +64,8 @@ function EntryRow({ entry, hasBalance }: { entry: Entry; hasBalance: boolean }) 
       <Cell className={classes.request ?? ""}>
         {entry.request_id !== null && (
           <Link
-            to="/w/$walletId/ledger"
-            params={{ walletId: id }}
-            search={{ request_id: entry.request_id }}
+            to="/w/$walletId/searches/$requestId"
+            params={{ walletId: id, requestId: entry.request_id }}
             className={`mono ${classes.id ?? ""}`}
           >
             {entry.request_id}
@@ -91,21 +89,5 @@ function EntryRow({ entry, hasBalance }: { entry: Entry; hasBalance: boolean }) 
         </Cell>
       )}
     </Row>
-  );
-}
-
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const time = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-
-/** The date, with the relative time as a tooltip. */
-function StatementTime({ at }: { at: string }) {
-  const date = new Date(at);
-  return (
-    <time dateTime={at} title={`${formatExact(date)}, ${formatRelative(date, new Date())}`}>
-      {day.format(date)}{" "}
-      <Text span size="sm" c="dimmed">
-        {time.format(date)}
-      </Text>
-    </time>
   );
 }

@@ -1,11 +1,12 @@
 import { Button, Text, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type EntryFilter, type EntryKind, entriesQuery, entryKinds, exportPath } from "../../api/ledger.ts";
 import { Chips } from "../../components/chips.tsx";
 import { Page } from "../../components/page.tsx";
 import { EmptyState, ErrorState, LoadMore, RowsSkeleton } from "../../components/states.tsx";
+import { formatCount } from "../../format/format-time.ts";
 import { useMode } from "../../layout/mode.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { entryLabels } from "./entry-labels.ts";
@@ -37,7 +38,7 @@ export function Ledger() {
         </Button>
       }
     >
-      <SearchLookup requestId={route.useSearch().request_id} />
+      <SearchLookup />
       <Filters />
       <Statement filter={filter} />
     </Page>
@@ -125,8 +126,12 @@ function Statement({ filter }: { filter: EntryFilter }) {
         label="Transactions"
         entries={entries}
         hasBalance={filter.kind === undefined}
-        footer={<TotalRows totals={computeTotals(entries)} count={entries.length} />}
+        footer={<TotalRows totals={computeTotals(entries)} />}
       />
+      <Text size="sm" c="dimmed" mt="md">
+        {formatCount(entries.length, "entry", "entries")}.
+        {list.hasNextPage && " Load more to include older entries in the totals."}
+      </Text>
       <LoadMore query={list} />
       {list.isFetchNextPageError && (
         <ErrorState error={list.error} title="Couldn't load more entries." onRetry={() => list.fetchNextPage()} />
@@ -136,12 +141,33 @@ function Statement({ filter }: { filter: EntryFilter }) {
 }
 
 function NoEntries({ isFiltered }: { isFiltered: boolean }) {
-  return isFiltered ? (
-    <EmptyState title="No matching entries">Change the type or the period to see more.</EmptyState>
-  ) : (
-    <EmptyState title="No transactions yet">
-      The first entry will be a top-up or a credit. After that, each successful search adds an entry of one cent. Failed
-      searches are not charged.
+  const { id } = useWallet();
+  const navigate = route.useNavigate();
+  if (isFiltered) {
+    return (
+      <EmptyState
+        title="No matching entries"
+        action={
+          <Button variant="default" onClick={() => navigate({ search: {}, replace: true })}>
+            Clear filters
+          </Button>
+        }
+      >
+        No transaction has this type in this period.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title="No transactions yet"
+      action={
+        <Button variant="default" component={Link} to="/w/$walletId/top-up" params={{ walletId: id } as never}>
+          Top up
+        </Button>
+      }
+    >
+      Top-ups, searches and refunds are listed here. A successful search costs one cent. Failed searches are not
+      charged.
     </EmptyState>
   );
 }

@@ -1,23 +1,15 @@
 import { Money } from "../../components/money.tsx";
 import { Cell, Row } from "../../components/table.tsx";
-import { formatCount } from "../../format/format-time.ts";
 import classes from "./ledger.module.css";
 import { isBalanced, type Totals } from "./statement.ts";
 
 /** Totals of the loaded entries, with a warning if they do not add up to the closing balance. */
-export function TotalRows({ totals, count }: { totals: Totals; count: number }) {
+export function TotalRows({ totals }: { totals: Totals }) {
   const { opening, closing, sum } = totals;
-  const entries = formatCount(count, "entry", "entries");
   return (
     <>
       {opening !== undefined && <TotalRow name="Opening balance" amount={opening} isDimmed hasBalance />}
-      <TotalRow
-        name={`Total in (${entries} shown)`}
-        amount={totals.in}
-        isSigned
-        isDimmed
-        hasBalance={opening !== undefined}
-      />
+      <TotalRow name="Total in" amount={totals.in} isSigned isDimmed hasBalance={opening !== undefined} />
       <TotalRow name="Total out" amount={totals.out} isSigned isDimmed hasBalance={opening !== undefined} />
       {opening === undefined && <TotalRow name="Total" amount={sum} isSigned hasBalance={false} />}
       {closing !== undefined && <TotalRow name="Closing balance" amount={closing} hasBalance />}

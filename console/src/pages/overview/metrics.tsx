@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { type Hour, type Mode, type Summary, summaryQuery } from "../../api/wallet.ts";
+import { type Mode, type Summary, summaryQuery } from "../../api/wallet.ts";
 import { Metric } from "../../components/metric.tsx";
 import { ErrorState } from "../../components/states.tsx";
 import { addMoney, formatMoney, toNumber } from "../../format/format-money.ts";
@@ -47,7 +47,6 @@ function BalanceMetric({ summary }: SummaryProps) {
       value={formatMoney(available)}
       description={notes.filter((note) => note !== undefined).join(", ")}
       tone={toNumber(available) > 0 || days === null ? "plain" : "danger"}
-      trend={omitIfAllZero(hours.map(({ charged }) => toNumber(charged)))}
     />
   );
 }
@@ -58,7 +57,6 @@ function TestSearchesMetric({ summary }: SummaryProps) {
       label="Test searches (24 hours)"
       value={formatCount(summary.last_24h.searches, "search", "searches")}
       description="free, with simulated results"
-      trend={omitIfAllZero(summary.hours.map(({ searches }) => searches))}
     />
   );
 }
@@ -70,7 +68,6 @@ function TodayMetric({ summary }: SummaryProps) {
       label="Searches today (UTC)"
       value={formatCount(searches, "search", "searches")}
       description={typical === null ? "no typical day to compare yet" : `typically ${Math.round(typical)} by now`}
-      trend={omitIfAllZero(summary.hours.map(({ searches: hourly }) => hourly))}
     />
   );
 }
@@ -85,16 +82,6 @@ function SuccessMetric({ summary }: SummaryProps) {
       value={rate === null ? "no searches" : formatPercent(rate)}
       description={[...latency, ...(failed > 0 ? [`${failed} failed`] : [])].join(", ")}
       tone={rate !== null && rate < 0.9 ? "warning" : "plain"}
-      trend={searches === 0 ? [] : successRates(summary.hours)}
     />
   );
-}
-
-function omitIfAllZero(values: number[]): number[] {
-  return values.some((value) => value > 0) ? values : [];
-}
-
-/** An hour without searches counts as successful. */
-function successRates(hours: readonly Hour[]): number[] {
-  return hours.map(({ searches, ok }) => (searches === 0 ? 1 : ok / searches));
 }

@@ -5,12 +5,10 @@ import type { SearchRecord } from "../../api/ledger.ts";
 import { lastFailuresQuery } from "../../api/searches.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { Section } from "../../components/page.tsx";
+import { ExactTime } from "../../components/relative-time.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";
-import { useNow } from "../../components/use-now.ts";
 import { describeOutcome } from "../../format/describe-outcome.ts";
-import { formatClock } from "../../format/format-clock.ts";
 import { formatMoney, toNumber } from "../../format/format-money.ts";
-import { formatExact } from "../../format/format-time.ts";
 import classes from "./overview.module.css";
 
 export function RecentFailures({ walletId, mode }: { walletId: string; mode: Mode }) {
@@ -36,22 +34,17 @@ export function RecentFailures({ walletId, mode }: { walletId: string; mode: Mod
 }
 
 function FailureRow({ walletId, search }: { walletId: string; search: SearchRecord }) {
-  const now = useNow(60_000);
-  const at = new Date(search.at);
   const charged = toNumber(search.charged) > 0 ? `${formatMoney(search.charged)} charged` : "not charged";
   const sentence = [describeOutcome(search.outcome).summary, charged, ...(search.key_name ? [search.key_name] : [])];
   return (
     <li>
-      <time dateTime={search.at} title={formatExact(at)} className={classes.time}>
-        {formatClock(at, now)}
-      </time>
+      <ExactTime at={search.at} className={classes.time} />
       <span>
         {sentence.join(", ")}, request{" "}
         <Anchor
           component={Link}
-          to="/w/$walletId/ledger"
-          params={{ walletId } as never}
-          search={{ request_id: search.request_id } as never}
+          to="/w/$walletId/searches/$requestId"
+          params={{ walletId, requestId: search.request_id } as never}
           className={`mono ${classes.id}`}
         >
           {search.request_id}

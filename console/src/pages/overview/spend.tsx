@@ -1,6 +1,6 @@
-import { Anchor, Skeleton } from "@mantine/core";
+import { Anchor, Button, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { keysQuery } from "../../api/keys.ts";
 import { type Usage, usageQuery } from "../../api/usage.ts";
@@ -8,14 +8,18 @@ import type { Mode } from "../../api/wallet.ts";
 import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { EmptyState, ErrorState } from "../../components/states.tsx";
-import { formatMoney } from "../../format/format-money.ts";
-import { formatCount } from "../../format/format-time.ts";
-import { stackDays } from "./stack-days.ts";
+import { toNumber } from "../../format/format-money.ts";
+import { Legend } from "../usage/legend.tsx";
+import { measures } from "../usage/measure.ts";
+import { type Bucket, pivot, totalOf } from "../usage/pivot.ts";
+import { seriesLabel } from "../usage/series-label.ts";
+import usageClasses from "../usage/usage.module.css";
+import classes from "./overview.module.css";
 
 // The chart library is larger than the rest of the console, so it is loaded separately.
-const SpendChart = lazy(() =>
-  import("./spend-chart.tsx").then(
-    (loaded) => ({ default: loaded.SpendChart }),
+const UsageChart = lazy(() =>
+  import("../usage/usage-chart.tsx").then(
+    (loaded) => ({ default: loaded.UsageChart }),
     () => ({ default: ChartLoadError }),
   ),
 );
@@ -46,33 +50,73 @@ export function Spend({ walletId, mode }: { walletId: string; mode: Mode }) {
 function SpendDescription({ usage }: { usage: Usage }) {
   return (
     <>
-      Last {days} days (UTC), by key. Includes searches up to <RelativeTime at={usage.as_of} />.
+      Last {days} days (UTC), by key. The last bar is today so far, up to <RelativeTime at={usage.as_of} />. Select a
+      bar to list its searches.
     </>
   );
 }
 
 function Chart({ walletId, mode, usage }: { walletId: string; mode: Mode; usage: Usage }) {
   const keys = useQuery(keysQuery(walletId)).data;
-  const stack = useMemo(() => {
+  const navigate = useNavigate();
+  const table = useMemo(() => {
     const names = new Map(keys?.map(({ id, name }) => [id, name]));
-    return stackDays({ usage: usage.lines, names, mode, days, now: new Date() });
+    const lines = usage.lines.filter((line) => line.mode === mode && (mode === "test" || toNumber(line.charged) > 0));
+    return pivot(lines, {
+      from: usage.from,
+      to: usage.to,
+      by: "day",
+      group: "key",
+      labelOf: (line) => seriesLabel(line, "key", names),
+    });
   }, [keys, usage, mode]);
-  if (stack.layers.length === 0) {
+  if (table.series.length === 0) {
     return (
-      <EmptyState title={mode === "live" ? "No spend in the last 30 days" : "No test searches in the last 30 days"}>
+      <EmptyState
+        title={mode === "live" ? "No spend in the last 30 days" : "No test searches in the last 30 days"}
+        action={
+          <Button variant="default" component={Link} to="/w/$walletId/playground" params={{ walletId } as never}>
+            Open playground
+          </Button>
+        }
+      >
         {mode === "live"
           ? "A successful search costs $0.01 and appears here under the key that sent it."
           : "Test searches are free and appear here under the key that sent them."}
       </EmptyState>
     );
   }
-  const format = (amount: string): string =>
-    mode === "live" ? formatMoney(amount) : formatCount(Number(amount), "search", "searches");
-  const formatTick = (value: number): string => (mode === "live" ? formatMoney(value.toFixed(2)) : String(value));
+  const measure = measures[mode === "live" ? "charged" : "searches"];
+  const select = (bucket: Bucket, series?: number): Promise<void> => {
+    const key = series === undefined ? undefined : table.series[series]?.value;
+    const view = { group: "key", ...(mode === "live" && { measure: "charged" }) };
+    return navigate({
+      to: "/w/$walletId/usage",
+      params: { walletId },
+      search: { ...view, bucket: bucket.start, ...(key !== undefined && { key }) },
+    });
+  };
   return (
-    <Suspense fallback={<ChartSkeleton />}>
-      <SpendChart stack={stack} format={format} formatTick={formatTick} />
-    </Suspense>
+    <figure className={`${classes.chart} ${usageClasses.chart}`}>
+      <figcaption>
+        <Text span fw={600} fz={22}>
+          {measure.format(totalOf(table.buckets, 0))}
+        </Text>
+        <Legend table={table} group="key" />
+      </figcaption>
+      <Suspense fallback={<ChartSkeleton />}>
+        <UsageChart
+          pivot={table}
+          by="day"
+          days={days}
+          group="key"
+          measure={measure}
+          asOf={usage.as_of}
+          height={240}
+          onSelect={select}
+        />
+      </Suspense>
+    </figure>
   );
 }
 

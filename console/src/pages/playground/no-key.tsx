@@ -13,7 +13,12 @@ export function NoKey({ mode, walletId, isViewer }: { mode: Mode; walletId: stri
       action={
         <Group gap="sm" mt="xs">
           {!isViewer && (
-            <Button component={Link} to="/w/$walletId/keys" params={{ walletId } as never}>
+            <Button
+              component={Link}
+              to="/w/$walletId/keys"
+              params={{ walletId } as never}
+              search={{ dialog: "create" } as never}
+            >
               Create key
             </Button>
           )}

@@ -1,17 +1,19 @@
 import { Anchor, Text } from "@mantine/core";
+import { describeRank, parseExplanation, type RankExplanation } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { lensesQuery, type PlaygroundResponse, type SearchAnswer } from "../../api/playground.ts";
+import { lensesQuery, lensTextsQuery, type PlaygroundResponse, type SearchAnswer } from "../../api/playground.ts";
 import { ErrorState, RowsSkeleton } from "../../components/states.tsx";
-import { explainScore, parseExplanation, type RankExplanation } from "./parse-explanation.ts";
+import { explainScore } from "./explain-score.ts";
+import { findRule, linkToRule } from "./find-rule.ts";
 import classes from "./playground.module.css";
 
-/** How the rank of each result was computed. */
+/** Why each result has its rank. */
 export function Ranking({ response }: { response: PlaygroundResponse }) {
   const lenses = useQuery(lensesQuery);
   const { answer, headers } = response;
-  const reasons = parseExplanation(headers.get("rank-explain"));
-  const lens = headers.get("rank-lens")?.split("@")[0];
-  if (!answer || reasons.length === 0) return <Text c="dimmed">No results to rank.</Text>;
+  const ranking = parseExplanation(headers.get("rank-explain") ?? "");
+  const lens = headers.get("rank-lens")?.split("@")[0] ?? "base";
+  if (!answer || ranking.length === 0) return <Text c="dimmed">No results to rank.</Text>;
   if (lenses.isPending) return <RowsSkeleton rows={5} />;
   const lambda = lenses.data?.find(({ name }) => name === lens)?.lambda;
   if (lambda === undefined) {
@@ -21,73 +23,72 @@ export function Ranking({ response }: { response: PlaygroundResponse }) {
   }
   return (
     <>
-      <Text size="sm" mb="sm">
+      <ol className={classes.ranking}>
+        {ranking.map((explanation) => (
+          <RankedResult
+            key={explanation.position}
+            explanation={explanation}
+            ranking={ranking}
+            answer={answer}
+            lens={lens}
+            lambda={lambda}
+          />
+        ))}
+      </ol>
+      {ranking.length < answer.results.length && (
+        <Text size="sm" c="dimmed" mb="sm">
+          The Rank-Explain header is limited to 4 kB. The last {answer.results.length - ranking.length} results did not
+          fit.
+        </Text>
+      )}
+      <Text size="sm" c="dimmed">
         Score = {(1 - lambda).toFixed(2)} × Rel + {lambda.toFixed(2)} × Auth. Rel is derived from the upstream&rsquo;s
         rank: 21 / (20 + rank). Auth is the authority of the source.{" "}
         <Anchor href="/docs/ranking" target="_blank" size="sm" underline="always">
           How ranking works
         </Anchor>
       </Text>
-      <ScoreTable answer={answer} reasons={reasons} lambda={lambda} />
-      {reasons.length < answer.results.length && (
-        <Text size="sm" c="dimmed" mt="sm">
-          The Rank-Explain header is limited to 4 kB. The last {answer.results.length - reasons.length} results did not
-          fit.
-        </Text>
-      )}
     </>
   );
 }
 
-function ScoreTable(props: { answer: SearchAnswer; reasons: RankExplanation[]; lambda: number }) {
-  const { answer, reasons, lambda } = props;
+function RankedResult(props: {
+  explanation: RankExplanation;
+  ranking: readonly RankExplanation[];
+  answer: SearchAnswer;
+  lens: string;
+  lambda: number;
+}) {
+  const { explanation, ranking, answer, lens, lambda } = props;
+  const result = answer.results[explanation.position - 1];
+  const sources = answer.results.map(({ source }) => source);
+  const { move, tier, adjustments } = describeRank(explanation, { ranking, sources });
+  const { rel, auth } = explainScore(explanation, lambda);
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label="Scores">
-      <table className={classes.scores}>
-        <thead>
-          <tr>
-            <th scope="col">Rank</th>
-            <th scope="col">Upstream</th>
-            <th scope="col">Source</th>
-            <th scope="col">Tier</th>
-            <th scope="col">Rel</th>
-            <th scope="col">Auth</th>
-            <th scope="col">Score</th>
-          </tr>
-        </thead>
-        <tbody>
-          {reasons.map((reason) => {
-            const { rel, auth } = explainScore(reason, lambda);
-            return (
-              <tr key={reason.rank}>
-                <td className="mono">{reason.rank}</td>
-                <td className="mono">{reason.upstreamRank}</td>
-                <td>
-                  {answer.results[reason.rank - 1]?.source}
-                  {reason.guards.map((guard) => (
-                    <span key={guard} className={classes.guard} title={guardDescriptions[guard]}>
-                      {guard}
-                    </span>
-                  ))}
-                </td>
-                <td>
-                  <strong>{reason.tier}</strong> {reason.reason}
-                </td>
-                <td className="mono">{rel.toFixed(3)}</td>
-                <td className="mono">{auth.toFixed(2)}</td>
-                <td className="mono">{reason.score.toFixed(3)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+    <li>
+      <Text size="sm" fw={600} className={classes.id}>
+        {result?.source}
+      </Text>
+      <Text size="sm">
+        {move} {tier} <RuleLink lens={lens} url={result?.url ?? ""} reason={explanation.reason} />
+      </Text>
+      {adjustments.length > 0 && <Text size="sm">{adjustments.join(" ")}</Text>}
+      <Text size="xs" c="dimmed" className="mono">
+        {(1 - lambda).toFixed(2)} × {rel.toFixed(3)} + {lambda.toFixed(2)} × {auth.toFixed(2)} ={" "}
+        {explanation.score.toFixed(3)}
+      </Text>
+    </li>
   );
 }
 
-const guardDescriptions: Record<string, string> = {
-  navigational: "The query names this site, so its authority is at least 0.90.",
-  anchor: "The upstream's first result never drops below third place.",
-  copy: "Nearly the same text as a result above, so it is moved to the end.",
-  "third-of-site": "The third and later results of one site are moved to the end.",
-};
+/** Links to the line of the lens, which browsers highlight. Nothing if no line is found. */
+function RuleLink({ lens, url, reason }: { lens: string; url: string; reason: string }) {
+  const texts = useQuery(lensTextsQuery(lens));
+  const rule = texts.data && findRule(texts.data, { url, reason });
+  if (!rule) return undefined;
+  return (
+    <Anchor href={linkToRule(rule)} target="_blank" rel="noopener" size="sm" title={rule.text}>
+      Line {rule.line} of {rule.lens}
+    </Anchor>
+  );
+}

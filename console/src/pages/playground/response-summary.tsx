@@ -42,9 +42,8 @@ function RequestLink({ walletId, id }: { walletId: string; id: string }) {
   return (
     <Anchor
       component={Link}
-      to="/w/$walletId/ledger"
-      params={{ walletId } as never}
-      search={{ request_id: id } as never}
+      to="/w/$walletId/searches/$requestId"
+      params={{ walletId, requestId: id } as never}
       className={`mono ${classes.id}`}
     >
       {id}

@@ -1,10 +1,9 @@
 import { Anchor, Skeleton, Stack, Text } from "@mantine/core";
-import type { SearchResult } from "@pennyblack/sdk";
+import { describeRank, parseExplanation, type RankExplanation, type SearchResult } from "@pennyblack/sdk";
 import type { PlaygroundResponse, SearchAnswer } from "../../api/playground.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { EmptyState } from "../../components/states.tsx";
 import { formatCount, formatMs } from "../../format/format-time.ts";
-import { parseExplanation, type RankExplanation } from "./parse-explanation.ts";
 import classes from "./playground.module.css";
 import { ProblemCard } from "./problem-card.tsx";
 import { describeCharge } from "./response-summary.tsx";
@@ -23,8 +22,8 @@ export function Results(props: {
       {!isBusy && !response && (
         <EmptyState title="No results yet">
           {mode === "live"
-            ? "Results appear here, with the API response beside them. Failed searches are not charged."
-            : "Simulated results appear here, the same every time. You can also simulate a failure above."}
+            ? "Enter a query above. Results appear here, with the API response beside them. Failed searches are not charged."
+            : "Enter a query above, or simulate a failure. Results are simulated and the same every time."}
         </EmptyState>
       )}
       {!isBusy && response?.problem && <ProblemCard problem={response.problem} walletId={walletId} />}
@@ -34,9 +33,8 @@ export function Results(props: {
 }
 
 function Answer({ response, answer }: { response: PlaygroundResponse; answer: SearchAnswer }) {
-  const reasons = new Map(
-    parseExplanation(response.headers.get("rank-explain")).map((reason) => [reason.rank, reason]),
-  );
+  const ranking = parseExplanation(response.headers.get("rank-explain") ?? "");
+  const sources = answer.results.map(({ source }) => source);
   return (
     <>
       <Text size="sm" c="dimmed" role="status" mb="sm">
@@ -50,20 +48,31 @@ function Answer({ response, answer }: { response: PlaygroundResponse; answer: Se
       )}
       <ol className={classes.results}>
         {answer.results.map((result, index) => (
-          <Result key={`${index} ${result.url}`} result={result} reason={reasons.get(index + 1)} />
+          <Result
+            key={`${index} ${result.url}`}
+            result={result}
+            rank={ranking.find(({ position }) => position === index + 1)}
+            describe={(rank) => describeRank(rank, { ranking, sources }).adjustments}
+          />
         ))}
       </ol>
     </>
   );
 }
 
-function Result({ result, reason }: { result: SearchResult; reason: RankExplanation | undefined }) {
+function Result(props: {
+  result: SearchResult;
+  rank: RankExplanation | undefined;
+  describe: (rank: RankExplanation) => string[];
+}) {
+  const { result, rank, describe } = props;
+  const sentences = rank ? describe(rank) : [];
   const isWeb = /^https?:\/\//.test(result.url);
   return (
     <li className={classes.result}>
       <div className={classes.source}>
         <span>{result.source}</span>
-        {reason && <TierBadge reason={reason} />}
+        {rank && <TierBadge rank={rank} />}
       </div>
       <Anchor href={isWeb ? result.url : undefined} target="_blank" rel="noopener noreferrer" fz={17}>
         {result.title || result.url}
@@ -71,6 +80,11 @@ function Result({ result, reason }: { result: SearchResult; reason: RankExplanat
       <Text size="sm" className={classes.snippet}>
         {result.snippet}
       </Text>
+      {sentences.length > 0 && (
+        <Text size="xs" c="dimmed" mt={4}>
+          {sentences.join(" ")}
+        </Text>
+      )}
     </li>
   );
 }

@@ -70,7 +70,14 @@ function SignInForm() {
     if (isSignedIn) startSession(session, returnTo);
   }, [isSignedIn, session, startSession, returnTo]);
   return (
-    <CenteredPage title="Sign in" description="One cent a search, charged only when it works.">
+    <CenteredPage
+      title="Sign in"
+      description={
+        returnTo?.startsWith("/console/invitations/")
+          ? "To accept the invitation, sign in with the address that was invited."
+          : "One cent a search, charged only when it works."
+      }
+    >
       <SignInMethods returnTo={returnTo} />
     </CenteredPage>
   );
@@ -99,6 +106,8 @@ function SignInMethods({ returnTo }: { returnTo: string | undefined }) {
 
 /** For servers without email or an OpenID Connect provider. */
 function OperatorInstructions() {
+  // The link opens in another tab. Poll until the session exists.
+  useQuery({ ...sessionQuery, refetchInterval: 3_000 });
   return (
     <Stack gap="sm">
       <Text>

@@ -1,8 +1,9 @@
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { type Invitation, teamQuery } from "../../api/team.ts";
 import { walletPath } from "../../api/wallet.ts";
+import { CopyButton } from "../../components/copy-button.tsx";
 import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { InlineError } from "../../components/states.tsx";
@@ -10,6 +11,7 @@ import { ActionsCell, Cell, type Column, Row, RowHeader, Table } from "../../com
 import { useWallet } from "../../layout/use-wallet.ts";
 import { roleLabels } from "./role-labels.ts";
 import classes from "./team.module.css";
+import { useInvitationLink } from "./use-invitation-link.ts";
 
 const columns: Column[] = [
   { name: "Email" },
@@ -20,7 +22,7 @@ const columns: Column[] = [
 
 export function Invitations({ invitations }: { invitations: readonly Invitation[] }) {
   return (
-    <Section title="Invitations" description="Not accepted yet.">
+    <Section title="Invitations" description="Waiting to be accepted.">
       <Table label="Invitations" columns={columns}>
         {invitations.map((invitation) => (
           <InvitationRow key={invitation.id} invitation={invitation} />
@@ -33,6 +35,7 @@ export function Invitations({ invitations }: { invitations: readonly Invitation[
 function InvitationRow({ invitation }: { invitation: Invitation }) {
   const { id, isOwner } = useWallet();
   const queries = useQueryClient();
+  const link = useInvitationLink(invitation.id);
   const revoke = useMutation({
     mutationFn: () => api(walletPath(id, `invitations/${invitation.id}`), { method: "DELETE" }),
     onSuccess: () => queries.invalidateQueries(teamQuery(id)),
@@ -46,17 +49,28 @@ function InvitationRow({ invitation }: { invitation: Invitation }) {
       <Cell label="Expires">
         <RelativeTime at={invitation.expires_at} />
       </Cell>
-      <ActionsCell>
+      <ActionsCell isWide>
         {isOwner && (
-          <Button
-            variant="subtle"
-            color="ink"
-            size="compact-sm"
-            loading={revoke.isPending}
-            onClick={() => revoke.mutate()}
-          >
-            Revoke
-          </Button>
+          <Group gap={4} justify="flex-end" wrap="nowrap">
+            <CopyButton
+              text={link}
+              label="Copy link"
+              variant="subtle"
+              color="ink"
+              size="compact-sm"
+              aria-label={`Copy invitation link for ${invitation.email}`}
+            />
+            <Button
+              variant="subtle"
+              color="ink"
+              size="compact-sm"
+              aria-label={`Revoke invitation for ${invitation.email}`}
+              loading={revoke.isPending}
+              onClick={() => revoke.mutate()}
+            >
+              Revoke
+            </Button>
+          </Group>
         )}
         <InlineError error={revoke.error} />
       </ActionsCell>

@@ -5,9 +5,11 @@ import { api } from "../../api/client.ts";
 import { type Role, useSession } from "../../api/session.ts";
 import { type Invitation, teamQuery } from "../../api/team.ts";
 import { walletPath } from "../../api/wallet.ts";
-import { Dialog } from "../../components/dialog.tsx";
+import { CodeBlock } from "../../components/code-block.tsx";
+import { Dialog, ResultDialog } from "../../components/dialog.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { roleLabels, roles } from "./role-labels.ts";
+import { useInvitationLink } from "./use-invitation-link.ts";
 
 export function Invite({ onClose }: { onClose: () => void }) {
   const { id } = useWallet();
@@ -18,30 +20,27 @@ export function Invite({ onClose }: { onClose: () => void }) {
   const invite = useMutation({
     mutationFn: () =>
       api<Invitation>(walletPath(id, "invitations"), { method: "POST", body: { email: email.trim(), role } }),
-    onSuccess: async () => {
-      await queries.invalidateQueries(teamQuery(id));
-      onClose();
-    },
+    onSuccess: () => queries.invalidateQueries(teamQuery(id)),
   });
+  if (invite.data) return <InvitationCreated invitation={invite.data} onClose={onClose} />;
   return (
     <Dialog
       title="Invite member"
-      action="Send invitation"
-      isReady={features.mail && /^\S+@\S+$/.test(email.trim())}
+      action={features.mail ? "Send invitation" : "Create invitation"}
+      isReady={/^\S+@\S+$/.test(email.trim())}
       onClose={onClose}
       isBusy={invite.isPending}
       error={invite.error}
       onSubmit={() => invite.mutate()}
     >
-      {!features.mail && (
-        <Text size="sm" c="var(--pb-danger)">
-          Email is not configured on this server, so invitations cannot be sent. Contact the operator.
-        </Text>
-      )}
       <TextInput
         type="email"
         label="Email"
-        description="The invitation link is for this address only, works once and expires in 7 days."
+        description={
+          features.mail
+            ? "We'll email the invitation to this address. You can also copy its link."
+            : "Email is not configured on this server. Copy the link in the next step and send it yourself."
+        }
         placeholder="ada@example.org"
         data-autofocus
         value={email}
@@ -55,5 +54,19 @@ export function Invite({ onClose }: { onClose: () => void }) {
         </Stack>
       </Radio.Group>
     </Dialog>
+  );
+}
+
+function InvitationCreated({ invitation, onClose }: { invitation: Invitation; onClose: () => void }) {
+  const { features } = useSession();
+  const link = useInvitationLink(invitation.id);
+  return (
+    <ResultDialog title={`Invitation for ${invitation.email}`} action="Done" onClose={onClose}>
+      <Text size="sm">
+        {features.mail ? "We've emailed the invitation. You can also send this link yourself." : "Send them this link."}{" "}
+        To join, they sign in as {invitation.email}. The link works once and expires in 7 days.
+      </Text>
+      <CodeBlock text={link} label="invitation link" isWrapped />
+    </ResultDialog>
   );
 }

@@ -68,7 +68,7 @@ function MemberRow({ member, isOnlyOwner, onRemove }: { member: Member; isOnlyOw
         {isOwner && !isOnlyOwner ? <RolePicker member={member} /> : roleLabels[member.role].name}
         {isOnlyOwner && (
           <Text size="xs" c="dimmed">
-            An account needs an owner
+            The only owner can't leave
           </Text>
         )}
       </Cell>
@@ -77,7 +77,13 @@ function MemberRow({ member, isOnlyOwner, onRemove }: { member: Member; isOnlyOw
       </Cell>
       <ActionsCell>
         {!isOnlyOwner && isOwner && (
-          <Button variant="subtle" color="ink" size="compact-sm" onClick={onRemove}>
+          <Button
+            variant="subtle"
+            color="ink"
+            size="compact-sm"
+            aria-label={member.you ? "Leave" : `Remove ${member.name || member.email}`}
+            onClick={onRemove}
+          >
             {member.you ? "Leave" : "Remove"}
           </Button>
         )}

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
 import { teamQuery } from "../../api/team.ts";
 import { Page, Section } from "../../components/page.tsx";
 import { QueryState } from "../../components/states.tsx";
@@ -11,15 +11,20 @@ import { Members } from "./members.tsx";
 import { roleLabels, roles } from "./role-labels.ts";
 import classes from "./team.module.css";
 
+const route = getRouteApi("/signed-in/w/$walletId/team");
+
 export function Team() {
   const { id, isOwner, account_name: account } = useWallet();
   const team = useQuery(teamQuery(id));
-  const [isInviting, setIsInviting] = useState(false);
+  // In the URL, so that the command palette can open it.
+  const isInviting = route.useSearch().dialog === "invite";
+  const navigate = route.useNavigate();
+  const setDialog = (dialog: "invite" | undefined): Promise<void> => navigate({ search: { dialog }, replace: true });
   return (
     <Page
       title="Team"
       description={`Members of ${account} and their roles.`}
-      actions={isOwner && <Button onClick={() => setIsInviting(true)}>Invite member</Button>}
+      actions={isOwner && <Button onClick={() => setDialog("invite")}>Invite member</Button>}
     >
       <QueryState query={team} title="Couldn't load the team." rows={3} />
       {team.data && (
@@ -38,7 +43,7 @@ export function Team() {
           ))}
         </dl>
       </Section>
-      {isInviting && <Invite onClose={() => setIsInviting(false)} />}
+      {isOwner && isInviting && <Invite onClose={() => setDialog(undefined)} />}
     </Page>
   );
 }

@@ -26,7 +26,9 @@ export function Receipts() {
     <Section title="Payments">
       <QueryState query={list} title="Couldn't load payments." rows={3} />
       {list.data && topUps.length === 0 && (
-        <EmptyState title="No payments yet">Top-ups are listed here with their receipts.</EmptyState>
+        <EmptyState title="No payments yet">
+          Choose an amount above to make your first payment. Its receipt is then listed here.
+        </EmptyState>
       )}
       {topUps.length > 0 && (
         <Table label="Top-ups" columns={columns}>

@@ -98,6 +98,7 @@ function ManualCredit({ walletId }: { walletId: string }) {
       <div className={classes.command}>
         <CodeBlock
           label="operator command"
+          isWrapped
           text={`npm run admin -- credit --wallet ${walletId} --amount 20.00 --kind invoice --reason "paid by invoice" --reference INV-17`}
         />
       </div>

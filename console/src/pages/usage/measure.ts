@@ -6,6 +6,8 @@ export interface Measure {
   name: "searches" | "charged";
   format: (count: Count) => string;
   formatTick: (value: number) => string;
+  /** Smallest distance between ticks. */
+  minStep: number;
 }
 
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
@@ -15,10 +17,12 @@ export const measures: Record<Measure["name"], Measure> = {
     name: "searches",
     format: ({ searches }) => formatCount(searches, "search", "searches"),
     formatTick: (value) => plain.format(value),
+    minStep: 1,
   },
   charged: {
     name: "charged",
     format: ({ charged }) => formatMoney(charged),
     formatTick: (value) => formatMoney(value.toFixed(2)),
+    minStep: 0.01,
   },
 };

@@ -18,6 +18,8 @@ export interface Series {
   name: string;
   /** Combines several small series. */
   isRest: boolean;
+  /** The key, category or outcome, if the series has only one. Keys can have the same name. */
+  value: string | undefined;
 }
 
 export interface Pivot {
@@ -33,17 +35,29 @@ interface PivotOptions {
   labelOf: (line: UsagePeriod) => string;
 }
 
+/** The value that a line is grouped by, as in the filters of the list of searches. */
+function valueOf(line: UsagePeriod, group: UsageGroup | undefined): string | undefined {
+  if (group === "key") return line.key_id;
+  if (group === "category") return line.category ?? "none";
+  return group === "outcome" ? line.outcome : undefined;
+}
+
 const maxSeries = 7;
 const none: Count = { searches: 0, charged: "0.00" };
 
 /** Groups lines by hour or day and series, largest series first. Empty buckets are included, small series combined. */
-export function pivot(lines: readonly UsagePeriod[], { from, to, by, labelOf }: PivotOptions): Pivot {
+export function pivot(lines: readonly UsagePeriod[], { from, to, by, group, labelOf }: PivotOptions): Pivot {
   const byName = new Map<string, number>();
   for (const line of lines) byName.set(labelOf(line), (byName.get(labelOf(line)) ?? 0) + line.searches);
   const names = [...byName].toSorted(([, first], [, second]) => second - first).map(([name]) => name);
   const shown = names.length > maxSeries ? names.slice(0, maxSeries - 1) : names;
-  const series = shown.map((name) => ({ name, isRest: false }));
-  if (shown.length < names.length) series.push({ name: `${names.length - shown.length} others`, isRest: true });
+  const series: Series[] = shown.map((name) => {
+    const values = new Set(lines.filter((line) => labelOf(line) === name).map((line) => valueOf(line, group)));
+    return { name, isRest: false, value: values.size === 1 ? [...values][0] : undefined };
+  });
+  if (shown.length < names.length) {
+    series.push({ name: `${names.length - shown.length} others`, isRest: true, value: undefined });
+  }
   const byStart = Map.groupBy(lines, ({ start }) => Date.parse(start));
   const buckets = listStarts(from, to, by).map((start) => {
     const bucketLines = byStart.get(Date.parse(start)) ?? [];

@@ -1,5 +1,6 @@
-import { Text } from "@mantine/core";
+import { Anchor, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type Run, runsQuery } from "../../api/usage.ts";
 import { Meter } from "../../components/meter.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
@@ -27,9 +28,16 @@ export function Runs() {
         Open runs and runs that ended in the last hour. Their searches stay in the ledger.
       </Text>
       {runs.length === 0 ? (
-        <EmptyState title="No open runs">
-          Send the <span className="mono">Search-Run</span> header with an ID and a maximum to limit the total cost of a
-          run, for example of an agent.
+        <EmptyState
+          title="No open runs"
+          action={
+            <Anchor href="/docs/budgets" target="_blank" size="sm">
+              How to limit the cost of a run
+            </Anchor>
+          }
+        >
+          A run limits the total cost of one task, such as one session of an agent. To start a run, send the header{" "}
+          <span className="mono">Search-Run</span> with an ID and a maximum.
         </EmptyState>
       ) : (
         <Table label="Runs" columns={[{ name: "Run" }, { name: "Spent" }, { name: "Started" }, { name: "Status" }]}>
@@ -44,11 +52,19 @@ export function Runs() {
 }
 
 function RunRow({ run }: { run: Run }) {
+  const { id } = useWallet();
   const isSpent = !isLessThan(run.spent, run.limit);
   return (
     <Row>
       <RowHeader>
-        <span className={`mono ${classes.run ?? ""}`}>{run.run}</span>
+        <Link
+          to="/w/$walletId/usage"
+          params={{ walletId: id }}
+          search={{ run: run.run }}
+          className={`mono ${classes.run ?? ""} ${classes.bucketLink ?? ""}`}
+        >
+          {run.run}
+        </Link>
         <Text size="xs" c="dimmed" fw={400}>
           {formatCount(run.searches, "search", "searches")}
         </Text>

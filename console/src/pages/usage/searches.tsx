@@ -7,16 +7,19 @@ import { keysQuery } from "../../api/keys.ts";
 import { type Usage, type UsageGroup, usageQuery } from "../../api/usage.ts";
 import { Chips } from "../../components/chips.tsx";
 import { Metric } from "../../components/metric.tsx";
+import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";
+import { useTimeZone } from "../../components/use-time-zone.ts";
 import { formatMoney } from "../../format/format-money.ts";
 import { formatCount } from "../../format/format-time.ts";
 import { useMode } from "../../layout/mode.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
-import { formatBucket } from "./format-bucket.ts";
+import { formatBucket, formatBucketZone } from "./format-bucket.ts";
+import { Legend } from "./legend.tsx";
 import { type Measure, measures } from "./measure.ts";
-import { type Bucket, type Pivot, pivot, totalOf } from "./pivot.ts";
-import { seriesColor } from "./series-color.ts";
+import { type Bucket, pivot, totalOf } from "./pivot.ts";
+import { SelectedSearches } from "./selected-searches.tsx";
 import { seriesLabel } from "./series-label.ts";
 import { parseTimeRange, startOf, timeRanges } from "./time-range.ts";
 import classes from "./usage.module.css";
@@ -81,13 +84,17 @@ function Controls() {
   const navigate = route.useNavigate();
   const { range: span, days, by } = parseTimeRange(search.span, search.by);
   const setSearch = (change: Partial<typeof search>): Promise<void> =>
-    navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+    // A selected bar may not exist in another period or interval.
+    navigate({ search: (before) => ({ ...before, bucket: undefined, ...change }), replace: true });
   return (
     <div className={classes.controls}>
       <Chips label="Period" value={span} options={timeRanges} onChange={(value) => setSearch({ span: value })} />
-      {days > 1 && days <= 30 && (
-        <Chips label="Interval" value={by} options={bucketOptions} onChange={(value) => setSearch({ by: value })} />
-      )}
+      <Chips
+        label="Interval"
+        value={by}
+        options={days > 1 && days <= 30 ? bucketOptions : bucketOptions.filter(({ value }) => value === by)}
+        onChange={(value) => setSearch({ by: value })}
+      />
       <Chips
         label="Group by"
         value={parseGroup(search.group) ?? "all"}
@@ -107,14 +114,14 @@ function Controls() {
 }
 
 const bucketOptions = [
-  { value: "day", label: "Per day" },
-  { value: "hour", label: "Per hour" },
+  { value: "day", label: "Day" },
+  { value: "hour", label: "Hour" },
 ] as const;
 const groupOptions = [
-  { value: "all", label: "Total" },
-  { value: "key", label: "By key" },
-  { value: "category", label: "By category" },
-  { value: "outcome", label: "By outcome" },
+  { value: "all", label: "None" },
+  { value: "key", label: "Key" },
+  { value: "category", label: "Category" },
+  { value: "outcome", label: "Outcome" },
 ] as const;
 const counts = [
   { value: "searches", label: "Searches" },
@@ -144,6 +151,9 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
     [lines, usage, by, group, keyNames],
   );
   const onZoom = useCallback((first: number, last: number) => setZoom({ first, last }), []);
+  const { zone } = useTimeZone();
+  const { bucket: selected } = route.useSearch();
+  const navigate = route.useNavigate();
   if (lines.length === 0) return <NoSearches asOf={usage.as_of} />;
   const buckets = zoom ? table.buckets.slice(zoom.first, zoom.last + 1) : table.buckets;
   const isZoomed = buckets.length < table.buckets.length;
@@ -156,18 +166,37 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
     setZoom(undefined);
     setDrawing(drawing + 1);
   };
+  const select = (bucket: Bucket, series?: number): Promise<void> => {
+    const value = series === undefined ? undefined : table.series[series]?.value;
+    const none = { key: undefined, category: undefined, outcome: undefined, run: undefined };
+    const filter = group === undefined || value === undefined ? {} : { [group]: value };
+    return navigate({
+      search: (before) => ({ ...before, ...none, ...filter, bucket: bucket.start }),
+      resetScroll: false,
+    });
+  };
   return (
     <>
       <UsageMetrics buckets={buckets} by={by} />
       <div className={classes.chart}>
         {table.series.length > 1 && <Legend table={table} group={group} />}
         <Suspense fallback={<Skeleton height={320} />}>
-          <UsageChart key={drawing} pivot={table} {...view} onZoom={onZoom} />
+          <UsageChart
+            key={drawing}
+            pivot={table}
+            {...view}
+            asOf={usage.as_of}
+            height={320}
+            selected={selected}
+            onSelect={select}
+            zoom={{ visible: buckets, onChange: onZoom }}
+          />
         </Suspense>
       </div>
       <div className={classes.footer}>
         <span>
-          Includes searches up to <RelativeTime at={usage.as_of} />. Times are in UTC.
+          Includes searches up to <RelativeTime at={usage.as_of} />. {by === "day" ? "Days" : "Times"} are in{" "}
+          {formatBucketZone(usage.as_of, by, zone)}. The last bar is {by === "day" ? "today" : "this hour"} so far.
         </span>
         <span>
           {isZoomed && (
@@ -180,7 +209,10 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
           </Button>
         </span>
       </div>
-      <UsageTable pivot={table} buckets={buckets} by={by} measure={view.measure} />
+      <SelectedSearches usage={usage} by={by} keyNames={keyNames} />
+      <Section title={by === "day" ? "By day" : "By hour"}>
+        <UsageTable pivot={table} buckets={buckets} by={by} group={group} measure={view.measure} asOf={usage.as_of} />
+      </Section>
     </>
   );
 }
@@ -202,6 +234,7 @@ const number = new Intl.NumberFormat("en");
 
 function UsageMetrics({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
   const { mode } = useMode();
+  const { zone } = useTimeZone();
   const { searches, charged } = totalOf(buckets, 0);
   const busiest = buckets.reduce<Bucket | undefined>(
     (max, bucket) => (max === undefined || bucket.searches > max.searches ? bucket : max),
@@ -214,24 +247,11 @@ function UsageMetrics({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }
       {busiest && (
         <Metric
           label={by === "day" ? "Busiest day" : "Busiest hour"}
-          value={formatBucket(busiest.start, by)}
+          value={formatBucket(busiest.start, by, zone)}
           description={formatCount(busiest.searches, "search", "searches")}
         />
       )}
     </div>
-  );
-}
-
-function Legend({ table, group }: { table: Pivot; group: UsageGroup | undefined }) {
-  return (
-    <ul className={classes.legend} aria-label="Legend">
-      {table.series.map(({ name }, index) => (
-        <li key={name}>
-          <span className={classes.swatch} style={{ background: seriesColor(index, group) }} />
-          {name}
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -14,6 +14,10 @@ export function seriesLabel(
 ): string {
   if (group === "key") return keyNames.get(line.key_id ?? "") ?? `key ${(line.key_id ?? "").slice(0, 8)}`;
   if (group === "category") return line.category ? line.category : "no category";
-  if (group === "outcome") return outcomes[line.outcome ?? ""] ?? (line.outcome ?? "").replaceAll("_", " ");
+  if (group === "outcome") return formatOutcome(line.outcome ?? "");
   return "searches";
+}
+
+export function formatOutcome(outcome: string): string {
+  return outcomes[outcome] ?? outcome.replaceAll("_", " ");
 }

@@ -1,10 +1,12 @@
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
-import { useMemo } from "react";
+import { type ReactElement, useMemo } from "react";
 import type { UsageGroup } from "../../api/usage.ts";
+import { useTimeZone } from "../../components/use-time-zone.ts";
 import { toNumber } from "../../format/format-money.ts";
-import { formatBucket, formatTick } from "./format-bucket.ts";
+import { formatBucket, formatBucketZone, formatTick, isPartial } from "./format-bucket.ts";
 import type { Measure } from "./measure.ts";
+import { niceTicks } from "./nice-ticks.ts";
 import type { Bucket, Count, Pivot } from "./pivot.ts";
 import { seriesColor } from "./series-color.ts";
 import classes from "./usage.module.css";
@@ -15,54 +17,91 @@ interface Props {
   days: number;
   measure: Measure;
   group: UsageGroup | undefined;
-  /** Called with the first and last visible bucket. */
-  onZoom: (first: number, last: number) => void;
+  /** Searches that finished later are not included. */
+  asOf: string;
+  height: number;
+  /** Start of the bucket whose searches are listed. */
+  selected?: string | undefined;
+  /** Called with a bucket, and with the index of the series if one of its parts was clicked. */
+  onSelect: (bucket: Bucket, series?: number) => void;
+  zoom?: {
+    visible: readonly Bucket[];
+    /** Called with the first and last visible bucket. */
+    onChange: (first: number, last: number) => void;
+  };
 }
 
-/** Stacked bars. The brush below zooms by dragging its handles or with the arrow keys. */
-export function UsageChart({ pivot, by, days, measure, group, onZoom }: Props) {
+/** Stacked bars. With `zoom`, the brush below zooms by dragging its handles or with the arrow keys. */
+export function UsageChart(props: Props) {
+  const { pivot, by, days, measure, group, asOf, height, selected, onSelect, zoom } = props;
+  const { zone } = useTimeZone();
   const data = useMemo(
     () =>
       pivot.buckets.map((bucket) => ({
-        tick: formatTick(bucket.start, by, days),
+        start: bucket.start,
         bucket,
+        opacity: opacityOf(bucket, { by, asOf, selected }),
         ...Object.fromEntries(bucket.cells.map((cell, index) => [`s${index}`, toHeight(cell, measure)])),
       })),
-    [pivot, by, days, measure],
+    [pivot, by, measure, asOf, selected],
   );
+  const ticks = useMemo(() => {
+    const heights = (zoom?.visible ?? pivot.buckets).map((bucket) => toHeight(bucket, measure));
+    return niceTicks(Math.max(0, ...heights), measure.minStep);
+  }, [pivot, zoom?.visible, measure]);
+  const series = pivot.series.map(({ name }, index) => ({
+    name: `s${index}`,
+    label: name,
+    color: seriesColor(index, group),
+  }));
   return (
     <BarChart
-      h={320}
+      className={classes.bars}
+      h={height}
       data={data}
-      dataKey="tick"
+      dataKey="start"
       type="stacked"
-      series={pivot.series.map(({ name }, index) => ({
-        name: `s${index}`,
-        label: name,
-        color: seriesColor(index, group),
-      }))}
+      series={series}
       maxBarWidth={40}
       tickLine="none"
       gridAxis="x"
       gridColor="var(--pb-hairline)"
       strokeDasharray="0"
       valueFormatter={(value) => measure.formatTick(value)}
-      yAxisProps={{ width: 64, allowDecimals: measure.name === "charged" }}
-      xAxisProps={{ minTickGap: 32, interval: "preserveStartEnd" }}
-      barProps={{ isAnimationActive: false }}
-      tooltipProps={{
-        content: ({ payload }) => {
-          const given = payload[0]?.payload as { bucket: Bucket } | undefined;
-          return given && <Tooltip bucket={given.bucket} pivot={pivot} by={by} measure={measure} group={group} />;
+      yAxisProps={{ width: 64, ticks, domain: [0, ticks.at(-1) ?? 1], interval: 0 }}
+      xAxisProps={{
+        minTickGap: 32,
+        interval: "preserveStartEnd",
+        tickFormatter: (start: string) => formatTick(start, { by, days, zone }),
+      }}
+      barProps={({ name }) => ({
+        isAnimationActive: false,
+        shape: Bar,
+        onClick: ({ payload }, _, event) => {
+          event.stopPropagation();
+          onSelect((payload as { bucket: Bucket }).bucket, Number(name.slice(1)));
+        },
+      })}
+      barChartProps={{
+        onClick: ({ activeLabel }) => {
+          const bucket = pivot.buckets.find(({ start }) => start === activeLabel);
+          if (bucket && bucket.searches > 0) onSelect(bucket);
         },
       }}
-      withBrush={data.length > 1}
+      tooltipProps={{
+        isAnimationActive: false,
+        content: ({ payload }) => {
+          const given = payload[0]?.payload as { bucket: Bucket } | undefined;
+          return given && <Tooltip bucket={given.bucket} {...props} />;
+        },
+      }}
+      withBrush={zoom !== undefined && data.length > 1}
       brushProps={{
         height: 28,
         travellerWidth: 10,
         tickFormatter: () => "",
         ariaLabel: "Visible range. Use arrow keys to adjust.",
-        onChange: ({ startIndex, endIndex }) => onZoom(startIndex ?? 0, endIndex ?? data.length - 1),
+        onChange: ({ startIndex, endIndex }) => zoom?.onChange(startIndex ?? 0, endIndex ?? data.length - 1),
       }}
     />
   );
@@ -72,11 +111,34 @@ function toHeight(count: Count, measure: Measure): number {
   return measure.name === "charged" ? toNumber(count.charged) : count.searches;
 }
 
-function Tooltip({ bucket, pivot, by, measure, group }: Omit<Props, "days" | "onZoom"> & { bucket: Bucket }) {
+/** A bucket that is not complete is lighter, so that it is not compared with the others. */
+function opacityOf(bucket: Bucket, { by, asOf, selected }: Pick<Props, "by" | "asOf" | "selected">): number {
+  if (selected !== undefined) return bucket.start === selected ? 1 : 0.35;
+  return isPartial(bucket.start, by, asOf) ? 0.6 : 1;
+}
+
+interface BarShape {
+  x?: number;
+  y?: number;
+  width?: number;
+  height?: number;
+  fill?: string;
+  payload?: { opacity: number };
+}
+
+function Bar({ x, y, width, height, fill, payload }: BarShape): ReactElement {
+  return <rect x={x} y={y} width={width} height={height} fill={fill} fillOpacity={payload?.opacity} />;
+}
+
+function Tooltip({ bucket, pivot, by, measure, group, asOf }: Props & { bucket: Bucket }) {
+  const { zone } = useTimeZone();
   const rows = pivot.series.map(({ name }, index) => ({ name, index, cell: bucket.cells[index] }));
   return (
     <div className={classes.tooltip}>
-      <strong>{formatBucket(bucket.start, by)} UTC</strong>
+      <strong>
+        {formatBucket(bucket.start, by, zone)} {formatBucketZone(bucket.start, by, zone)}
+      </strong>
+      {isPartial(bucket.start, by, asOf) && ", so far"}
       <dl>
         {pivot.series.length > 1 &&
           rows.map(

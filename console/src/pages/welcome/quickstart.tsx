@@ -26,8 +26,7 @@ export function Quickstart(props: {
   const [key, setKey] = useState<string>();
   const firstSearch = useQuery({
     ...lastSearchQuery(walletId),
-    refetchInterval: ({ state }) => (state.data ? false : 2_000),
-    refetchIntervalInBackground: true,
+    refetchInterval: ({ state }) => (state.data ? false : 1_000),
   });
   const firstStep = previousStep === undefined ? 1 : 2;
   return (

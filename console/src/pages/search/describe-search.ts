@@ -1,11 +1,10 @@
 import type { Entry, SearchRecord } from "../../api/ledger.ts";
 import { subtract } from "../../format/amounts.ts";
 import { addMoney, formatMoney } from "../../format/format-money.ts";
-import { formatMs } from "../../format/format-time.ts";
 
-/** Whether the search was charged, and its outcome, key, category and run. */
-export function describeSearch(search: SearchRecord & { entries: Entry[] }): { charge: string; details: string } {
-  return { charge: describeCharge(search), details: `${describeOutcome(search)} ${describeKey(search)}` };
+/** What became of the charge and of the search. */
+export function describeSearch(search: SearchRecord & { entries: Entry[] }): { charge: string; result: string } {
+  return { charge: describeCharge(search), result: describeResult(search.outcome) };
 }
 
 function describeCharge({ mode, outcome, charged, entries }: SearchRecord & { entries: Entry[] }): string {
@@ -28,14 +27,6 @@ const outcomes: Record<string, string> = {
   released: "Ended without a response",
 };
 
-function describeOutcome({ outcome, ms }: SearchRecord): string {
-  const text = outcomes[outcome] ?? `Failed (${outcome.replaceAll("_", " ")})`;
-  return ms === null ? `${text}.` : `${text} after ${formatMs(ms)}.`;
-}
-
-function describeKey({ key_name: name, category, run }: SearchRecord): string {
-  const parts = [name === null ? "Key deleted" : `Key: ${name}`];
-  if (category !== null) parts.push(`category: ${category}`);
-  if (run !== null) parts.push(`run: ${run}`);
-  return `${parts.join(", ")}.`;
+function describeResult(outcome: string): string {
+  return outcomes[outcome] ?? `Failed (${outcome.replaceAll("_", " ")})`;
 }

@@ -1,0 +1,136 @@
+import { Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ApiProblem } from "../../api/client.ts";
+import { type Entry, type SearchRecord, searchQuery } from "../../api/ledger.ts";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { Metric } from "../../components/metric.tsx";
+import { Page, Section } from "../../components/page.tsx";
+import { QueryState } from "../../components/states.tsx";
+import { ModeBadge } from "../../components/status-badge.tsx";
+import { formatMoney } from "../../format/format-money.ts";
+import { formatMs } from "../../format/format-time.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { EntryTable } from "../ledger/entry-table.tsx";
+import { describeSearch } from "./describe-search.ts";
+import classes from "./search.module.css";
+import { Timeline } from "./timeline.tsx";
+
+const route = getRouteApi("/signed-in/w/$walletId/searches/$requestId");
+
+/** One search: what it cost, when its money moved, and its ledger entries. Members of the wallet can share its URL. */
+export function Search() {
+  const { id } = useWallet();
+  const { requestId } = route.useParams();
+  const search = useQuery(searchQuery(id, requestId));
+  const isNotFound = search.error instanceof ApiProblem && search.error.status === 404;
+  if (isNotFound) return <SearchNotFound requestId={requestId} />;
+  return (
+    <Page
+      title="Search"
+      description={<span className={`mono ${classes.id}`}>{requestId}</span>}
+      actions={
+        <>
+          <CopyButton text={requestId} label="Copy ID" />
+          <CopyButton text={window.location.href} label="Copy link" />
+        </>
+      }
+    >
+      <QueryState query={search} title="Couldn't load the search." rows={6} />
+      {search.data && <SearchDetails search={search.data} />}
+    </Page>
+  );
+}
+
+function SearchNotFound({ requestId }: { requestId: string }) {
+  return (
+    <Page title="Search not found" description={<span className={`mono ${classes.id}`}>{requestId}</span>}>
+      <Text maw={640}>
+        No search in this wallet has this ID, so nothing was charged for it. Requests that were refused before a hold
+        are not recorded. Check that the ID is complete and belongs to this wallet.
+      </Text>
+    </Page>
+  );
+}
+
+function SearchDetails({ search }: { search: SearchRecord & { entries: Entry[] } }) {
+  const { charge, result } = describeSearch(search);
+  const hasPlainCharge = search.outcome === "ok" && search.entries.length === 1;
+  const [lastEntry] = search.entries;
+  return (
+    <>
+      <div className={classes.metrics}>
+        <Metric
+          label="Charged"
+          value={search.mode === "test" ? "Free" : formatMoney(search.charged)}
+          description={hasPlainCharge ? undefined : charge}
+        />
+        <Metric
+          label="Balance after"
+          value={lastEntry?.balance === undefined ? "unchanged" : formatMoney(lastEntry.balance)}
+        />
+        <Metric
+          label="Duration"
+          value={search.ms === null ? "in progress" : formatMs(search.ms)}
+          description={result}
+        />
+      </div>
+      <Section title="Timeline">
+        <Timeline search={search} />
+      </Section>
+      <Section title="Details">
+        <Details search={search} />
+      </Section>
+      <Section title="Ledger entries">
+        {search.entries.length === 0 ? (
+          <Text c="dimmed">None. {charge}</Text>
+        ) : (
+          <EntryTable label="Entries of this search" entries={search.entries} hasBalance />
+        )}
+      </Section>
+    </>
+  );
+}
+
+function Details({ search }: { search: SearchRecord }) {
+  const { id } = useWallet();
+  const { key_name: keyName, key_id: keyId, category, run, mode, outcome } = search;
+  const params = { walletId: id };
+  const rows: [string, ReactNode][] = [
+    ["Mode", <ModeBadge key="mode" mode={mode} />],
+    [
+      "Key",
+      <Link key="key" to="/w/$walletId/usage" params={params} search={{ key: keyId }} className={classes.link}>
+        {keyName ?? keyId}
+      </Link>,
+    ],
+    ["Category", category ?? "none"],
+    [
+      "Run",
+      run === null ? (
+        "none"
+      ) : (
+        <Link key="run" to="/w/$walletId/usage" params={params} search={{ run }} className={classes.link}>
+          {run}
+        </Link>
+      ),
+    ],
+    [
+      "Outcome",
+      <span key="outcome" className="mono">
+        {outcome}
+      </span>,
+    ],
+  ];
+  return (
+    <dl className={classes.details}>
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
