@@ -15,6 +15,7 @@ const publicFiles = {
   wallet: "wallet",
   keys: "keys?",
   providers: "providers?",
+  dialects: "dialects?",
   ranking: "ranking",
   lenses: "lenses",
   accounts: "accounts?",
@@ -25,6 +26,7 @@ const publicFiles = {
   operator: "operator",
   "docs-site": "docs-site",
   console: "console",
+  mcp: "mcp",
   admin: "admin",
 };
 
@@ -80,7 +82,7 @@ module.exports = {
       severity: "error",
       from: { path: "^server/src/(providers|ranking)/", pathNot: [tests, processes] },
       to: {
-        path: "^(?:server|sdk|cli|mcp|console|tools)/",
+        path: "^(?:server|sdk|cli|mcp|ai-sdk|console|tools)/",
         pathNot: ["^server/src/$1/", "^server/src/lib/", "^server/src/problems/"],
       },
     },
@@ -103,7 +105,7 @@ module.exports = {
       comment: "lib imports only packages and Node modules.",
       severity: "error",
       from: { path: "^server/src/lib/", pathNot: tests },
-      to: { path: "^(?:server|sdk|cli|mcp|console|tools)/", pathNot: "^server/src/lib/" },
+      to: { path: "^(?:server|sdk|cli|mcp|ai-sdk|console|tools)/", pathNot: "^server/src/lib/" },
     },
     {
       name: "config-and-problems-are-leaves",
@@ -181,7 +183,7 @@ module.exports = {
       name: "no-tests-in-product",
       comment: "Production code imports no tests and no test support.",
       severity: "error",
-      from: { path: "^(?:server|sdk|cli|mcp|console)/", pathNot: tests },
+      from: { path: "^(?:server|sdk|cli|mcp|ai-sdk|console)/", pathNot: tests },
       to: { path: tests },
     },
     {
@@ -189,7 +191,7 @@ module.exports = {
       comment: "The server does not import its clients. Tests may.",
       severity: "error",
       from: { path: "^server/", pathNot: tests },
-      to: { path: "^(?:sdk|cli|mcp|console|tools|bench|eval)/" },
+      to: { path: "^(?:sdk|cli|mcp|ai-sdk|console|tools|bench|eval)/" },
     },
     {
       name: "sdk-has-no-dependencies",
@@ -199,25 +201,32 @@ module.exports = {
       to: { pathNot: "^sdk/", dependencyTypesNot: ["core"] },
     },
     {
-      name: "cli-and-mcp-use-the-sdk",
-      comment: "The CLI and the MCP server use the public API through the SDK.",
+      name: "cli-and-mcp-use-the-api",
+      comment: "The CLI, the MCP program and the tool for the AI SDK use only the public API.",
       severity: "error",
-      from: { path: "^(cli|mcp)/", pathNot: tests },
-      to: { path: "^(?:server|console|cli|mcp|tools)/", pathNot: "^$1/" },
+      from: { path: "^(cli|mcp|ai-sdk)/", pathNot: tests },
+      to: { path: "^(?:server|console|cli|mcp|ai-sdk|tools)/", pathNot: "^$1/" },
+    },
+    {
+      name: "overspend-is-independent",
+      comment: "pennyblack-overspend tests any gateway and has no dependencies.",
+      severity: "error",
+      from: { path: "^overspend/", pathNot: tests },
+      to: { pathNot: "^overspend/", dependencyTypesNot: ["core"] },
     },
     {
       name: "console-uses-http",
       comment: "The console calls the server only over HTTP.",
       severity: "error",
       from: { path: "^console/", pathNot: tests },
-      to: { path: "^(?:server|cli|mcp|tools)/" },
+      to: { path: "^(?:server|cli|mcp|ai-sdk|tools)/" },
     },
     {
       name: "tools-are-independent",
       comment: "A check must not depend on the code it checks.",
       severity: "error",
       from: { path: "^tools/" },
-      to: { path: "^(?:server|sdk|cli|mcp|console)/" },
+      to: { path: "^(?:server|sdk|cli|mcp|ai-sdk|console)/" },
     },
   ],
   options: {

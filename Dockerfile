@@ -20,10 +20,13 @@ COPY docs/package.json docs/
 COPY sdk/package.json sdk/
 COPY cli/package.json cli/
 COPY mcp/package.json mcp/
-# Without optional packages, because the TypeScript compiler is an optional peer of cosmiconfig. graphile-worker depends on
-# type packages, which nothing reads at run time.
+COPY overspend/package.json overspend/
+COPY ai-sdk/package.json ai-sdk/
+# Without optional packages, because the TypeScript compiler is an optional peer of cosmiconfig. Type declarations and source
+# maps are a third of the size, and nothing reads them at run time.
 RUN npm ci --omit=dev --omit=optional --workspace=server \
-  && find node_modules -type d \( -name @types -o -name undici-types \) -prune -exec rm -r {} +
+  && find node_modules -type d \( -name @types -o -name undici-types \) -prune -exec rm -r {} + \
+  && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.[cm]ts' -o -name '*.map' \) -delete
 
 # The docs and the console.
 FROM ${BASE} AS web
@@ -47,7 +50,7 @@ COPY --from=runtime /runtime /
 ENV PATH=/usr/local/bin NODE_ENV=production PENNYBLACK_OPS_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
-COPY LICENSE package.json ./
+COPY LICENSE NOTICE package.json ./
 COPY server/package.json server/
 COPY server/src server/src
 COPY server/lenses server/lenses

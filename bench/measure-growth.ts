@@ -119,8 +119,8 @@ async function countAutovacuums(admin: Pool): Promise<number> {
 
 async function lookUpKey(ledgerPool: Pool, number: number): Promise<void> {
   const { rows } = await ledgerPool.query({
-    name: "find_keys",
-    text: "select * from pb.find_keys($1)",
+    name: "find_principals",
+    text: "select * from pb.find_principals($1)",
     values: [[numberedDigest(number)]],
   });
   if (rows.length !== 1) throw new Error(`key ${number} not found`);

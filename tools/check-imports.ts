@@ -5,8 +5,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cruise, type ICruiseResult, type IModule } from "dependency-cruiser";
 import extractOptions from "dependency-cruiser/config-utl/extract-depcruise-options";
-
-const sourceFolders = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval", "examples", "deploy"];
+import { sourceFolders } from "./source-folders.ts";
 
 export async function checkImports(baseDir: string): Promise<{ violations: string[]; moduleCount: number }> {
   const files = sourceFiles(baseDir);

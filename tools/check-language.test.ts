@@ -67,7 +67,7 @@ test("accepts ordinary sentences, questions, data and listed exceptions", () => 
     find("docs/a.md", "What is a run? It stands for a budget. Standard terms, a stand-in, outstanding."),
     [],
   );
-  assert.deepEqual(find("mcp/src/a.ts", '"Tell the user that the budget is spent."'), []);
+  assert.deepEqual(find("server/src/mcp/a.ts", '"Tell the user that the budget is spent."'), []);
   assert.deepEqual(find("server/src/providers/fixtures/a.json", "nobody"), []);
 });
 

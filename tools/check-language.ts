@@ -49,7 +49,9 @@ interface Exception {
 }
 
 const exceptions: Exception[] = [
-  { path: "mcp/src/", text: /\btell the user\b/i, reason: "an instruction to a language model" },
+  { path: "ai-sdk/src/", text: /\btell the user\b/i, reason: "an instruction to a language model" },
+  { path: "server/src/mcp/", text: /\btell the user\b/i, reason: "an instruction to a language model" },
+  { path: "server/test/stories/mcp.test.ts", text: /\btell the user\b/i, reason: "an instruction to a language model" },
   { path: "STYLE.md", text: /"nobody"|It does not tell|utils\.ts/, reason: "examples of what not to write" },
   { path: "server/src/dev/postgres-programs.ts", text: /"nobody"/, reason: "the Unix account" },
   { path: "server/src/ranking/near-copies.test.ts", text: /\b(?:nobody|no one)\b/i, reason: "news texts used as data" },

@@ -14,6 +14,7 @@ import { relative, resolve } from "node:path";
 import { run } from "node:test";
 import { inspect, parseArgs } from "node:util";
 import { mayRetry } from "./retry-policy.ts";
+import { sourceFolders } from "./source-folders.ts";
 
 type Result = {
   name: string;
@@ -30,7 +31,6 @@ type Event =
   | { type: "test:pass" | "test:fail" | "test:complete"; data: Result }
   | { type: "test:stdout" | "test:stderr"; data: { file?: string; message: string } };
 
-const sourceFolders = ["server", "sdk", "cli", "mcp", "console", "tools", "bench", "eval", "examples", "deploy"];
 // Also ends test files that hang because a connection was not closed. The slowest file takes two minutes on an idle machine,
 // and up to five times as long if other files and other virtual machines take most of the CPU time.
 const fileTimeoutMs = 600_000;

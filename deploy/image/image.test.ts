@@ -12,7 +12,7 @@ import { startBalancer } from "./start-balancer.ts";
 
 // Tests the image built by `npm run image:build`. Skipped if there is no image, except in CI.
 
-const maxMegabytes = 230;
+const maxMegabytes = 210;
 /** Generous, because other tests may keep the machine busy. */
 const timeoutMs = 60_000;
 const missingReason =

@@ -15,6 +15,8 @@ const start = [
 
 const libraries = [
   { text: "TypeScript SDK", link: "/sdk" },
+  { text: "Python client", link: "/python" },
+  { text: "Vercel AI SDK", link: "/ai-sdk" },
   { text: "Command line", link: "/cli" },
 ];
 
@@ -27,11 +29,21 @@ const guides = [
   { text: "Rate limits", link: "/rate-limits" },
   { text: "Idempotency", link: "/idempotency" },
   { text: "Budgets for agents", link: "/budgets" },
+  { text: "Assistants and agents (MCP)", link: "/mcp" },
   { text: "Ranking", link: "/ranking" },
   { text: "Top-ups", link: "/top-ups" },
   { text: "Receipts", link: "/receipts" },
   { text: "Webhooks", link: "/webhooks" },
-  { text: "Migrating", link: "/migrating" },
+];
+
+const compat = [
+  { text: "Tavily", link: "/compat/tavily" },
+  { text: "Perplexity Search", link: "/compat/perplexity" },
+  { text: "Exa", link: "/compat/exa" },
+  { text: "Brave Search", link: "/compat/brave" },
+  { text: "Serper", link: "/compat/serper" },
+  { text: "SearXNG", link: "/compat/searxng" },
+  { text: "Open WebUI", link: "/compat/open-webui" },
 ];
 
 const operators = [
@@ -91,6 +103,7 @@ export default defineConfig({
       { text: "API reference", link: "/reference", collapsed: true, items: reference },
       { text: "Guides", items: guides },
       { text: "Libraries", items: libraries },
+      { text: "Compatible APIs", items: [{ text: "Migrating", link: "/migrating" }, ...compat] },
       { text: "Operators", items: operators },
       {
         text: "Runbooks",

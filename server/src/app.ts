@@ -1,8 +1,10 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
+import { compatRoutes } from "./app/compat-app.ts";
 import { type Connections, openConnections } from "./app/connections.ts";
-import { consolePageRoutes, createConsoleRoutes } from "./app/console-app.ts";
+import { type ConsoleAppDependencies, consolePageRoutes, createConsoleRoutes } from "./app/console-app.ts";
+import { createMcpRoutes, type McpAppDependencies } from "./app/mcp-app.ts";
 import { createOperatorRoutes } from "./app/operator-app.ts";
 import { recordNoResponse, recordResponse } from "./app/record-response.ts";
 import { createSearchDependencies, openRouter } from "./app/search-app.ts";
@@ -10,7 +12,8 @@ import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
 import type { Pool } from "./db/pool.ts";
 import { startSecretReports } from "./db/report-secrets.ts";
-import { startTimelineSharing } from "./db/share-timeline.ts";
+import { databaseNameOf, startTimelineSharing } from "./db/share-timeline.ts";
+import { findProblemShape } from "./dialects/dialects.ts";
 import { type Admission, defaultAdmission, startAdmission } from "./http/admission.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
@@ -29,6 +32,7 @@ import { version } from "./lib/version.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { createRanking } from "./ranking/ranking.ts";
 import { createUnpaidLimit } from "./search/unpaid-limit.ts";
+import { startHeartbeats } from "./telemetry/heartbeats.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { createProcessFigures, type ProcessFigures } from "./telemetry/process-figures.ts";
@@ -59,35 +63,35 @@ export function createApp(config: ServerConfig, log: Log): App {
   const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
   const keyUses = createKeyUseRecorder(ledgerPool);
   const limits = openLimits(config, redis);
-  const { admission, acquireSlot } = limits;
-  const keys = openKeys(config, { connections, admission, onUse: keyUses.record });
+  const keys = openKeys(config, { ...limits, connections, onUse: keyUses.record });
   const tracing = traceSearches(config);
   const ledger = openLedger(ledgerPool, metrics, tracing);
   const { tally, secrets, ...reports } = openReports(config, connections, log);
   const router = openRouter({ config, log, metrics, tally, callProvider: caller.callProvider });
-  const lenses = openLenses(config.lenses);
+  const lenses = openLenses(config.lenses, config.registries);
   const ranking = createRanking(lenses.current);
-  const figures = createProcessFigures();
+  const figures = openFigures(config, { redis, ledger, state });
   const services = { config, secrets, log, metrics, keys, ledger, ...limits, router, ranking, tally, tracing };
-  const search = createSearchDependencies(services);
-  const createManagementFor = createManagement(config, log, { connections, admission, secrets });
-  const management = createManagementFor(createManagementGuard(keys, { acquireSlot, admission }));
+  const search = createSearchDependencies({ ...services, connections });
+  const createManagementFor = createManagement(config, log, { ...limits, connections, secrets });
+  const management = createManagementFor(createManagementGuard(keys, limits));
   const api = countSearches(apiRoutes({ search, lenses, publicUrl: config.publicUrl, management }), figures);
   const manage = (guard: Guard): Route[] => managementRoutes(createManagementFor(guard));
-  const console = createConsoleRoutes({ ...services, connections, search, recordKeyUse: keyUses.record, manage });
+  const others = otherRoutes({ ...services, connections, search, figures, recordKeyUse: keyUses.record, manage });
   const forwarding = createForwardingWatch(log);
   const http = createHttpServer({
-    routes: [...api, ...siteRoutes(api, config, reports.whyNotReady), ...console],
+    routes: [...api, ...compatRoutes(search, figures), ...siteRoutes(api, config, reports.whyNotReady), ...others],
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
+    findProblemShape,
     log,
     whenStopping: () => state,
-    admission,
+    admission: limits.admission,
     onResponse(request, reply) {
-      recordResponse(metrics, request, reply);
+      recordResponse({ metrics, figures }, request, reply);
       forwarding.record(request.raw, request.ips);
     },
-    onNoResponse: (request, reply, error) => recordNoResponse(metrics, request, reply, error),
+    onNoResponse: (request, reply, error) => recordNoResponse({ metrics, figures }, request, reply, error),
   });
   const ops = createOpsServer({
     log,
@@ -95,7 +99,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     operators: config.operators,
     publicUrl: config.publicUrl,
     secrets,
-    operatorRoutes: createOperatorRoutes({ config, operatorPool, router, ledger, figures, forwarding }),
+    operatorRoutes: createOperatorRoutes({ config, operatorPool, router, figures, forwarding }),
     pages: consolePageRoutes("operator.html"),
     whyNotReady: async () => (state.isDraining ? "stopping" : await reports.whyNotReady()),
   });
@@ -108,9 +112,9 @@ export function createApp(config: ServerConfig, log: Log): App {
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
     async close() {
-      figures.close();
+      await figures.close();
       await http.close();
-      admission.stop();
+      limits.admission.stop();
       await search.finishReleases();
       await caller.close();
       keys.close();
@@ -121,6 +125,11 @@ export function createApp(config: ServerConfig, log: Log): App {
       await ops.close();
     },
   };
+}
+
+/** Routes that openapi.json does not describe: MCP, whose clients discover its tools, and the console. */
+function otherRoutes(dependencies: ConsoleAppDependencies & McpAppDependencies): Route[] {
+  return [...createMcpRoutes(dependencies), ...createConsoleRoutes(dependencies)];
 }
 
 /** Both reports carry the same id, by which pb.use_secret recognizes servers that count usage and report no secrets. */
@@ -170,8 +179,34 @@ function openKeys({ servers, keyPeppers }: ServerConfig, { connections, admissio
   });
 }
 
+/** The load of this server, and of all servers through their heartbeats. */
+function openFigures(
+  { ledgerDatabaseUrl }: ServerConfig,
+  sources: { redis: Connections["redis"]; ledger: Pick<Ledger, "waiting">; state: { isDraining: boolean } },
+) {
+  const { redis, ledger, state } = sources;
+  const { duringSearch, recordSearch, read, close } = createProcessFigures();
+  const heartbeats = startHeartbeats({
+    redis,
+    database: databaseNameOf(ledgerDatabaseUrl),
+    readFigures: () => {
+      const { holds, settlements } = ledger.waiting();
+      return { ...read(), ledger_waiting: holds + settlements, is_stopping: state.isDraining };
+    },
+  });
+  return {
+    duringSearch,
+    recordSearch,
+    readServers: () => heartbeats.read(),
+    async close(): Promise<void> {
+      await heartbeats.close();
+      close();
+    },
+  };
+}
+
 /** Adds searches to the number of searches in flight that operators see. */
-function countSearches(routes: readonly Route[], { duringSearch }: ProcessFigures): Route[] {
+function countSearches(routes: readonly Route[], { duringSearch }: Pick<ProcessFigures, "duringSearch">): Route[] {
   return routes.map((route) =>
     route.path === "/v1/search"
       ? { ...route, handle: (request, reply) => duringSearch(() => route.handle(request, reply)) }

@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
 import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
+import { dialects } from "./dialects/dialects.ts";
+import { insertTable } from "./dialects/render-table.ts";
 import { formatJson } from "./http/format-json.ts";
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
@@ -13,7 +15,8 @@ import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.
 import { renderMetricsPage } from "./telemetry/metric-table.ts";
 
 // `npm run generate` writes openapi.json and docs/reference.md from the routes, docs/problems from problems.ts,
-// docs/metrics.md from metric-table.ts, docs/changelog.md from CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
+// the tables in docs/compat from the dialects, docs/metrics.md from metric-table.ts, docs/changelog.md from CHANGELOG.md, the
+// chart's alert rules, and server/sql/VERSION.
 // With --check it fails if any is stale.
 
 const root = new URL("../../", import.meta.url);
@@ -31,6 +34,10 @@ const files = new Map<string, string>([
     readFileSync(new URL("deploy/prometheus/rules/pennyblack.yml", root), "utf8"),
   ],
 ]);
+for (const dialect of dialects) {
+  const page = `docs/compat/${dialect.name}.md`;
+  files.set(page, insertTable(dialect, readOrEmpty(page)));
+}
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
 
 if (process.argv.includes("--check")) check();

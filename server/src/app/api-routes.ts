@@ -21,6 +21,7 @@ import { searchListRoutes } from "../usage/search-list-routes.ts";
 import { summaryRoutes } from "../usage/summary-routes.ts";
 import { usageRoutes } from "../usage/usage-routes.ts";
 import { alertRoutes } from "../wallet/routes/alert-routes.ts";
+import { endUserRoutes } from "../wallet/routes/end-user-routes.ts";
 import { type ReceiptRouteDependencies, receiptRoutes } from "../wallet/routes/receipt-routes.ts";
 import { walletRoutes } from "../wallet/routes/wallet-routes.ts";
 import { deliveryRoutes } from "../webhooks/delivery-routes.ts";
@@ -62,6 +63,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
     ...usageRoutes(dependencies),
     ...summaryRoutes(dependencies),
     ...alertRoutes(dependencies),
+    ...endUserRoutes(dependencies),
     ...webhookRoutes(dependencies),
     ...deliveryRoutes(dependencies),
     ...topUpRoutes(dependencies),

@@ -16,6 +16,7 @@ import { formatUsd } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { handleSearch } from "../search/search-routes.ts";
+import { readVersion } from "../wallet/wallet.ts";
 import type { Connections } from "./connections.ts";
 
 export interface ConsoleAppDependencies {
@@ -59,6 +60,7 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
     limitNetwork: (network, reply) =>
       occupySlotUntilClosed(acquireSlot, { keyId: `console ${network}`, ...networkLimits }, reply),
     limitWallet: (walletId, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
+    readVersion: (walletId) => readVersion(connections.tenantPool, walletId),
     isSignUpOpen: config.signUp === "open",
     features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },
     topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },

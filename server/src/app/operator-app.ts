@@ -1,34 +1,43 @@
 import { listAccounts } from "../accounts/accounts.ts";
 import type { ServerConfig } from "../config/config.ts";
+import { readArchiver } from "../db/archiver.ts";
 import type { Pool } from "../db/pool.ts";
+import { readLastBackup } from "../db/read-backup.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import type { ForwardingWatch } from "../http/watch-forwarding.ts";
 import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
 import { profileRoutes } from "../operator/profile-routes.ts";
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
 import type { Router } from "../search/routing.ts";
-import type { ProcessFigures } from "../telemetry/process-figures.ts";
-import { readAbandonedCalls, readMargin, readUpstreamHours, readWalletMargin } from "../usage/usage.ts";
-import { findEntries, type Ledger, listWallets, readReconciliation } from "../wallet/wallet.ts";
+import type { Heartbeats } from "../telemetry/heartbeats.ts";
+import {
+  readAbandonedCalls,
+  readMargin,
+  readUpstreamHours,
+  readUsageLag,
+  readWalletDays,
+  readWalletMargin,
+} from "../usage/usage.ts";
+import { findEntries, listWallets, readReconciliation } from "../wallet/wallet.ts";
+import { readWebhookLag } from "../webhooks/webhooks.ts";
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
 export function createOperatorRoutes(dependencies: {
-  config: Pick<ServerConfig, "hasHeapSnapshots">;
+  config: Pick<ServerConfig, "hasHeapSnapshots" | "servers">;
   operatorPool: Pool | undefined;
   router: Router;
-  ledger: Ledger;
-  figures: ProcessFigures;
+  figures: { readServers: Heartbeats["read"] };
   forwarding: ForwardingWatch;
 }): OperatorRoute[] {
-  const { operatorPool, router, ledger, figures, forwarding } = dependencies;
+  const { config, operatorPool, router, figures, forwarding } = dependencies;
   const watching = watchRoutes({
     reportUpstreams: () => router.report(),
     listUnlistedProxies: () => forwarding.listProxies(),
-    readProcess: figures.read,
-    waiting: () => ledger.waiting(),
+    readServers: figures.readServers,
+    expectedServers: config.servers,
     db: operatorPool && watchedDatabase(operatorPool),
   });
-  const profiling = profileRoutes(dependencies.config);
+  const profiling = profileRoutes(config);
   return [...watching, ...profiling, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
 }
 
@@ -41,6 +50,7 @@ function operatorDependencies(db: Pool): OperatorDependencies {
     readReconciliation: () => readReconciliation(db),
     readMargin: (days) => readMargin(db, days),
     readWalletMargin: (query) => readWalletMargin(db, query),
+    readWalletDays: (query) => readWalletDays(db, query),
   };
 }
 
@@ -51,5 +61,9 @@ function watchedDatabase(pool: Pool): WatchedDatabase {
     readMargin: (days) => readMargin(pool, days),
     readAbandonedCalls: () => readAbandonedCalls(pool),
     readReconciliation: () => readReconciliation(pool),
+    readUsageLag: () => readUsageLag(pool),
+    readWebhookLag: () => readWebhookLag(pool),
+    readArchiver: () => readArchiver(pool),
+    readLastBackup: () => readLastBackup(pool),
   };
 }

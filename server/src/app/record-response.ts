@@ -4,16 +4,23 @@ import { problemOf } from "../http/http-server.ts";
 import { NoResponse } from "../http/no-response.ts";
 import { exceededLimitOf } from "../problems/exceeded-limit.ts";
 import { externalMsOf, modeOf } from "../search/search-routes.ts";
+import { faultOf } from "../telemetry/metric-table.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { ProcessFigures } from "../telemetry/process-figures.ts";
+
+export interface Recorders {
+  metrics: Metrics;
+  figures: Pick<ProcessFigures, "recordSearch">;
+}
 
 /** Logs and counts each response, without its body. */
-export function recordResponse(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
+export function recordResponse(recorders: Recorders, request: FastifyRequest, reply: FastifyReply): void {
   const problem = problemOf(request);
   const charge = String(reply.getHeader("wallet-charge") ?? "");
   const outcome = problem?.code ?? "ok";
-  countSearch(metrics, request, reply, outcome);
+  countSearch(recorders, request, reply, outcome);
   const exceeded = problem && exceededLimitOf(problem);
-  if (exceeded) metrics.countRejected(exceeded);
+  if (exceeded) recorders.metrics.countRejected(exceeded);
   const line = {
     status: reply.statusCode,
     outcome,
@@ -28,16 +35,27 @@ export function recordResponse(metrics: Metrics, request: FastifyRequest, reply:
 }
 
 /** The caller disconnected, or it is unknown whether the caller was charged. */
-export function recordNoResponse(metrics: Metrics, request: FastifyRequest, reply: FastifyReply, err: unknown): void {
+export function recordNoResponse(
+  recorders: Recorders,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  err: unknown,
+): void {
   const isUnknown = err instanceof NoResponse && err.cause instanceof OutcomeUnknown;
   const outcome = isUnknown ? "outcome_unknown" : "caller_left";
-  countSearch(metrics, request, reply, outcome);
+  countSearch(recorders, request, reply, outcome);
   request.log.info({ err, outcome }, "connection closed without a response");
 }
 
-function countSearch(metrics: Metrics, request: FastifyRequest, reply: FastifyReply, outcome: string): void {
+function countSearch(
+  { metrics, figures }: Recorders,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  outcome: string,
+): void {
   const route = request.routeOptions.url;
-  if (route !== "/v1/search" && !route?.endsWith("/playground/search")) return;
+  const isSearch = route === "/v1/search" || route?.startsWith("/compat/") || route?.endsWith("/playground/search");
+  if (!isSearch) return;
   const mode = modeOf(request);
   metrics.countSearch({
     outcome,
@@ -45,4 +63,7 @@ function countSearch(metrics: Metrics, request: FastifyRequest, reply: FastifyRe
     seconds: reply.elapsedTime / 1_000,
     ownSeconds: Math.max(0, reply.elapsedTime - externalMsOf(request)) / 1_000,
   });
+  const fault = faultOf(outcome);
+  const isCounted = mode === "live" && fault !== "caller";
+  figures.recordSearch({ ms: reply.elapsedTime, fault: isCounted ? fault : undefined });
 }

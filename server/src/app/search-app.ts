@@ -2,6 +2,7 @@ import type { ServerConfig } from "../config/config.ts";
 import type { Admission } from "../http/admission.ts";
 import { readCredential } from "../http/credentials.ts";
 import type { AcquireSlot } from "../http/request-limits.ts";
+import { unavailable } from "../http/unavailable.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
@@ -21,12 +22,14 @@ import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Tally } from "../usage/usage.ts";
-import type { Ledger } from "../wallet/wallet.ts";
+import { type Ledger, toStoredEndUser } from "../wallet/wallet.ts";
 import { topUpPage } from "./api-routes.ts";
+import type { Connections } from "./connections.ts";
 
 interface SearchAppDependencies {
   config: ServerConfig;
   secrets: Secrets;
+  connections: Pick<Connections, "tenantPool">;
   log: Log;
   metrics: Metrics;
   keys: Keys;
@@ -43,8 +46,8 @@ interface SearchAppDependencies {
 export function createSearchDependencies(
   dependencies: SearchAppDependencies,
 ): SearchDependencies & Pick<SearchPayments, "finishReleases"> {
-  const { config, log, metrics, keys, ledger, admission, acquireSlot, unpaidLimit, router, ranking, tally, tracing } =
-    dependencies;
+  const { config, secrets, connections, log, metrics, keys, ledger, admission, acquireSlot } = dependencies;
+  const { unpaidLimit, router, ranking, tally, tracing } = dependencies;
   return {
     authenticate: async ({ rawHeaders, headers, ip }) =>
       withinWait(keys.authenticate(readCredential(rawHeaders), ip, "search"), readWait(headers.prefer)),
@@ -55,6 +58,8 @@ export function createSearchDependencies(
       trackInFlight: metrics.trackInFlight,
     }),
     queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
+    toStoredEndUser: (caller, id) =>
+      toStoredEndUser({ tenant: connections.tenantPool, secrets }, caller, id).catch(unavailable),
     startCalls: createStartCalls({ unpaidLimit, tally, metrics }),
     findHits: createFindHits({
       live: router.query,
@@ -75,7 +80,7 @@ export function createSearchDependencies(
       router.recordCharge(provider, charge);
       tally.recordCharge(provider, charge);
     },
-    secrets: dependencies.secrets,
+    secrets,
     topUpUrl: topUpPage(config),
     topUpApi:
       config.stripeSecretKey === undefined

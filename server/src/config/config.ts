@@ -7,6 +7,7 @@ import {
   addresses,
   ConfigFaults,
   Fault,
+  hostNames,
   httpUrl,
   integer,
   mailAddress,
@@ -18,6 +19,7 @@ import {
   peppers,
   postgresUrl,
   ratio,
+  registryNames,
   required,
   requiredWith,
   secrets,
@@ -80,6 +82,7 @@ export const serverSettings = [
   "upstreams",
   "operators",
   "lenses",
+  "registries",
   "topUpUrl",
   "stripeSecretKey",
   "stripeWebhookSecrets",
@@ -88,6 +91,7 @@ export const serverSettings = [
   "topUpMax",
   "securityContact",
   "trustedProxies",
+  "mcpHosts",
   "servers",
   "maxInFlight",
   "walletShare",
@@ -206,6 +210,8 @@ const settings = {
     variable: "PENNYBLACK_LENSES",
     read: withDefault(fileURLToPath(new URL("../../lenses", import.meta.url)), (text) => text),
   },
+  /** The registries in that folder that count, such as "us-government,copycats", or "none". Default: all. */
+  registries: { variable: "PENNYBLACK_REGISTRIES", read: optional(registryNames) },
   /** Where a wallet's owner adds money. Returned with 402. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
   /**
@@ -233,6 +239,8 @@ const settings = {
   operators: { variable: "PENNYBLACK_OPERATORS", read: withDefault<Operator[]>([], operatorTokens) },
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies: { variable: "PENNYBLACK_TRUSTED_PROXIES", read: withDefault<string[]>([], addresses) },
+  /** Host names of /mcp besides that of the public URL and of this machine, for requests and for the pages that send them. */
+  mcpHosts: { variable: "PENNYBLACK_MCP_HOSTS", read: withDefault<string[]>([], hostNames) },
   /** The number of servers, which sets each one's share of the limits while Redis is unavailable. */
   servers: { variable: "PENNYBLACK_SERVERS", read: withDefault(1, integer(1, 10_000)) },
   /** Requests in flight in one server, and the part of them that one wallet can occupy, in percent. */
@@ -302,7 +310,6 @@ const settings = {
 /** Settings of the SDK, the command line and the MCP server, which may be set in the same shell. */
 const clientSettings = [
   "PENNYBLACK_API_KEY",
-  "PENNYBLACK_URL",
   "PENNYBLACK_URL",
   "PENNYBLACK_MANAGEMENT_KEY",
   "PENNYBLACK_MCP_BUDGET",

@@ -190,3 +190,24 @@ export function addresses(text: string): string[] {
   }
   return list;
 }
+
+/** "none" is the empty list. Names are compared with the files when the lenses are loaded. */
+export function registryNames(text: string): string[] {
+  if (text === "none") return [];
+  const names = text.split(",").map((part) => part.trim());
+  if (!names.every((name) => /^[a-z][a-z0-9-]{0,31}$/.test(name))) {
+    throw new Fault("must be names of registries, separated by commas, or none");
+  }
+  return names;
+}
+
+/** In the form of `hostname` of a URL: lower case, IPv6 in brackets. */
+export function hostNames(text: string): string[] {
+  return text.split(",").map((part) => {
+    const name = part.trim().toLowerCase();
+    const url = `http://${name}`;
+    if (!URL.canParse(url) || new URL(url).hostname !== name)
+      throw new Fault("must be host names without scheme and port, separated by commas");
+    return name;
+  });
+}

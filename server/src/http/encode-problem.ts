@@ -6,30 +6,43 @@ export interface EncodedProblem {
   body: string;
 }
 
-/** RFC 9457. `charged` is always false: no error is ever charged. */
+/** The members of every problem that a shape can use. */
+export interface ProblemBody {
+  status: number;
+  title: string;
+  detail: string;
+  code: string;
+  request_id: string;
+}
+
+export type ShapeProblem = (problem: ProblemBody) => object;
+
+/** RFC 9457, unless `shape` writes it for clients of another API. `charged` is always false: no error is ever charged. */
 export function encodeProblem(
   problem: Problem,
   at: { publicUrl: string; requestId: string; path: string },
+  shape?: ShapeProblem,
 ): EncodedProblem {
   const { code, status, retryable, detail, retryAfterSeconds, members } = problem;
+  const body = {
+    type: `${at.publicUrl}/problems/${code}`,
+    title: problem.title,
+    status,
+    detail,
+    instance: at.path,
+    code,
+    request_id: at.requestId,
+    retryable,
+    charged: false,
+    ...members,
+  };
   return {
     status,
     headers: {
-      "content-type": "application/problem+json",
+      "content-type": shape ? "application/json; charset=utf-8" : "application/problem+json",
       ...problem.headers,
       ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
     },
-    body: JSON.stringify({
-      type: `${at.publicUrl}/problems/${code}`,
-      title: problem.title,
-      status,
-      detail,
-      instance: at.path,
-      code,
-      request_id: at.requestId,
-      retryable,
-      charged: false,
-      ...members,
-    }),
+    body: JSON.stringify(shape ? shape(body) : body),
   };
 }

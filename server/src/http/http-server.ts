@@ -11,7 +11,7 @@ import Fastify, {
 import { networkOf } from "../lib/network-of.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Admission } from "./admission.ts";
-import { encodeProblem } from "./encode-problem.ts";
+import { encodeProblem, type ShapeProblem } from "./encode-problem.ts";
 import { NoResponse } from "./no-response.ts";
 import { leaveSlot, occupySlot } from "./occupied-slots.ts";
 import { maxBodyBytes } from "./read-body.ts";
@@ -25,6 +25,8 @@ export interface HttpServerOptions {
   log: FastifyBaseLogger;
   /** Draining: every response closes its connection. Refusing: new requests get 503. */
   whenStopping: () => { isDraining: boolean; isRefusing: boolean };
+  /** How problems at a path are written. Undefined for RFC 9457. */
+  findProblemShape?: (path: string) => ShapeProblem | undefined;
   /** Called after each response, for logs and metrics. */
   onResponse: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Called instead if the connection was closed without a response. */
@@ -109,7 +111,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
     const path = request.url.split("?", 1)[0] ?? "/";
-    const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId: request.id, path });
+    const at = { publicUrl, requestId: request.id, path };
+    const { status, headers, body } = encodeProblem(problem, at, options.findProblemShape?.(path));
     if (!reply.hasHeader("request-id")) reply.headers(commonHeaders(request.id));
     reply.code(status).headers(headers).send(body);
     problemSent.set(request, problem);

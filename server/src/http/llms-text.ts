@@ -1,8 +1,9 @@
 /** The API on one page of plain text, for language models that call it or write code for it. */
 export function llmsText({ publicUrl, hasDocs }: { publicUrl: string; hasDocs: boolean }): string {
-  const pages = "quickstart api-keys pricing errors idempotency budgets rate-limits test-mode sdk cli reference".split(
-    " ",
-  );
+  const pages =
+    "quickstart api-keys pricing errors idempotency budgets mcp rate-limits test-mode sdk python ai-sdk cli reference".split(
+      " ",
+    );
   const docs = pages.map((page) => `- ${publicUrl}/docs/${page}.md\n`).join("");
   return `# Pennyblack
 
@@ -27,6 +28,7 @@ Content-Type: application/json
 - Search-Run: my-task; max=0.50; ttl=3600 limits the total spending of all searches with the same name, in USD. The
   response header Search-Run: my-task; spent=0.02; left=0.48 states what is left. Stop searching when left is below 0.01.
 - Key-Budget: day; spent=0.02; left=0.98; resets=41213 states the same for each limit of the key.
+- POST ${publicUrl}/mcp is a Model Context Protocol endpoint with the tools web_search and get_balance. Send the same key.
 - GET ${publicUrl}/v1/key with the same key returns its permissions and remaining budget, free of charge.
 - Keys that start with pb_test_ are free and return made-up results. They spend play money from runs and key budgets, so
   that a spent budget can be tested. Queries such as test:upstream_503 simulate a failure.

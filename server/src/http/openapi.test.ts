@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type TSchema, Type } from "typebox";
 import { Compile } from "typebox/compile";
@@ -23,8 +23,9 @@ const operations = Object.values<Record<string, Operation>>(document.paths).flat
   Object.values(methods),
 );
 
-test("openapi.json has less than 200 kB", () => {
-  assert.ok(statSync(file).size < 200_000, `${statSync(file).size} bytes`);
+test("openapi.json has less than 200 kB without indentation, as servers send it", () => {
+  const { length } = JSON.stringify(document);
+  assert.ok(length < 200_000, `${length} bytes`);
 });
 
 test("every JSON body has a named schema", () => {
@@ -41,7 +42,7 @@ test("every JSON body has a named schema", () => {
 test("operations have unique names that start with a verb, and one tag", () => {
   const ids = operations.map(({ operationId }) => operationId);
   assert.deepEqual(ids, [...new Set(ids)]);
-  const verbs = /^(?:create|delete|export|get|list|receive|replay|revoke|rotate|set|test|update)[A-Z]/;
+  const verbs = /^(?:create|delete|export|get|inspect|list|receive|replay|revoke|rotate|set|test|update)[A-Z]/;
   for (const { operationId, tags } of operations) {
     assert.match(operationId, verbs);
     assert.equal(tags.length, 1, operationId);

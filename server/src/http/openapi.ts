@@ -178,7 +178,10 @@ function createProblemDescriber(routes: readonly Route[], components: Components
     const common = commonGroups.get(status);
     const differing = codes.filter((code) => !common?.codes.includes(code));
     const distinctive = differing.length > 0 ? differing : codes;
-    const name = id === common?.id ? (STATUS_CODES[status] ?? status) : distinctive.join(" or ");
+    // Another group may add the same codes to all of the common ones.
+    const isPartial = differing.length > 0 && common?.codes.some((code) => !codes.includes(code)) === true;
+    const difference = `${isPartial ? "only " : ""}${distinctive.join(" or ")}`;
+    const name = id === common?.id ? (STATUS_CODES[status] ?? status) : difference;
     return components.add("responses", toPascalCase(name), response);
   }
 

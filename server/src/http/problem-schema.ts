@@ -92,6 +92,7 @@ export const problemMembers: Partial<Record<ProblemCode, Record<string, TSchema>
   insufficient_scope: { required_scope: text("The scope that the request needs.") },
   key_budget_spent: budgetMembers,
   run_budget_spent: budgetMembers,
+  end_user_budget_spent: budgetMembers,
   payload_too_large: { max_bytes: Type.Integer({ description: "The limit of the request body." }) },
   rate_limited: { exceeded },
   concurrency_limited: { exceeded },

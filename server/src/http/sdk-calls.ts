@@ -46,6 +46,8 @@ const sdkCalls: Record<string, Render> = {
   getWalletSummary: () => print("pennyblack.summary()"),
   getAlerts: () => print("pennyblack.alerts.get()"),
   setAlerts: (example) => print(`pennyblack.alerts.update(${bodyOf(example)})`),
+  getEndUserSettings: () => print("pennyblack.endUsers.get()"),
+  setEndUserSettings: (example) => print(`pennyblack.endUsers.update(${bodyOf(example)})`),
   listWebhooks: () => printAll("webhook", "pennyblack.webhooks.list()"),
   createWebhook: (example) => print(`pennyblack.webhooks.create(${bodyOf(example)})`),
   getWebhook: (example) => print(`pennyblack.webhooks.get(${idOf(example)})`),
@@ -56,6 +58,8 @@ const sdkCalls: Record<string, Render> = {
   listDeliveries: (example) => printAll("delivery", `pennyblack.webhooks.deliveries.list(${idOf(example)})`),
   replayDelivery: (example) => print(`pennyblack.webhooks.deliveries.replay(${idOf(example)})`),
   listLenses: () => printAll("lens", "pennyblack.lenses.list()"),
+  inspectLens: ({ path = {}, query = {} }) =>
+    print(`pennyblack.lenses.inspect(${JSON.stringify(path["name"])}, ${JSON.stringify(query["url"])})`),
   getLens: ({ path = {} }) => print(`pennyblack.lenses.get(${JSON.stringify(path["name"])})`),
 };
 

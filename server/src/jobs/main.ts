@@ -23,7 +23,12 @@ import { createWorkerMetrics } from "../telemetry/worker-metrics.ts";
 import { readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { signRoots } from "../wallet/evidence/sign-roots.ts";
 import { expireHolds } from "../wallet/statements.ts";
-import { deleteExpiredAnswers, deleteExpiredRuns, deleteOldTestSearches } from "../wallet/upkeep/prune.ts";
+import {
+  deleteExpiredAnswers,
+  deleteExpiredRuns,
+  deleteOldEndUsers,
+  deleteOldTestSearches,
+} from "../wallet/upkeep/prune.ts";
 import { reconcileHours } from "../wallet/upkeep/reconcile-hours.ts";
 import { dropOldDays } from "../wallet/upkeep/retention.ts";
 import { readLastReport, saveReport } from "../wallet/upkeep/save-report.ts";
@@ -99,6 +104,7 @@ const tasks = createTasks({
   expireMissedHolds: (limit) => expireHolds(pool, limit, true),
   deleteExpiredAnswers: (limit) => deleteExpiredAnswers(pool, limit),
   deleteExpiredRuns: (limit) => deleteExpiredRuns(pool, limit),
+  deleteOldEndUsers: (limit) => deleteOldEndUsers(pool, limit),
   deleteOldEvents: (limit) => deleteOldEvents(pool, limit),
   deleteOldTestSearches: (signal) => deleteOldTestSearches(pool, config.retentionTestDays, signal),
   deleteExpiredSignIns: (limit) => deleteExpiredSignIns(pool, limit),

@@ -12,6 +12,7 @@ export interface TaskDependencies {
   expireMissedHolds: (limit: number) => Promise<Swept>;
   deleteExpiredAnswers: (limit: number) => Promise<number>;
   deleteExpiredRuns: (limit: number) => Promise<number>;
+  deleteOldEndUsers: (limit: number) => Promise<number>;
   deleteOldEvents: (limit: number) => Promise<number>;
   deleteExpiredSignIns: (limit: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
@@ -220,6 +221,7 @@ async function prune(dependencies: TaskDependencies, signal: AbortSignal): Promi
   return {
     answers: await drain(dependencies.deleteExpiredAnswers, signal),
     runs: await drain(dependencies.deleteExpiredRuns, signal),
+    endUsers: await drain(dependencies.deleteOldEndUsers, signal),
     events: await drain(dependencies.deleteOldEvents, signal),
     signIns: await drain(dependencies.deleteExpiredSignIns, signal),
     testSearches: await dependencies.deleteOldTestSearches(signal),

@@ -96,8 +96,11 @@ test("a one-cent wallet that drops every connection gets 20 unpaid upstream call
   assert.deepEqual(await marginOf(wallet, 20), {
     wallet_id: wallet.walletId,
     calls: 20,
+    name: "test",
+    unpaid_calls: 20,
     abandoned_calls: 20,
     revenue: "0.00",
+    cost: "0.10",
     paid_cost: "0.00",
     unpaid_cost: "0.10",
     margin: "-0.10",
@@ -210,6 +213,12 @@ test("an ordinary shutdown writes the costs of abandoned searches", async () => 
   await dropSearch(wallet, stopping.url);
   await stopping.close();
   const day = new Date().toISOString().slice(0, 10);
-  const [row] = await readWalletMargin(db.operator, { from: day, to: day, walletId: wallet.walletId, limit: 1 });
+  const [row] = await readWalletMargin(db.operator, {
+    from: day,
+    to: day,
+    order: "unpaid",
+    walletId: wallet.walletId,
+    limit: 1,
+  });
   assert.deepEqual([row?.calls, row?.cost, row?.paidCost, row?.abandonedCalls], [1, 5_000n, 0n, 1]);
 });

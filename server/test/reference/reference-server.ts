@@ -34,6 +34,7 @@ const requests: Record<string, TenantRequest> = {
   listSearches: { query: { limit: "2" } },
   getUsage: { query: { by: "day", group: "key,outcome" } },
   getLens: { path: { name: "programming" } },
+  inspectLens: { path: { name: "programming" }, query: { url: "https://www.postgresql.org/docs/" } },
   getProblemPage: { path: { code: "insufficient_balance" } },
   createTopUp: { headers: { "Idempotency-Key": "top-up-2026-11-16" }, body: { amount: "20.00" } },
   createWebhook: { body: { url: "https://hooks.example/pennyblack", events: ["wallet.low_balance"] } },
@@ -42,6 +43,7 @@ const requests: Record<string, TenantRequest> = {
   updateWebhook: { body: { description: "Alerts for the finance team" } },
   setAutoTopUp: { body: { threshold: "5.00", amount: "20.00", monthly_cap: "100.00" } },
   setAlerts: { body: { email: "billing@example.org", low_balance: "5.00" } },
+  setEndUserSettings: { body: { ids: "hashed" } },
 };
 
 export async function startReferenceServer(): Promise<ReferenceServer> {

@@ -24,9 +24,10 @@ async function readOpenapi(): Promise<Record<string, Record<string, Operation>>>
   return resolveReferences((await server.request("/openapi.json")).body).paths;
 }
 
-/** Without the landing page, the docs and the console, which are not part of the API. */
+/** Without the landing page, the docs, the console, the compatibility endpoints and MCP, which are not part of the API. */
 function apiRoutes(): string[] {
-  return registeredRoutes(server).filter((route) => !/^GET \/(?:docs(?:\/\*?)?)?$|^\w+ \/console(?:\/|$)/.test(route));
+  const others = /^GET \/(?:docs(?:\/\*?)?)?$|^\w+ \/(?:console|compat)(?:\/|$)|^POST \/mcp$/;
+  return registeredRoutes(server).filter((route) => !others.test(route));
 }
 
 test("openapi.json lists exactly the registered routes", async () => {
@@ -67,6 +68,7 @@ test("every route returns 401 without a key, unless it is public", async () => {
     "GET /problems/{code}",
     "GET /v1/lenses",
     "GET /v1/lenses/{name}",
+    "GET /v1/lenses/{name}/inspect",
     signedRoute,
   ]);
 });

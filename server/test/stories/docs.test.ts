@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { upstreamVariables } from "../../src/config/config.ts";
 import { adapters } from "../../src/providers/providers.ts";
 import { createFixture } from "../fixture.ts";
+import { linkVendorClients } from "../support/clients/vendor-clients.ts";
 import { installPacked } from "../support/docs/packed-packages.ts";
 import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
 import { type Bench, faultOf } from "../support/docs/run-code-block.ts";
@@ -21,6 +22,7 @@ const pagesRunHere = pages.filter((page) => !pagesRunElsewhere.includes(page));
 const { db, server, createWallet } = await createFixture();
 const wallet = await createWallet("1.00");
 const installed = installPacked();
+linkVendorClients(installed.folder);
 // Without this, curl exits with 0 for a 402.
 writeFileSync(join(installed.folder, ".curlrc"), "fail-with-body\n");
 
@@ -30,6 +32,14 @@ const bench: Bench = {
     PENNYBLACK_URL: server.url,
     PENNYBLACK_API_KEY: wallet.test,
     PENNYBLACK_MANAGEMENT_KEY: wallet.management,
+    PYTHONPATH: resolve(docs, "../clients/python/src"),
+    PYTHONDONTWRITEBYTECODE: "1",
+    TAVILY_API_BASE: `${server.url}/compat/tavily`,
+    TAVILY_API_KEY: wallet.test,
+    PERPLEXITY_BASE_URL: `${server.url}/compat/perplexity`,
+    PERPLEXITY_API_KEY: wallet.test,
+    EXA_API_BASE: `${server.url}/compat/exa`,
+    EXA_API_KEY: wallet.test,
   },
   operator: { ...testEnvironment(db), PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl },
 };
@@ -54,6 +64,7 @@ test("every block that is not run states the reason", () => {
   const blocks = pagesRunHere.flatMap((page) => parseCodeBlocks(readFileSync(join(docs, page), "utf8")));
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
   assert.deepEqual(reasons, [
+    "needs a model",
     "runs in the foreground; server/test/processes/dev.test.ts starts it",
     "uses your own base URL and key",
     ...Array<string>(2).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
@@ -69,6 +80,7 @@ test("every block that is not run states the reason", () => {
     "needs Docker and a registry; deploy/image/image.test.ts checks the same build made with buildah",
     "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
     "needs systemd and root; deploy/systemd/units.test.ts checks the units with systemd-analyze",
+    "needs the settings of an installation with systemd",
     "needs a payment processor; server/test/stories runs it against a Stripe stub",
   ]);
   assert.ok(blocks.filter(({ language }) => /^(?:sh|ts|python)$/.test(language)).length - reasons.length >= 20);

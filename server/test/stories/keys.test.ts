@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import pg from "pg";
-import { revokeKey, type Scope } from "../../src/keys/keys.ts";
+import { createKeys, revokeKey, type Scope } from "../../src/keys/keys.ts";
 import { createFixture } from "../fixture.ts";
 import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
 import { lockWallet } from "../support/data/lock-wallet.ts";
-import { createTestKey, type Reply } from "../support/services/server.ts";
+import { createTestKey, type Reply, testPepper } from "../support/services/server.ts";
 
 // Key management with a management key.
 
@@ -58,6 +59,8 @@ test("a new key is returned once, works, and is listed without its secret", asyn
     allowed_ips: ["127.0.0.1/32", "2001:db8::/32"],
     searches_per_second: 7,
     searches_in_flight: 3,
+    end_user_limit: null,
+    compat: null,
     expires_at,
     revoked_at: null,
     revoked_reason: null,
@@ -132,6 +135,12 @@ test("an invalid body returns 400 with the field's pointer and creates no key", 
     [{ budget: { day: "0.0000001" } }, "#/budget/day"],
     [{ budget: { year: "1" } }, "#/budget/year"],
     [{ mode: "mgmt", budget: { day: "1" } }, "#/budget"],
+    [{ compat: { ignore: ["Domains"] } }, "#/compat/ignore/0"],
+    [{ compat: { repeat: "20 minutes" } }, "#/compat/repeat"],
+    [{ compat: { repeat: "25h" } }, "#/compat/repeat"],
+    [{ compat: { run: { max: "0.50" } } }, "#/compat/run/ttl"],
+    [{ compat: { run: { max: "0.009", ttl: "1h" } } }, "#/compat/run/max"],
+    [{ compat: { run: { max: "0.50", ttl: "0s" } } }, "#/compat/run/ttl"],
     [{ wallet_id: wallet.walletId }, "#/wallet_id"],
   ];
   for (const [fault, pointer] of faults) {
@@ -268,6 +277,29 @@ test("a change keeps the fields that it does not contain", async () => {
   assert.deepEqual([open.body.allowed_ips, open.body.expires_at, open.body.searches_in_flight], [null, null, 9]);
   for (const wrong of [{}, { mode: "test" }, { scopes: ["search"] }, { name: null }]) {
     assert.equal((await manage("PATCH", `/v1/keys/${id}`, wrong)).status, 400, JSON.stringify(wrong));
+  }
+});
+
+test("settings for the compatibility endpoints are stored on the key, returned to the server and kept by a rotation", async () => {
+  const compat = { ignore: ["domains", "freshness"], repeat: "20m", run: { max: "0.50", ttl: "1h" } };
+  const { id, key } = await create({ compat });
+  const keys = createKeys(db.ledger, [testPepper]);
+  try {
+    const compatOf = async (text: string) => (await keys.authenticate(text, "127.0.0.1", "search")).compat;
+    const parsed = { ignore: compat.ignore, repeatSeconds: 1_200, run: { maxMicros: 500_000n, ttlSeconds: 3_600 } };
+    assert.deepEqual(await compatOf(key), parsed);
+    assert.equal(await compatOf(wallet.live), undefined);
+    assert.deepEqual((await manage("PATCH", `/v1/keys/${id}`, { name: "renamed" })).body.compat, compat);
+    const rotated = (await manage("POST", `/v1/keys/${id}/rotate`, { grace_seconds: 60 })).body;
+    assert.deepEqual([rotated.compat, await compatOf(rotated.key)], [compat, parsed]);
+    const replaced = await manage("PATCH", `/v1/keys/${id}`, { compat: { repeat: "90s" } });
+    assert.deepEqual(replaced.body.compat, { repeat: "90s" }, "a change replaces all settings");
+    await until("the changed settings are found", async () =>
+      isDeepStrictEqual(await compatOf(key), { ignore: [], repeatSeconds: 90 }),
+    );
+    assert.equal((await manage("PATCH", `/v1/keys/${id}`, { compat: null })).body.compat, null);
+  } finally {
+    keys.close();
   }
 });
 

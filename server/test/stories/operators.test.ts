@@ -140,17 +140,32 @@ test("margins are listed by day and upstream", async () => {
     "insert into pb.upstream_wallet_days values (current_date, $1, 'brave', 3, 15001, 1, 5000, 2, 10001)",
     [walletId],
   );
-  assert.deepEqual((await server.operate(`margin?wallet=${walletId}`)).body.wallets, [
-    {
-      wallet_id: walletId,
-      calls: 3,
-      abandoned_calls: 2,
-      revenue: "0.00",
-      paid_cost: "0.005",
-      unpaid_cost: "0.010001",
-      margin: "-0.015001",
-    },
+  const other = await createWallet("0.05");
+  await db.owner.query(
+    "insert into pb.upstream_wallet_days values (current_date, $1, 'brave', 4, 20000, 4, 20000, 0, 0)",
+    [other.walletId],
+  );
+  const figures = {
+    calls: 3,
+    unpaid_calls: 2,
+    abandoned_calls: 2,
+    revenue: "0.00",
+    cost: "0.015001",
+    paid_cost: "0.005",
+    unpaid_cost: "0.010001",
+    margin: "-0.015001",
+  };
+  const own = (await server.operate(`margin?wallet=${walletId}`)).body;
+  assert.deepEqual(own.wallets, [{ wallet_id: walletId, name: "test", ...figures }]);
+  assert.deepEqual(own.wallet_days, [{ day: today.day, wallet_id: walletId, ...figures }]);
+  const all = (await server.operate("margin")).body;
+  // Searches of other tests can follow, which cost nothing.
+  assert.deepEqual(pluck(all.wallets.slice(0, 2), "wallet_id", "cost"), [
+    [other.walletId, "0.02"],
+    [walletId, "0.015001"],
   ]);
+  assert.deepEqual(pluck(all.unpaid_wallets.slice(0, 1), "wallet_id", "unpaid_cost"), [[walletId, "0.010001"]]);
+  assert.deepEqual(pluck(all.days.slice(0, 1), "provider", "unpaid_calls", "abandoned_calls"), [["brave", 2, 2]]);
   assert.equal((await server.operate("margin?wallet=1")).status, 400);
   assert.equal((await server.operate("margin?from=yesterday")).status, 400);
   assert.equal((await server.operate("margin?from=2020-01-01&to=2020-01-31")).body.days.length, 0);

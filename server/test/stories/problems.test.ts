@@ -43,6 +43,7 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   account_suspended: [403, false, [], []],
   key_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
   run_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
+  end_user_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
   not_found: [404, false, [], []],
   method_not_allowed: [405, false, [], ["allow"]],
   idempotency_in_progress: [409, true, [], ["retry-after"]],
@@ -126,6 +127,10 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     const run = { "search-run": "spent; max=0.01" };
     assert.equal((await server.search(wallet.live, question, run)).status, 200);
     return server.search(wallet.live, question, run);
+  },
+  end_user_budget_spent: async () => {
+    const budgetId = await seedBudget(db.owner, walletId, { endUser: { amount: 0n, period: "day" } });
+    return searchWithKey({ budgetId }, { "search-for": "ada" });
   },
   not_found: () => server.request("/v1/search/", { method: "POST" }),
   method_not_allowed: () => server.request("/v1/search"),
@@ -240,8 +245,8 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
   },
 };
 
-async function searchWithKey(options: Partial<NewKey>): Promise<Reply> {
-  return server.search((await createTestKey(db, { walletId, ...options })).key, question);
+async function searchWithKey(options: Partial<NewKey>, headers: Record<string, string> = {}): Promise<Reply> {
+  return server.search((await createTestKey(db, { walletId, ...options })).key, question, headers);
 }
 
 /** Signs in a person with that role in a new account. */

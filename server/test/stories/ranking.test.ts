@@ -13,6 +13,19 @@ import { failServerProcess, startServerProcess } from "../support/services/serve
 const ownLenses = new URL("../../lenses", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "pennyblack-lenses-"));
 cpSync(ownLenses, folder, { recursive: true });
+writeFileSync(
+  join(folder, "story.registry"),
+  `! name: story
+! title: A list
+! source: https://lists.example/
+! licence: CC0
+! attribution: Someone
+! retrieved: 2026-11-16
+! count: 1
+$cap=D,why=listed
+listed.example
+`,
+);
 
 const { db, upstream, server, createWallet } = await createFixture({ PENNYBLACK_LENSES: folder });
 const wallet = await createWallet("1.00");
@@ -47,6 +60,37 @@ test("Rank-Explain returns a reason for each result on request", async () => {
   assert.equal(members.length, reply.body.n);
   assert.match(members[0] ?? "", /^1;from=2;tier=A;why=[\w-]+;score=\d\.\d{3}/);
   assert.equal((await searchFor("gov", { "rank-explain": "yes" })).headers.get("rank-explain"), null);
+});
+
+test("a registry lowers a listed site with a link to the list, unless the caller ranks without registries", async () => {
+  await upstream.behave("status_200", {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ results: [...pages, { ...pages[0], url: "https://listed.example/", title: "Listed" }] }),
+  });
+  const explain = { "rank-explain": "1" };
+  const body = { query: "renew passport" };
+  const reply = await server.search(wallet.live, body, explain);
+  const list = /from=4;tier=D;why=listed;list=story;source="https:\/\/lists\.example\/";score/;
+  assert.match(reply.headers.get("rank-explain") ?? "", list);
+  const plain = await server.search(wallet.live, body, { ...explain, "rank-registries": "0" });
+  assert.match(plain.headers.get("rank-explain") ?? "", /from=4;tier=N;why=unlisted;score/);
+  assert.match(plain.headers.get("rank-lens") ?? "", /^base@.+;registries=0$/);
+  assert.equal((await server.search(wallet.live, body, { "rank-registries": "some" })).status, 400);
+});
+
+test("the tier of a page can be inspected, with the rule or the list behind it", async () => {
+  const inspect = (url: string, lens = "gov") =>
+    server.request(`/v1/lenses/${lens}/inspect?${new URLSearchParams({ url }).toString()}`);
+  const { body: rule } = await inspect("https://www.gov.uk/renew?a=b");
+  assert.deepEqual(
+    [rule.host, rule.tier, rule.rule, rule.registry],
+    ["gov.uk", "A", "$tier=A,suffix=gov.*,why=government", null],
+  );
+  const { body: listed } = await inspect("listed.example");
+  assert.deepEqual([listed.tier, listed.rule, listed.registry.source], ["D", null, "https://lists.example/"]);
+  assert.match(listed.objection_url, /\/docs\/ranking#objections$/);
+  assert.deepEqual([(await inspect("example.org")).body.reason, (await inspect("no url")).status], ["unlisted", 400]);
+  assert.equal((await inspect("example.org", "none")).status, 404);
 });
 
 test("the reasons for twenty results fit into a 4 kB header", async () => {

@@ -8,7 +8,13 @@ import { findTypeErrors, readTypeSamples } from "../support/docs/check-sample-ty
 test("every TypeScript sample compiles with tsc --strict in an empty project with the packed SDK", () => {
   const samples = readTypeSamples();
   const sources = new Set(samples.map(({ source }) => source));
-  for (const source of ["docs/quickstart.md", "docs/errors.md", "sdk/README.md", "examples/ai-sdk-tool.ts"]) {
+  for (const source of [
+    "docs/quickstart.md",
+    "docs/errors.md",
+    "sdk/README.md",
+    "ai-sdk/README.md",
+    "examples/ai-sdk-tool.ts",
+  ]) {
     assert.ok(sources.has(source), `${source} has no sample`);
   }
   const url = "http://localhost:8080";

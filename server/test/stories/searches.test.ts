@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { before, test } from "node:test";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
+import { readVersion } from "../../src/wallet/reads/read-version.ts";
 import { expireHolds, holdBatch, refundBatch, releaseBatch } from "../../src/wallet/statements.ts";
 import { createFixture } from "../fixture.ts";
 import { pluck } from "../support/assertions/pluck.ts";
@@ -72,16 +73,19 @@ test("finished searches are listed newest first with their outcome", async () =>
     category: "gov",
     outcome: "ok",
     charged: "0.01",
+    end_user: null,
     run: "tidy",
     entries: [entry],
   });
   assert.deepEqual(
     [entry.kind, entry.amount, entry.request_id, entry.balance],
-    ["search", "-0.01", request_id, undefined],
+    ["search", "-0.01", request_id, "0.99"],
   );
 });
 
-test("the list can be filtered by outcome, key and mode", async () => {
+test("the list can be filtered by outcome, key, mode, category, run and time", async () => {
+  const times: Record<string, string> = {};
+  for (const name of ["test", "failed", "last"]) times[name] = (await get(`/v1/searches/${sent[name]}`)).body.at;
   const expected: Record<string, string[]> = {
     "outcome=ok": ["last", "by the second", "test", "first"],
     "outcome=failed": ["expired", "failed", "failed test"],
@@ -96,6 +100,14 @@ test("the list can be filtered by outcome, key and mode", async () => {
     [`key_id=${second.id}`]: ["by the second"],
     [`key_id=${second.id}&outcome=failed`]: [],
     [`key_id=${randomUUIDv7()}`]: [],
+    "category=gov": ["first"],
+    "category=none&mode=test": ["failed test", "test"],
+    "run=tidy": ["last", "first"],
+    "run=other": [],
+    [`from=${times["failed"]}&to=${times["last"]}`]: ["expired", "by the second", "failed"],
+    [`from=${times["last"]}`]: ["last"],
+    [`to=${times["test"]}`]: ["first"],
+    "to=2020-01-01": [],
   };
   for (const [parameters, names] of Object.entries(expected)) {
     const found = (await list(parameters)).map(({ request_id }) => request_id);
@@ -301,4 +313,28 @@ test("searches, runs and the summary require a management key", async () => {
   for (const path of ["/v1/searches", `/v1/searches/${sent["first"]}`, "/v1/runs", "/v1/wallet/summary"]) {
     assert.equal((await get(path, wallet.live)).body.code, "insufficient_scope", path);
   }
+});
+
+test("the version of a wallet changes with each of its searches, and with no other wallet's", async () => {
+  const { walletId, live, test: testKey } = await createWallet("1.00");
+  const version = (): Promise<string> => readVersion(db.tenant, walletId);
+  await upstream.behave("ok");
+  let last = await version();
+  assert.notEqual(last, "");
+  await server.search(other.live, { query: "cats" });
+  assert.equal(await version(), last);
+  const searches = [
+    { key: live, query: "cats", behavior: "ok" },
+    { key: live, query: "cats", behavior: "status_503" },
+    { key: testKey, query: "cats", behavior: "ok" },
+    { key: testKey, query: "test:upstream_503", behavior: "ok" },
+  ] as const;
+  for (const { key, query, behavior } of searches) {
+    await upstream.behave(behavior);
+    await server.search(key, { query });
+    await until(`the version changes after ${query} (${behavior})`, async () => (await version()) !== last);
+    last = await version();
+    assert.equal(await version(), last);
+  }
+  await upstream.behave("ok");
 });

@@ -136,7 +136,8 @@ test("every field of a log line is documented with its type", () => {
 });
 
 test("no table contains a query, a result or a key in plain text", async () => {
-  await server.search(wallet.live, { query }, { "idempotency-key": `${idempotencyKey}-2` });
+  const headers = { "idempotency-key": `${idempotencyKey}-2`, "search-for": marker };
+  assert.equal((await server.search(wallet.live, { query }, headers)).status, 200);
   const { rows: tables } = await db.owner.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema')`,

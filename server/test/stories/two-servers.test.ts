@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { createFixture } from "../fixture.ts";
 import { countBy } from "../support/assertions/count-by.ts";
 import { until } from "../support/assertions/until.ts";
+import { connectMcp, revisions } from "../support/clients/mcp-clients.ts";
 import type { Reply } from "../support/services/server.ts";
 import { startServerProcess } from "../support/services/server-process.ts";
 
@@ -133,6 +134,28 @@ test("200 concurrent searches with a daily key budget of 0.50: fifty are charged
   });
   await assertBooksBalance();
 });
+
+for (const revision of revisions) {
+  test(`100 concurrent MCP tool calls (${revision}) with a daily key budget of 0.10: ten are charged, 90 are refused`, async (t) => {
+    const wallet = await createWallet("5.00");
+    const options = { mode: "live", name: "agent", budget: { day: "0.10" } };
+    const { body: made } = await manage(urlOf(0), wallet.management, "POST", "/v1/keys", options);
+    const clients = await Promise.all(servers.map(({ url }) => connectMcp(revision, url, made.key)));
+    t.after(() => Promise.all(clients.map((client) => client.close())));
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        // A new run is not a new budget.
+        clients.map((client) => client.call("web_search", { query: "cats", run: { id: `run-${index}`, max: "9.00" } })),
+      ).flat(),
+    );
+    const outcomes = countBy(replies, ({ isError, text }) =>
+      isError ? (/Reason: (\w+)/.exec(text)?.[1] ?? text) : "paid",
+    );
+    assert.deepEqual(outcomes, { paid: 10, key_budget_spent: 90 });
+    assert.deepEqual(await server.readMoney(wallet.management), { balance: "4.90", held: "0.00" });
+    await assertBooksBalance();
+  });
+}
 
 test("no search that starts after a revocation is charged, in 100 revocations under load", async (t) => {
   const wallet = await createWallet("100.00");

@@ -79,7 +79,7 @@ test("a session is valid only on servers with the same secret and token", async 
 
 test("the public listener has no operator routes", async () => {
   const cookie = cookieOf(await signIn());
-  for (const path of ["session", "system", "attention", "upstreams"]) {
+  for (const path of ["session", "servers", "system", "attention", "upstreams"]) {
     assert.equal((await request(`/operator/${path}`, { headers: { cookie } }, server.url)).status, 404, path);
   }
   assert.equal((await signIn(server.url)).status, 404);
@@ -114,30 +114,52 @@ test("the path of a runbook redirects to the docs of the public listener", async
   assert.deepEqual([status, headers.get("location")], [302, "http://search.test/docs/runbooks/books-differ"]);
 });
 
-test("the system page reports this server and the shared database", async () => {
+const thisServer = async (): Promise<Reply["body"]> => (await operate("servers")).servers[0];
+
+test("every server lists all servers of the database with their load", async (t) => {
+  const redis = { REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379" };
+  const [first, second] = [await startServer({ ...redis, PENNYBLACK_SERVERS: "3" }, t), await startServer(redis, t)];
+  await until("both are listed", async () => (await first.operate("servers")).body.servers.length === 2);
+  for (let count = 0; count < 5; count += 1) await second.search(wallet.live, { query: "cats" });
+  await until("the second one's searches are listed by the first", async () => {
+    const { servers, is_complete: isComplete } = (await first.operate("servers")).body;
+    const [own, other] = servers;
+    return isComplete && own.recent.searches === 0 && other?.recent.searches === 5;
+  });
+  const [, other] = (await first.operate("servers")).body.servers;
+  assert.deepEqual([other.in_flight, other.recent.own_errors, other.recent.upstream_errors], [0, 0, 0]);
+  assert.ok(other.recent.p95_ms > 0 && other.version && other.uptime_s > 0);
+  const { items } = (await first.operate("attention")).body;
+  const titles = items.map(({ title }: { title: string }) => title);
+  assert.ok(titles.includes("1 server of 3 not reporting"), titles.join("\n"));
+});
+
+test("the system pages report this server and the shared database", async () => {
   await server.search(wallet.live, { query: "cats" });
   await expireHolds(db.owner, 10);
   const system = await operate("system");
-  assert.equal(system.load.length, 3);
-  assert.ok(system.memory_mb > 10 && system.event_loop_ms_p99 >= 0);
-  assert.deepEqual([system.in_flight, system.ledger_waiting], [0, 0]);
+  const own = await thisServer();
+  assert.equal(own.load.length, 3);
+  assert.ok(own.memory_mb > 10 && own.event_loop_ms_p99 >= 0);
+  assert.deepEqual([own.in_flight, own.ledger_waiting], [0, 0]);
+  assert.equal(system.backup, null, "the role cannot read the last backup");
   assert.ok(system.db.connections > 0 && system.db.max >= system.db.connections && system.db.size_mb > 0);
   assert.ok(system.partitions_ahead >= 13, String(system.partitions_ahead));
   assert.equal(system.oldest_pending_s, null);
   assert.ok(Math.abs(Date.parse(system.worker_last_seen) - Date.now()) < 60_000, system.worker_last_seen);
-  await until("the search is in the rate", async () => (await operate("system")).searches_per_second > 0);
+  await until("the search is in the rate", async () => (await thisServer()).searches_per_second > 0);
 
   await upstream.behave("slow_headers");
   const leaving = new AbortController();
   const waiting = server.search(wallet.live, { query: "cats" }, {}, leaving.signal).catch(() => undefined);
   await until("the search is in flight", async () => {
-    const { in_flight: inFlight, oldest_pending_s: oldest } = await operate("system");
-    return inFlight === 1 && oldest !== null;
+    const { oldest_pending_s: oldest } = await operate("system");
+    return (await thisServer()).in_flight === 1 && oldest !== null;
   });
   leaving.abort();
   await waiting;
   await upstream.behave("ok");
-  await until("the search has ended", async () => (await operate("system")).in_flight === 0);
+  await until("the search has ended", async () => (await thisServer()).in_flight === 0);
 });
 
 test("upstreams are listed with hourly counts and the day's cost and revenue", async () => {
@@ -157,6 +179,7 @@ test("upstreams are listed with hourly counts and the day's cost and revenue", a
 test("the attention list describes each issue and is empty when there is none", async () => {
   await expireHolds(db.owner, 10);
   await saveReport(db.owner, await reconcile(db.owner));
+  await db.owner.query("update pb.usage_watermark set counted_before = clock_timestamp()");
   assert.deepEqual((await operate("attention")).items, []);
 
   const titles = async (): Promise<string[]> =>
@@ -178,11 +201,18 @@ test("the attention list describes each issue and is empty when there is none", 
   await db.owner.query("update pb.sweep_watermark set swept_at = now() - interval '10 minutes'");
   await db.owner.query("alter table pb.sweep_watermark enable trigger record_sweep");
   await db.owner.query("update pb.reconciliations set differences = 2");
+  await db.owner.query("update pb.usage_watermark set counted_before = clock_timestamp() - interval '20 minutes'");
+  await db.owner.query(
+    `insert into pb.events (id, wallet_id, type, data, created_at, due_at)
+     values ($1, $2, 'wallet.low_balance', '{}', now() - interval '10 minutes', now() - interval '10 minutes')`,
+    [randomUUIDv7(), wallet.walletId],
+  );
+  await db.owner.query("insert into pb.abandoned_calls values (now(), $1, 21, 105000, 0)", [wallet.walletId]);
   const found = await titles();
-  assert.equal(found.length, 3);
+  assert.equal(found.length, 6);
   assert.match(
     found.join("\n"),
-    /^Reconciliation found 2 differences\nA hold has been pending for 6\d\d seconds\nNo worker activity/,
+    /^Reconciliation found 2 differences\nA hold has been pending for 6\d\d seconds\nNo worker activity .*\nUsage is 20 minutes behind\nWebhooks are 10 minutes late\nWallet .* 2\d unpaid upstream calls costing \$0.105 /,
   );
 });
 

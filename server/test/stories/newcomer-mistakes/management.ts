@@ -96,12 +96,12 @@ export const managementMistakes: Mistake[] = [
     "a change without a field",
     manage("PATCH", `/v1/keys/${unknownId}`, {}),
     "400 invalid_request",
-    "The body must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight` and `budget`.",
+    "The body must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit` and `compat`.",
     [
       [
         "#",
         "required",
-        "must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight` and `budget`",
+        "must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit` and `compat`",
       ],
     ],
   ],
@@ -191,13 +191,13 @@ export const managementMistakes: Mistake[] = [
     "an unknown period",
     manage("GET", "/v1/usage?by=days&group=keys"),
     "400 invalid_request",
-    "The query parameter `by` must be `hour` or `day` (did you mean `day`?); the query parameter `group` must be a comma-separated list of `key`, `category` and `outcome`, each at most once (did you mean `key`?).",
+    "The query parameter `by` must be `hour` or `day` (did you mean `day`?); the query parameter `group` must be a comma-separated list of `key`, `category`, `outcome` and `end_user`, each at most once (did you mean `key`?).",
     [
       ["#/by", "invalid_parameter", "must be `hour` or `day` (did you mean `day`?)"],
       [
         "#/group",
         "invalid_parameter",
-        "must be a comma-separated list of `key`, `category` and `outcome`, each at most once (did you mean `key`?)",
+        "must be a comma-separated list of `key`, `category`, `outcome` and `end_user`, each at most once (did you mean `key`?)",
       ],
     ],
   ],

@@ -19,6 +19,10 @@ const readRows = `
     month_spent_micros, month = pb.utc_month(clock_timestamp()))
   from pb.key_budgets where wallet_id = any ($1)
   union all
+  select concat_ws(' ', 'end user', key_budget_id, end_user, spent_micros,
+    resets_at = (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc')
+  from pb.end_user_budgets where wallet_id = any ($1)
+  union all
   select concat_ws(' ', 'run live', wallet_id, name, max_micros, spent_micros, expires_at <= clock_timestamp())
   from pb.run_budgets where wallet_id = any ($1)
   union all
@@ -26,7 +30,8 @@ const readRows = `
   from pb.test_run_budgets where wallet_id = any ($1)
   union all
   select concat_ws(' ', 'search', s.id, s.wallet_id, s.mode, s.price_micros, s.state,
-    coalesce(s.key_budget_id::text, '-'), coalesce(r.name, t.name, '-'))
+    coalesce(s.key_budget_id::text, '-'), coalesce(r.name, t.name, '-'),
+    coalesce(s.end_user, '-'), s.end_user_budget_id is not null)
   from pb.searches s left join pb.run_budgets r on r.id = s.run_budget_id
   left join pb.test_run_budgets t on t.id = s.run_budget_id
   where s.wallet_id = any ($1) and s.id >= $2

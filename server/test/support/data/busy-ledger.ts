@@ -34,7 +34,8 @@ export async function createBusyLedger(): Promise<BusyLedger> {
   for (let created = 0; created < 3; created += 1) {
     const { walletId } = await seedWallet(database.owner, { credit: 10_000n * priceMicros });
     for (const mode of ["live", "test"] as const) {
-      const budgetId = await seedBudget(database.owner, walletId, { total: 900_000n * priceMicros }, mode);
+      const endUser = { amount: 900_000n * priceMicros, period: "month" } as const;
+      const budgetId = await seedBudget(database.owner, walletId, { total: 900_000n * priceMicros, endUser }, mode);
       seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { mode, budgetId }) });
     }
   }
@@ -95,6 +96,7 @@ function anyRequest(seeds: Seed[]): HoldRequest {
   return {
     searchId: randomUUIDv7(),
     ...(seeds[randomInt(seeds.length)] as Seed),
+    endUser: `user ${randomInt(3)}`,
     ...(randomInt(2) === 0 && {
       idempotency: { keyHmac: sha256(`key ${randomInt(400)}`), fingerprint: sha256(`body ${randomInt(2)}`) },
     }),

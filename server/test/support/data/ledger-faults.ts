@@ -24,6 +24,7 @@ const cent = (table: string, column: string, where: string): Omit<Fault, "finds"
 const firstWallet = `id = ${anyOf("wallets", "true")}`;
 const chargedUsage = `charged_micros > 0 and wallet_id = ${anyOf("wallets", "true")}`;
 const firstBudget = `id = ${anyOf("key_budgets", "mode = 'live'")}`;
+const firstEndUser = `id = ${anyOf("end_user_budgets", "key_budget_id in (select id from pb.key_budgets where mode = 'live')")}`;
 
 export const ledgerFaults: Fault[] = [
   ...paymentFaults,
@@ -62,6 +63,7 @@ export const ledgerFaults: Fault[] = [
   { ...cent("key_budgets", "day_spent_micros", firstBudget), finds: ["key budgets, day"] },
   { ...cent("key_budgets", "month_spent_micros", firstBudget), finds: ["key budgets, month"] },
   { ...cent("run_budgets", "spent_micros", `id = ${anyOf("run_budgets", "true")}`), finds: ["runs"] },
+  { ...cent("end_user_budgets", "spent_micros", firstEndUser), finds: ["end users"], hourly: [] },
   {
     ...cent("usage_days", "charged_micros", chargedUsage),
     finds: ["usage", "usage, hours"],

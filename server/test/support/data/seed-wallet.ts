@@ -42,6 +42,7 @@ export interface BudgetSeed {
   total?: Micros | undefined;
   day?: Micros | undefined;
   month?: Micros | undefined;
+  endUser?: { amount: Micros; period: "day" | "month" } | undefined;
 }
 
 export async function seedBudget(
@@ -52,9 +53,19 @@ export async function seedBudget(
 ): Promise<string> {
   const budgetId = randomUUIDv7();
   await owner.query(
-    `insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [budgetId, walletId, mode, limits.total ?? null, limits.day ?? null, limits.month ?? null],
+    `insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros,
+       end_user_limit_micros, end_user_period)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      budgetId,
+      walletId,
+      mode,
+      limits.total ?? null,
+      limits.day ?? null,
+      limits.month ?? null,
+      limits.endUser?.amount ?? null,
+      limits.endUser?.period ?? null,
+    ],
   );
   return budgetId;
 }

@@ -21,5 +21,9 @@ export async function shiftCalendar(
      where wallet_id = any ($1)`,
     [walletIds],
   );
+  // The limits of end users in these tests are per day.
+  await owner.query(`update pb.end_user_budgets set resets_at = resets_at + ${interval} where wallet_id = any ($1)`, [
+    walletIds,
+  ]);
   await owner.query("update pb.sweep_watermark set settled_before = '1970-01-03'");
 }

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { linkVendorClients } from "../clients/vendor-clients.ts";
 import { pack } from "./packed-packages.ts";
 import { parseCodeBlocks } from "./read-code-blocks.ts";
 
@@ -14,7 +15,7 @@ export interface TypeSample {
 }
 
 const root = resolve(import.meta.dirname, "../../../..");
-const pages = ["README.md", "docs/**/*.md", "{sdk,cli,mcp,examples}/README.md"];
+const pages = ["README.md", "docs/**/*.md", "{sdk,cli,mcp,ai-sdk,examples}/README.md"];
 
 /** Every TypeScript sample that a reader would copy. */
 export function readTypeSamples(): TypeSample[] {
@@ -38,13 +39,13 @@ function isTypeScript(source: string, language: string): boolean {
 }
 
 /**
- * Compiles samples with `tsc --strict` in an empty project, in which only the packed SDK and the given packages are
- * installed. Returns the errors with the place of the sample.
+ * Compiles samples with `tsc --strict` in an empty project, in which only our packed libraries, the vendors' clients and the
+ * given packages are installed. Returns the errors with the place of the sample.
  */
 export function findTypeErrors(samples: readonly TypeSample[], packages: readonly string[] = []): string[] {
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-samples-"));
   try {
-    installSdk(folder, packages);
+    installLibraries(folder, packages);
     const files = samples.map(({ text }, index) => {
       writeFileSync(join(folder, `sample-${index}.ts`), text);
       return `sample-${index}.ts`;
@@ -68,13 +69,16 @@ function locate(line: string, samples: readonly TypeSample[]): string[] {
   return sample === undefined ? [] : [`${sample.source}:${sample.line + Number(row)} ${message}`];
 }
 
-function installSdk(folder: string, packages: readonly string[]): void {
-  const [file = ""] = globSync(join(pack(), "pennyblack-sdk-*.tgz"));
+function installLibraries(folder: string, packages: readonly string[]): void {
+  const files = globSync(join(pack(), "pennyblack-{sdk,ai-sdk}-*.tgz"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const install = ["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", file];
+  // Peer dependencies are among the given packages; npm would look for them in the registry.
+  const offline = ["--offline", "--legacy-peer-deps", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
+  const install = ["install", ...offline, ...files];
   execFileSync("npm", install, { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
   for (const name of ["@types/node", ...packages]) {
     mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
   }
+  linkVendorClients(folder);
 }

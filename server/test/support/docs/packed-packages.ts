@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
-export type Package = "sdk" | "cli" | "mcp";
+export type Package = "sdk" | "cli" | "mcp" | "ai-sdk";
 
 export interface Installed {
   /** A folder with node_modules as `npm install` would leave it. */
@@ -39,13 +39,14 @@ interface Manifest {
   publishConfig?: unknown;
   bin?: Record<string, string>;
   dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 }
 
 const root = resolve(import.meta.dirname, "../../../..");
-const packages: readonly Package[] = ["sdk", "cli", "mcp"];
+const packages: readonly Package[] = ["sdk", "cli", "mcp", "ai-sdk"];
 
 /**
- * Installs the three packages from their packed files in a folder outside the repository, with links to the dependencies
+ * Installs the packages from their packed files in a folder outside the repository, with links to the dependencies
  * that they declare and no others. npm itself would need a registry.
  */
 export function installPacked(): Installed {
@@ -115,7 +116,9 @@ function unpack(folder: string, packed: string, kind: Package): Manifest {
   mkdirSync(home, { recursive: true });
   run("tar", ["-xzf", join(packed, file), "-C", home, "--strip-components=1"], folder);
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
-  for (const name of Object.keys(manifest.dependencies ?? {})) linkDependency(folder, kind, name);
+  for (const name of Object.keys(manifest.dependencies ?? {})) linkDependency(home, kind, name);
+  // npm installs peer dependencies beside the package.
+  for (const name of Object.keys(manifest.peerDependencies ?? {})) linkDependency(folder, kind, name);
   for (const [name, path] of Object.entries(manifest.bin ?? {})) {
     mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
     chmodSync(join(home, path), 0o755);
@@ -124,13 +127,13 @@ function unpack(folder: string, packed: string, kind: Package): Manifest {
   return manifest;
 }
 
-function linkDependency(folder: string, kind: Package, name: string): void {
+function linkDependency(home: string, kind: Package, name: string): void {
   if (name.startsWith("@pennyblack/")) return;
   const target = [join(root, kind, "node_modules", name), join(root, "node_modules", name)].find((path) =>
     existsSync(path),
   );
   if (target === undefined) throw new Error(`${kind} needs ${name}, which is not installed.`);
-  const link = join(folder, "node_modules/@pennyblack", kind, "node_modules", name);
+  const link = join(home, "node_modules", name);
   mkdirSync(dirname(link), { recursive: true });
   symlinkSync(target, link);
 }
