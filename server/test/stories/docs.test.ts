@@ -79,7 +79,9 @@ test("every block that is not run states the reason", () => {
     'needs Docker; "npm run image -- compose" runs it with podman-compose where images are available',
     "needs Docker and a registry; deploy/image/image.test.ts checks the same build made with buildah",
     "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
-    "needs systemd and root; deploy/systemd/units.test.ts checks the units with systemd-analyze",
+    "needs systemd and root; deploy/systemd/install.test.ts follows it with its own PostgreSQL and folders",
+    "needs a PostgreSQL of your own; deploy/settings.test.ts runs it",
+    "needs an account at Fly.io; deploy/platforms.test.ts checks the files",
     "needs the settings of an installation with systemd",
     "needs a payment processor; server/test/stories runs it against a Stripe stub",
   ]);
