@@ -11,6 +11,7 @@ const start = [
   { text: "API keys", link: "/api-keys" },
   { text: "Test mode", link: "/test-mode" },
   { text: "Pricing", link: "/pricing" },
+  { text: "Comparison", link: "/comparison" },
 ];
 
 const libraries = [
