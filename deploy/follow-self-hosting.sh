@@ -44,10 +44,10 @@ follow() {
   eval "exec $(command_from_page 'npm run dev -- --with-searx') --port 0 --ops-port 0" >/tmp/dev.log 2>&1 &
   dev=$!
   trap 'kill $dev; wait $dev || true' EXIT
-  until grep -q "is ready" /tmp/dev.log; do kill -0 $dev && sleep 0.2; done
+  until grep -q "Pennyblack is running" /tmp/dev.log; do kill -0 $dev && sleep 0.2; done
   log_time "npm run dev is ready"
   PENNYBLACK_URL="$(sed -n 's/^ *API  *//p' /tmp/dev.log)"
-  PENNYBLACK_API_KEY="$(sed -n 's/^ *live key  *\(pb_live_[0-9A-Za-z]*\).*/\1/p' /tmp/dev.log)"
+  PENNYBLACK_API_KEY="$(sed -n 's/^ *Live key  *\(pb_live_[0-9A-Za-z]*\).*/\1/p' /tmp/dev.log)"
   export PENNYBLACK_URL PENNYBLACK_API_KEY
   eval "$(command_from_page curl 1) --dump-header /tmp/headers" >/tmp/answer
   grep -i '^wallet-charge: 0.01' /tmp/headers

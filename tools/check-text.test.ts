@@ -18,12 +18,15 @@ const validFiles = new Map([
   ["server/src/config/config.ts", "read(process.env)"],
   ["server/src/app.ts", `get("https://example.com/home/page"); // ${todo}(#12): say less`],
   ["server/migrations/0001_tables.sql", "-- Tables, because money needs rows.\ncreate table a ();"],
-  ["package.json", '{ "dependencies": { "pg": "8.23.1", "@pennyblack/sdk": "*" } }'],
+  [
+    "package.json",
+    '{ "scripts": { "dev": "node dev.ts" }, "dependencies": { "pg": "8.23.1", "@pennyblack/sdk": "*" } }',
+  ],
   ["package-lock.json", '{ "packages": { "node_modules/a": { "resolved": "server" } } }'],
   ["docs/decisions/dependencies.md", "| `pg` | server | talks to PostgreSQL |"],
   ["docs/errors.md", "# Errors\n\n## What to do?\n\n[a](#what-to-do) [b](https://example.com/x) `[c](no)`\n"],
   ["docs/index.md", "---\nhero:\n    link: /errors\n---\n[a](errors.md#errors)\n```md\n[no](no/page)\n```\n"],
-  ["README.md", "[a](docs/errors.md) [b](docs/decisions) [c](server/src/app.ts)"],
+  ["README.md", "[a](docs/errors.md) [b](docs/decisions) [c](server/src/app.ts) `npm run dev`"],
 ]);
 
 test("valid files that resemble violations pass", () => {
@@ -50,6 +53,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     /README\.md:2: link to docs\/gone\.md: file not found/,
   ],
   ["a link to a missing heading is reported", "README.md", "[a](docs/errors.md#gone)", /heading not found/],
+  [
+    "a script that does not exist is reported",
+    "README.md",
+    "Run `npm run deb`.",
+    /README\.md: package\.json has no script deb/,
+  ],
   ["front matter links are checked", "docs/new.md", "---\na:\n  link: /gone\n---\n", /gone\.md: file not found/],
   ["docs pages link only within the site", "docs/new.md", "[a](../server/src/app.ts)", /not part of the docs site/],
   [
@@ -107,7 +116,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     /left has no row/,
   ],
   ["a documented dependency must exist", "docs/decisions/dependencies.md", "| `pg` | a |\n| `x` | b |", /x is in no/],
-  ["versions must be exact", "package.json", '{ "dependencies": { "pg": "^8.23.1" } }', /use an exact version/],
+  [
+    "versions must be exact",
+    "package.json",
+    '{ "scripts": { "dev": "" }, "dependencies": { "pg": "^8.23.1" } }',
+    /use an exact version/,
+  ],
 ];
 
 for (const [name, path, text, expected] of cases) {

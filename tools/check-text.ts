@@ -48,6 +48,7 @@ export function findViolations(files: Files): string[] {
     ...undocumentedDependencies(files),
     ...inexactVersions(files),
     ...brokenLinks(files),
+    ...unknownScripts(files),
     ...missingChangelogEntry(files),
     ...findLanguageViolations(files),
   ];
@@ -129,6 +130,17 @@ function undocumentedDependencies(files: Files): string[] {
     ...declared.filter(({ name }) => !rows.has(name)).map(({ path, name }) => `${path}: ${name} has no row in ${page}`),
     ...[...rows].filter((name) => !names.has(name)).map((name) => `${page}: ${name} is in no package.json`),
   ];
+}
+
+/** Docs must not name a script that package.json does not have. Decisions describe the past. */
+function unknownScripts(files: Files): string[] {
+  const { scripts = {} } = JSON.parse(files.get("package.json") ?? "{}") as { scripts?: Record<string, string> };
+  const pages = [...files].filter(([path]) => path.endsWith(".md") && !path.startsWith("docs/decisions/"));
+  return pages.flatMap(([path, text]) => {
+    const named = [...text.matchAll(/\bnpm run (?:--silent )?([a-z][\w:-]*)/g)].map(([, name = ""]) => name);
+    const unknown = new Set(named).difference(new Set(Object.keys(scripts)));
+    return [...unknown].map((name) => `${path}: package.json has no script ${name}`);
+  });
 }
 
 function inexactVersions(files: Files): string[] {

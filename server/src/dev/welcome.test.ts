@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Everything } from "./start-everything.ts";
 import { welcome } from "./welcome.ts";
@@ -45,4 +46,13 @@ test("names sites that are being built, and the settings file of a second dev se
   const text = welcome(second, { seconds: "4.2", balance: "5.00" });
   assert.match(text, /8081\/docs\/ {3}being built/);
   assert.match(text, /DEV_ENV=\.pennyblack\/dev-8081\.env npm run admin -- --help/);
+});
+
+test("deploy/follow-self-hosting.sh finds the start, the URL and the live key in it", () => {
+  const script = readFileSync(new URL("../../../deploy/follow-self-hosting.sh", import.meta.url), "utf8");
+  const text = welcome(everything, { seconds: "4.2", balance: "5.00" });
+  const [, started = ""] = /until grep -q "(.+?)"/.exec(script) ?? [];
+  const labels = [...script.matchAll(/sed -n 's\/\^ \*(.+?)  \*/g)].map(([, label = ""]) => label);
+  assert.equal(labels.length, 2);
+  for (const part of [started, ...labels]) assert.ok(part !== "" && text.includes(part), `${part} in ${text}`);
 });
