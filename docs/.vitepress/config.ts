@@ -68,7 +68,7 @@ const codes = readdirSync(new URL("../problems/", import.meta.url))
 
 export default defineConfig({
   title: "Pennyblack",
-  description: "Prepaid web search: $0.01 per search, charged only when it succeeds.",
+  description: "Prepaid web search: 0.01 USD per search, charged only when it succeeds.",
   lang: "en",
   base: "/docs/",
   // For contributors, not for users.
