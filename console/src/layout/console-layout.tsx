@@ -62,7 +62,7 @@ function TestModeBanner() {
   if (mode === "live") return undefined;
   return (
     <aside className={classes.testBanner} aria-label="Test mode">
-      Test mode. Searches are free and return simulated results. Live data is hidden.
+      Test mode. Searches are free and return synthetic results. Live data is hidden.
     </aside>
   );
 }

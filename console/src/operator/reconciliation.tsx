@@ -14,7 +14,7 @@ export function Reconciliation() {
   return (
     <Page
       title="Ledger reconciliation"
-      description="Every hour the worker compares balances, holds, entries and payments row by row."
+      description="Every hour the worker compares balances, budgets and payments with the entries of the ledger."
     >
       {error && <ErrorState error={error} title="Couldn't load the last reconciliation." onRetry={refetch} />}
       {!data && !error && <RowsSkeleton />}

@@ -28,7 +28,7 @@ Pennyblack is running (started in ${seconds} s).
                     This link works once. New link: ${adminCommand} -- console sign-in-link --email ${devOwner}${operator}
   Health, metrics   ${opsUrl}/readyz, ${opsUrl}/metrics
 
-  Test key          ${account.testKey}   free, made-up results
+  Test key          ${account.testKey}   free, synthetic results
   Live key          ${account.liveKey}   0.01 USD per search, ${balance} USD of play money
   Management key    ${account.managementKey}   manages the wallet and its keys
 

@@ -30,7 +30,7 @@ Content-Type: application/json
 - Key-Budget: day; spent=0.02; left=0.98; resets=41213 states the same for each limit of the key.
 - POST ${publicUrl}/mcp is a Model Context Protocol endpoint with the tools web_search and get_balance. Send the same key.
 - GET ${publicUrl}/v1/key with the same key returns its permissions and remaining budget, free of charge.
-- Keys that start with pb_test_ are free and return made-up results. They spend play money from runs and key budgets, so
+- Keys that start with pb_test_ are free and return synthetic results. They spend play money from runs and key budgets, so
   that a spent budget can be tested. Queries such as test:upstream_503 simulate a failure.
 
 Full description: ${publicUrl}/openapi.json

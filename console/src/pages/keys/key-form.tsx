@@ -14,7 +14,7 @@ interface Props {
 
 const modes = [
   { value: "live", label: "Live", description: "Searches the web. Each successful search costs one cent." },
-  { value: "test", label: "Test", description: "Free, with simulated results. For development and tests." },
+  { value: "test", label: "Test", description: "Free, with synthetic results. For development and tests." },
   {
     value: "mgmt",
     label: "Management",

@@ -83,7 +83,7 @@ function NoKeys({ mode, onCreate }: { mode: Mode; onCreate: () => void }) {
     >
       {mode === "live"
         ? "Your program sends a key with each search. A successful search with a live key costs one cent."
-        : "Test keys are free and return simulated results. They work like live keys."}
+        : "Test keys are free and return synthetic results. They work like live keys."}
     </EmptyState>
   );
 }

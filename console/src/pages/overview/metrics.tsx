@@ -56,7 +56,7 @@ function TestSearchesMetric({ summary }: SummaryProps) {
     <Metric
       label="Test searches (24 hours)"
       value={formatCount(summary.last_24h.searches, "search", "searches")}
-      description="free, with simulated results"
+      description="free, with synthetic results"
     />
   );
 }

@@ -29,7 +29,7 @@ export function Playground() {
     <Page
       title="Playground"
       description={
-        mode === "live" ? "Run a live search, paid from this wallet." : "Run a free search with simulated results."
+        mode === "live" ? "Run a live search, paid from this wallet." : "Run a free search with synthetic results."
       }
     >
       <QueryState query={keys} title="Couldn't load keys." rows={3} />

@@ -23,7 +23,7 @@ export function Results(props: {
         <EmptyState title="No results yet">
           {mode === "live"
             ? "Enter a query above. Results appear here, with the API response beside them. Failed searches are not charged."
-            : "Enter a query above, or simulate a failure. Results are simulated and the same every time."}
+            : "Enter a query above, or simulate a failure. Results are synthetic and the same every time."}
         </EmptyState>
       )}
       {!isBusy && response?.problem && <ProblemCard problem={response.problem} walletId={walletId} />}

@@ -7,7 +7,7 @@ import classes from "./playground.module.css";
 const stepLabels: Record<string, string> = {
   auth: "check the key",
   hold: "hold the price",
-  upstream: "query the provider",
+  upstream: "query the upstream",
   rank: "rank the results",
   capture: "charge",
   network: "to and from the browser",

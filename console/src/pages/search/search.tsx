@@ -47,8 +47,8 @@ function SearchNotFound({ requestId }: { requestId: string }) {
   return (
     <Page title="Search not found" description={<span className={`mono ${classes.id}`}>{requestId}</span>}>
       <Text maw={640}>
-        No search in this wallet has this ID, so nothing was charged for it. Requests that were refused before a hold
-        are not recorded. Check that the ID is complete and belongs to this wallet.
+        No search in this wallet has this ID, so nothing was charged for it. Requests that were rejected before their
+        price was held are not recorded. Check that the ID is complete and belongs to this wallet.
       </Text>
     </Page>
   );

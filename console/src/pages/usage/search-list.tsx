@@ -23,8 +23,8 @@ export function SearchList({ filter }: { filter: SearchFilter }) {
       <QueryState query={list} title="Couldn't load searches." rows={5} />
       {list.data && searches.length === 0 && !list.hasNextPage && (
         <EmptyState title="No searches to list">
-          Requests that were refused before a hold, and replays of an Idempotency-Key, are counted but have no record.
-          They are never charged.
+          Requests that were rejected before their price was held, and replays of an Idempotency-Key, are counted but
+          have no record. They are never charged.
         </EmptyState>
       )}
       {searches.length > 0 && (

@@ -75,7 +75,7 @@ function CreateTestKey(props: { walletId: string; canCreateKeys: boolean; onCrea
       <Text size="sm" c="dimmed" mb="sm">
         {existing
           ? `This wallet already has a test key, “${existing.name}” (${existing.start}…). It was shown only when it was created. Create another one if you don't have it.`
-          : "Test keys are free and return simulated results."}
+          : "Test keys are free and return synthetic results."}
       </Text>
       <Group gap="md">
         <Button onClick={() => create.mutate()} loading={create.isPending} variant={existing ? "default" : "filled"}>

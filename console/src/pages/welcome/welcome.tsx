@@ -52,7 +52,7 @@ function WithoutAccount() {
       </Step>
       <Step number={2} title="Create a test key">
         <Text size="sm" c="dimmed">
-          Test keys are free and return simulated results.
+          Test keys are free and return synthetic results.
         </Text>
       </Step>
       <Step number={3} title="Send your first search">
