@@ -37,7 +37,7 @@ function formatRow({ name, credibility, navigational }: Row): string {
     name === "upstream order" ? "" : `${wins}, ${losses}`,
   ]);
   const kept = [navigational?.keepFirst, navigational?.keepTopThree].map((share) =>
-    share === undefined ? "" : `${(share * 100).toFixed(0)} %`,
+    share === undefined ? "" : `${(share * 100).toFixed(0)}%`,
   );
   return `| ${[name, ...cells, ...kept].join(" | ")} |`;
 }
@@ -73,5 +73,5 @@ export function formatDomains(score: DomainScore): string {
 }
 
 function percent(value: number): string {
-  return `${(value * 100).toFixed(1)} %`;
+  return `${(value * 100).toFixed(1)}%`;
 }
