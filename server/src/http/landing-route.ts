@@ -69,7 +69,7 @@ function landingPage({
   return plainPage(
     "Pennyblack",
     `<h1>Pennyblack</h1>
-<p>Prepaid web search: <code>POST /v1/search</code>, $0.01 per search, charged only when it succeeds.</p>
+<p>Prepaid web search: <code>POST /v1/search</code>, 0.01 USD per search, charged only when it succeeds.</p>
 <dl><dt><a href="/docs/quickstart">Quickstart</a></dt><dd>Make your first search, free with a test key</dd>
 <dt><a href="/docs/">Docs</a></dt><dd>Guides and API reference</dd>${hasConsole ? consoleLink : ""}
 <dt><a href="/openapi.json">OpenAPI</a></dt><dd>Description of the API for tools</dd>
