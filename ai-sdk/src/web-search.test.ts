@@ -147,3 +147,18 @@ test("markers in results are removed", async () => {
   const { received } = await converse({ client: forged }, [{ query: "q" }]);
   assert.equal(received[0]?.value.match(/untrusted-web-text/g)?.length, 2);
 });
+
+test("a response without results is an error, never an empty result", async () => {
+  const other = new Pennyblack({
+    apiKey: "pb_test_key",
+    baseUrl: server.url,
+    fetch: () => Promise.resolve(Response.json({ query: "q", n: 0 })),
+  });
+  const { received, outputs } = await converse({ client: other }, [{ query: "q" }]);
+  assert.equal(received[0]?.type, "error-text");
+  assert.match(received[0]?.value ?? "", /^The search FAILED\. This does not mean there are no results\./);
+  assert.deepEqual(outputs[0] && !outputs[0].ok && [outputs[0].code, outputs[0].charged], [
+    "invalid_answer",
+    "unknown",
+  ]);
+});

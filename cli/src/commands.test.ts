@@ -242,6 +242,13 @@ test("a signing secret is printed alone or written to a private file", async () 
   assert.deepEqual([readFileSync(file, "utf8"), statSync(file).mode & 0o777], ["whsec_new\n", 0o600]);
 });
 
+test("a response without results is reported, never printed as an empty result", async () => {
+  responses["POST /v1/search"] = { query: "cats", n: 0 };
+  const { code, out, err } = await cli.run(["search", "cats"], env);
+  assert.deepEqual([code, out], [4, ""], err);
+  assert.match(err, /The response \(status 200\) is not from the Pennyblack API\. You may have been charged\./);
+});
+
 test("a failed connection names the address, the charge and what to check", async () => {
   const { url: address, close: closePort } = await listen(createServer());
   await closePort();

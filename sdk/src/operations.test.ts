@@ -100,6 +100,9 @@ function queryParametersOf({ parameters = [] }: Operation): string[] {
   return resolved.flatMap((parameter) => (parameter?.in === "query" ? [parameter.name ?? ""] : [])).toSorted();
 }
 
+const listNames = "results lenses entries keys searches runs usage endpoints deliveries top_ups".split(" ");
+const emptyLists = Object.fromEntries(listNames.map((name) => [name, []]));
+
 function recorder() {
   const sent: { method: string; url: string }[] = [];
   const fetch = (url: unknown, init?: RequestInit) => {
@@ -107,7 +110,7 @@ function recorder() {
     const path = new URL(String(url)).pathname;
     if (path.endsWith(".csv")) return Promise.resolve(new Response("", { headers: { "content-type": "text/csv" } }));
     if (/^\/v1\/lenses\/[^/]+$/.test(path)) return Promise.resolve(new Response(""));
-    return Promise.resolve(Response.json({}));
+    return Promise.resolve(Response.json(emptyLists));
   };
   return { client: new Pennyblack({ apiKey: "k", baseUrl: "http://api.test", fetch }), sent };
 }

@@ -37,7 +37,12 @@ export function createRequests(connection: Connection): Requests {
     getText: (path, textType, options) => requests.repeat({ method: "GET", path, textType, ...options }),
     list: <Item>(path: string, name: string, query: Query, options: CallOptions) =>
       new Pages(async (cursor): Promise<Page<Item>> => {
-        const body = await requests.get<Record<string, unknown>>(path, { ...query, cursor }, options);
+        const body = await requests.repeat<Record<string, unknown>>({
+          method: "GET",
+          path: path + toQueryString({ ...query, cursor }),
+          listName: name,
+          ...options,
+        });
         return { items: body[name] as Item[], nextCursor: (body["next_cursor"] ?? null) as string | null };
       }),
     repeat: (call) => change({ ...call, isIdempotent: true }),

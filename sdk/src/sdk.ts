@@ -187,6 +187,7 @@ export class Pennyblack {
       idempotencyKey,
       mayCharge: true,
       isIdempotent: true,
+      listName: "results",
       signal,
       timeoutMs,
     });

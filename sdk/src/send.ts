@@ -49,6 +49,8 @@ export interface Call {
   /** Whether an attempt that got no response may have been charged. */
   mayCharge?: boolean;
   isIdempotent: boolean;
+  /** The member of a successful response that must be a list, so that a response of another server is not an empty list. */
+  listName?: string;
   /** The type of a successful response, if it is not JSON. */
   textType?: "text/csv" | "text/plain";
   signal?: AbortSignal | undefined;
@@ -163,12 +165,13 @@ function buildHeaders({ apiKey, userAgent }: Connection, call: Call): Record<str
   };
 }
 
-function parseResponse(response: Response, text: string, { textType }: Call): ApiResponse | ErrorFields {
+function parseResponse(response: Response, text: string, { textType, listName }: Call): ApiResponse | ErrorFields {
   const { status, headers } = response;
   const isText = textType !== undefined && headers.get("content-type")?.startsWith(textType);
   if (isText && response.ok) return { status, body: text, headers };
   const body = parseObject(text);
-  if (response.ok && body) return { status, body, headers };
+  const isComplete = listName === undefined || Array.isArray(body?.[listName]);
+  if (response.ok && body && isComplete) return { status, body, headers };
   const retryAfter = parseRetryAfter(headers.get("retry-after"));
   const code = body?.["code"];
   if (!body || response.ok || typeof code !== "string") {

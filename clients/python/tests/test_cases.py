@@ -39,6 +39,8 @@ def arguments(case: Dict[str, Any]) -> Dict[str, Any]:
     values = dict(case.get("call", {"operation": "search", "query": "q"}))
     if "timeout_ms" in values:
         values["timeout"] = values.pop("timeout_ms") / 1_000
+    if "for" in values:
+        values["for_"] = values.pop("for")
     return values
 
 
@@ -172,6 +174,8 @@ def test_invalid_arguments_raise_before_anything_is_sent(server: ScriptedServer)
         {"run": {"id": "a b", "max": "0.50"}},
         {"run": {"id": "a", "max": "half"}},
         {"wait": 10},
+        {"for_": "a b"},
+        {"for_": ""},
     ]
     for options in invalid:
         with pytest.raises(ValueError):

@@ -14,7 +14,7 @@ from ._errors import (
     ServerError,
     UpstreamError,
 )
-from ._meta import BudgetMeta, RankExplanation, RateLimit, RunMeta, SearchMeta
+from ._meta import BudgetMeta, EndUserBudget, RankExplanation, RankList, RateLimit, RunMeta, SearchMeta
 from ._pages import AsyncPages, Page, Pages
 from ._version import __version__
 from .types import (
@@ -46,6 +46,7 @@ __all__ = [
     "ConnectionError",
     "CreateKeyRequest",
     "CreatedKey",
+    "EndUserBudget",
     "Entry",
     "Failure",
     "Key",
@@ -59,6 +60,7 @@ __all__ = [
     "PennyblackError",
     "PermissionError",
     "RankExplanation",
+    "RankList",
     "RateLimit",
     "RateLimitError",
     "RequestError",

@@ -48,8 +48,10 @@ def search_call(
     n: Optional[int],
     category: Optional[Category],
     run: Optional[Run],
+    for_: Optional[str],
     wait: Optional[int],
     explain: bool,
+    registries: bool,
     idempotency_key: Optional[str],
     repeat: Optional[str],
     timeout: Optional[float],
@@ -67,14 +69,17 @@ def search_call(
         "POST",
         "/v1/search",
         body=_without_none({"query": query, "n": n, "category": category}),
-        headers=_search_headers(run, wait, explain),
+        headers=_search_headers(run, for_, wait, explain, registries),
         idempotency_key=idempotency_key,
         may_charge=True,
+        list_name="results",
         timeout=timeout,
     )
 
 
-def _search_headers(run: Optional[Run], wait: Optional[int], explain: bool) -> Dict[str, str]:
+def _search_headers(
+    run: Optional[Run], for_: Optional[str], wait: Optional[int], explain: bool, registries: bool
+) -> Dict[str, str]:
     headers = {}
     if run is not None:
         is_valid_id = re.fullmatch(r"[A-Za-z0-9_.:@/-]{1,128}", run["id"])
@@ -82,12 +87,18 @@ def _search_headers(run: Optional[Run], wait: Optional[int], explain: bool) -> D
             raise ValueError('run must look like {"id": "my-task", "max": "0.50", "ttl": 3600}, with max as a string.')
         ttl = f"; ttl={run['ttl']}" if "ttl" in run else ""
         headers["search-run"] = f"{run['id']}; max={run['max']}{ttl}"
+    if for_ is not None:
+        if not re.fullmatch(r"[A-Za-z0-9_.:@/+=|-]{1,64}", for_):
+            raise ValueError("for_ must have 1 to 64 letters, digits or any of _.:@/+=|-")
+        headers["search-for"] = for_
     if wait is not None:
         if wait not in range(1, 10):
             raise ValueError("wait must be an integer from 1 to 9 (seconds).")
         headers["prefer"] = f"wait={wait}"
     if explain:
         headers["rank-explain"] = "1"
+    if not registries:
+        headers["rank-registries"] = "0"
     return headers
 
 
@@ -102,9 +113,13 @@ def read_answer(response: ApiResponse, call: Call) -> SearchAnswer:
     )
 
 
-def get_call(path: str, **query: Union[str, int, None]) -> Call:
-    text = urlencode(_without_none(query))
-    return Call("GET", f"{path}?{text}" if text else path)
+def get_call(path: str) -> Call:
+    return Call("GET", path)
+
+
+def list_call(path: str, name: str, query: Mapping[str, Union[str, int, None]], cursor: Optional[str]) -> Call:
+    text = urlencode(_without_none({**query, "cursor": cursor}))
+    return Call("GET", f"{path}?{text}" if text else path, list_name=name)
 
 
 def read_page(response: ApiResponse, name: str) -> Page[Any]:
@@ -136,8 +151,16 @@ def to_iso(value: Optional[Time]) -> Optional[str]:
     return value.astimezone(timezone.utc).isoformat() if isinstance(value, datetime) else value
 
 
-def join(values: Optional[Sequence[str]]) -> Optional[str]:
-    return None if values is None else ",".join(values)
+def usage_query(
+    from_: Optional[Time],
+    to: Optional[Time],
+    by: Optional[str],
+    group: Optional[Sequence[str]],
+    for_: Optional[str],
+    limit: Optional[int],
+) -> Dict[str, Union[str, int, None]]:
+    groups = None if group is None else ",".join(group)
+    return {"from": to_iso(from_), "to": to_iso(to), "by": by, "group": groups, "for": for_, "limit": limit}
 
 
 def _without_none(values: Mapping[str, Any]) -> Dict[str, Any]:

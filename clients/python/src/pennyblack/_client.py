@@ -12,8 +12,8 @@ from ._calls import (
     connect,
     create_key_call,
     get_call,
-    join,
     key_path,
+    list_call,
     read_answer,
     read_page,
     revoke_key_call,
@@ -21,6 +21,7 @@ from ._calls import (
     search_call,
     to_iso,
     update_key_call,
+    usage_query,
 )
 from ._pages import AsyncPages, Page, Pages
 from ._send import ApiResponse, Attempt, Call, RawResponse, Wait, send
@@ -37,7 +38,7 @@ from .types import (
     Wallet,
 )
 
-Group = Literal["key", "category", "outcome"]
+Group = Literal["key", "category", "outcome", "end_user"]
 Self = TypeVar("Self", bound="Pennyblack")
 AsyncSelf = TypeVar("AsyncSelf", bound="AsyncPennyblack")
 
@@ -75,8 +76,10 @@ class Pennyblack:
         n: Optional[int] = None,
         category: Optional[Category] = None,
         run: Optional[Run] = None,
+        for_: Optional[str] = None,
         wait: Optional[int] = None,
         explain: bool = False,
+        registries: bool = True,
         idempotency_key: Optional[str] = None,
         repeat: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -85,8 +88,10 @@ class Pennyblack:
 
         n: Number of results, 1 to 20. Default: 10.
         run: A budget shared by all searches with the same id, such as {"id": "task-17", "max": "0.10"}.
+        for_: Your own id of the end user that you search for, 1 to 64 letters, digits or any of `_.:@/+=|-`.
         wait: The API gives up after this many seconds (1 to 9) without charging you.
         explain: Include the ranking explanation in `meta.explanation`.
+        registries: False ranks by the hand-written rules only, without published lists of domains.
         idempotency_key: Random by default. Set your own to be able to retry after this process exits.
         repeat: Identical searches within this time window, such as "20m", share one answer and one charge.
         """
@@ -96,8 +101,10 @@ class Pennyblack:
             n=n,
             category=category,
             run=run,
+            for_=for_,
             wait=wait,
             explain=explain,
+            registries=registries,
             idempotency_key=idempotency_key,
             repeat=repeat,
             timeout=timeout,
@@ -132,10 +139,15 @@ class Pennyblack:
         to: Optional[Time] = None,
         by: Optional[Literal["hour", "day"]] = None,
         group: Optional[Sequence[Group]] = None,
+        for_: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Pages[UsagePeriod]:
-        """Lists search counts and charges by hour or day."""
-        query = {"from": to_iso(from_), "to": to_iso(to), "by": by, "group": join(group), "limit": limit}
+        """Lists search counts and charges by hour or day.
+
+        group: `end_user` only alone and by day.
+        for_: Only searches for this end user. By day, without another group.
+        """
+        query = usage_query(from_, to, by, group, for_, limit)
         return self._list("/v1/usage", "usage", query)
 
     def close(self) -> None:
@@ -151,7 +163,7 @@ class Pennyblack:
         self.close()
 
     def _list(self, path: str, name: str, query: Dict[str, Union[str, int, None]]) -> Pages[Any]:
-        return Pages(lambda cursor: read_page(self._send(get_call(path, **query, cursor=cursor)), name))
+        return Pages(lambda cursor: read_page(self._send(list_call(path, name, query, cursor)), name))
 
     def _send(self, call: Call) -> ApiResponse:
         steps = send(self._connection, call)
@@ -242,8 +254,10 @@ class AsyncPennyblack:
         n: Optional[int] = None,
         category: Optional[Category] = None,
         run: Optional[Run] = None,
+        for_: Optional[str] = None,
         wait: Optional[int] = None,
         explain: bool = False,
+        registries: bool = True,
         idempotency_key: Optional[str] = None,
         repeat: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -254,8 +268,10 @@ class AsyncPennyblack:
             n=n,
             category=category,
             run=run,
+            for_=for_,
             wait=wait,
             explain=explain,
+            registries=registries,
             idempotency_key=idempotency_key,
             repeat=repeat,
             timeout=timeout,
@@ -287,9 +303,10 @@ class AsyncPennyblack:
         to: Optional[Time] = None,
         by: Optional[Literal["hour", "day"]] = None,
         group: Optional[Sequence[Group]] = None,
+        for_: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> AsyncPages[UsagePeriod]:
-        query = {"from": to_iso(from_), "to": to_iso(to), "by": by, "group": join(group), "limit": limit}
+        query = usage_query(from_, to, by, group, for_, limit)
         return self._list("/v1/usage", "usage", query)
 
     async def close(self) -> None:
@@ -306,7 +323,7 @@ class AsyncPennyblack:
 
     def _list(self, path: str, name: str, query: Dict[str, Union[str, int, None]]) -> AsyncPages[Any]:
         async def load(cursor: Optional[str]) -> Page[Any]:
-            return read_page(await self._send(get_call(path, **query, cursor=cursor)), name)
+            return read_page(await self._send(list_call(path, name, query, cursor)), name)
 
         return AsyncPages(load)
 

@@ -62,7 +62,7 @@ class PermissionError(PennyblackError):
 
 
 class BudgetError(PennyblackError):
-    """403: the key or run has spent its budget. `problem` has `limit`, `spent` and `resets_at`."""
+    """403: the key, run or end user has spent its budget. `problem` has `limit`, `spent` and `resets_at`."""
 
 
 class RateLimitError(PennyblackError):

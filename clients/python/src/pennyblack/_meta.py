@@ -30,6 +30,21 @@ class BudgetMeta:
 
 
 @dataclass(frozen=True)
+class EndUserBudget:
+    spent: str
+    left: str
+    reset_seconds: int
+
+
+@dataclass(frozen=True)
+class RankList:
+    """A published list of domains."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True)
 class RankExplanation:
     """Why a result is ranked where it is."""
 
@@ -41,6 +56,8 @@ class RankExplanation:
     tier: str
     #: The rule that assigned the tier, such as "government" or "unlisted".
     reason: str
+    #: The published list that the tier comes from. None for hand-written rules.
+    list: Optional[RankList]
     score: float
     #: Guards that changed the position.
     guards: List[str]
@@ -67,6 +84,8 @@ class SearchMeta:
     run: Optional[RunMeta]
     #: The same for each limit of the key's budget. Empty without a budget.
     key_budgets: List[BudgetMeta]
+    #: The same for the end user. Only with `for_` and a key that has an `end_user_limit`.
+    end_user_budget: Optional[EndUserBudget]
     #: Milliseconds per step.
     timings: Dict[str, float]
 
@@ -87,6 +106,7 @@ def read_meta(headers: Mapping[str, str], idempotency_key: str) -> SearchMeta:
         rate_limit=_parse_rate_limit(headers.get("ratelimit-policy", ""), headers.get("ratelimit", "")),
         run=_parse_run(headers.get("search-run", "")),
         key_budgets=[budget for budget in budgets if budget is not None],
+        end_user_budget=_parse_end_user_budget(headers.get("end-user-budget", "")),
         timings={
             step: float(ms) for step, ms in re.findall(r"([\w-]+);dur=(\d+(?:\.\d+)?)", headers.get("server-timing", ""))
         },
@@ -122,14 +142,30 @@ def _parse_budget(item: str) -> Optional[BudgetMeta]:
     return BudgetMeta(match[1], match[2], match[3], int(match[4]) if match[4] else None)
 
 
+def _parse_end_user_budget(header: str) -> Optional[EndUserBudget]:
+    """`spent=0.02; left=0.08; resets=41213`"""
+    match = re.match(r"spent=([\d.]+); *left=([\d.]+); *resets=(\d+)", header)
+    return EndUserBudget(match[1], match[2], int(match[3])) if match else None
+
+
 def _parse_explanation(header: str) -> List[RankExplanation]:
     """`1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;navigational`"""
     explanations = []
     for member in header.split(","):
-        match = re.match(r" *(\d+);from=(\d+);tier=([ABCNDE]);why=([^;]*);score=([\d.]+)(.*)$", member)
-        if match:
-            guards = [text for text in match[6].split(";") if text and "=" not in text]
-            explanations.append(
-                RankExplanation(int(match[1]), int(match[2]), match[3], match[4], float(match[5]), guards)
+        position, *parameters = member.strip().split(";")
+        values = dict(text.split("=", 1) for text in parameters if "=" in text)
+        facts = ";".join([position, values.get("from", ""), values.get("tier", ""), values.get("score", "")])
+        if not re.fullmatch(r"\d+;\d+;[ABCNDE];\d+(\.\d+)?", facts):
+            continue
+        explanations.append(
+            RankExplanation(
+                position=int(position),
+                upstream_rank=int(values["from"]),
+                tier=values["tier"],
+                reason=values.get("why", ""),
+                list=RankList(values["list"], values.get("source", "").strip('"')) if "list" in values else None,
+                score=float(values["score"]),
+                guards=[text for text in parameters if "=" not in text],
             )
+        )
     return explanations

@@ -48,6 +48,8 @@ class Call:
     #: Whether an attempt that got no response may have been charged.
     may_charge: bool = False
     is_idempotent: bool = True
+    #: The member of a successful response that must be a list, so that a response of another server is not an empty list.
+    list_name: Optional[str] = None
     timeout: Optional[float] = None
 
 
@@ -91,7 +93,7 @@ def send(connection: Connection, call: Call) -> Steps:
         timeout = max(0.001, min(deadline - time.monotonic(), _max_attempt_seconds))
         received = yield _build_attempt(connection, call, timeout)
         outcome = (
-            _parse_response(received)
+            _parse_response(received, call.list_name)
             if isinstance(received, RawResponse)
             else _describe_exception(connection.base_url, received)
         )
@@ -134,11 +136,11 @@ def _build_attempt(connection: Connection, call: Call, timeout: float) -> Attemp
     return Attempt(call.method, connection.base_url + call.path, headers, content, timeout)
 
 
-def _parse_response(response: RawResponse) -> Union[ApiResponse, Failure]:
+def _parse_response(response: RawResponse, list_name: Optional[str]) -> Union[ApiResponse, Failure]:
     status, headers = response.status, response.headers
     is_success = 200 <= status < 300
     body = _parse_object(response.text)
-    if is_success and body is not None:
+    if is_success and body is not None and (list_name is None or isinstance(body.get(list_name), list)):
         return ApiResponse(body, headers)
     retry_after = _parse_retry_after(headers.get("retry-after"))
     code = None if body is None else body.get("code")
