@@ -7,7 +7,9 @@ import { basename } from "node:path";
 import { missingChangelogEntry } from "./check-changelog.ts";
 import { findLanguageViolations } from "./check-language.ts";
 import { brokenLinks } from "./check-links.ts";
+import { unknownPackageNames } from "./check-package-names.ts";
 import { missingFromLock } from "./complete-lock.ts";
+import { versionDifferences } from "./release/versions.ts";
 
 type Files = ReadonlyMap<string, string>;
 
@@ -50,6 +52,8 @@ export function findViolations(files: Files): string[] {
     ...brokenLinks(files),
     ...unknownScripts(files),
     ...missingChangelogEntry(files),
+    ...versionDifferences(files),
+    ...unknownPackageNames(files),
     ...findLanguageViolations(files),
   ];
 }

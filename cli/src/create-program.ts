@@ -53,7 +53,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
   };
   const program = new Command("pennyblack")
     .description("Prepaid web search: 0.01 USD per search, charged only on success.")
-    .version("0.1.0")
+    .version("0.0.0")
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),

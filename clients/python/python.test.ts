@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { packPython } from "../../tools/release/pack-python.ts";
+import { releaseVersion } from "../../tools/release/products.ts";
 
 // Runs the checks of the Python client with Debian's packages and reports each of its tests. killed-server.test.ts uses the
 // client with real servers.
@@ -50,23 +52,19 @@ test("mypy --strict accepts the client and its use", { skip }, async () => {
   assert.equal(code, 0, output);
 });
 
-test("the wheel contains the modules, the marker of typed packages and the license", { skip }, async () => {
-  // In a copy, because setuptools writes beside its sources.
-  const copy = mkdtempSync(join(tmpdir(), "pennyblack-python-"));
+test("the wheel and the source archive contain the modules, the marker of typed packages and the license", {
+  skip,
+}, () => {
+  const out = mkdtempSync(join(tmpdir(), "pennyblack-python-"));
   try {
-    for (const name of ["pyproject.toml", "README.md", "LICENSE", "src"])
-      cpSync(join(folder, name), join(copy, name), { recursive: true });
-    const program = "from setuptools import build_meta; print(build_meta.build_wheel('.'))";
-    const built = await run("/usr/bin/python3", ["-c", program], copy);
-    assert.equal(built.code, 0, built.output);
-    const list = "import zipfile; print(*zipfile.ZipFile('pennyblack-0.1.0-py3-none-any.whl').namelist(), sep='\\n')";
-    const { output } = await run("/usr/bin/python3", ["-c", list], copy);
-    assert.deepEqual(output.trim().split("\n").toSorted(), [
-      "pennyblack-0.1.0.dist-info/LICENSE",
-      "pennyblack-0.1.0.dist-info/METADATA",
-      "pennyblack-0.1.0.dist-info/RECORD",
-      "pennyblack-0.1.0.dist-info/WHEEL",
-      "pennyblack-0.1.0.dist-info/top_level.txt",
+    packPython(join(folder, "../.."), out);
+    const name = `pennyblack-${releaseVersion()}`;
+    const list = "import sys, zipfile; print(*zipfile.ZipFile(sys.argv[1]).namelist(), sep='\\n')";
+    const wheel = execFileSync("/usr/bin/python3", ["-c", list, join(out, `${name}-py3-none-any.whl`)], {
+      encoding: "utf8",
+    });
+    const records = ["LICENSE", "METADATA", "RECORD", "WHEEL", "top_level.txt"];
+    const sources = [
       "pennyblack/__init__.py",
       "pennyblack/_calls.py",
       "pennyblack/_client.py",
@@ -78,8 +76,19 @@ test("the wheel contains the modules, the marker of typed packages and the licen
       "pennyblack/_version.py",
       "pennyblack/py.typed",
       "pennyblack/types.py",
+    ];
+    assert.deepEqual(wheel.trim().split("\n").toSorted(), [
+      ...records.map((file) => `${name}.dist-info/${file}`),
+      ...sources,
     ]);
+    const archive = execFileSync("tar", ["-tzf", join(out, `${name}.tar.gz`)], { encoding: "utf8" });
+    const files = archive.split("\n").filter((file) => file !== "" && !/\/$|\.egg-info\//.test(file));
+    const expected = ["LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"];
+    assert.deepEqual(
+      files.toSorted(),
+      [...expected, ...sources.map((file) => `src/${file}`)].map((file) => `${name}/${file}`),
+    );
   } finally {
-    rmSync(copy, { recursive: true });
+    rmSync(out, { recursive: true });
   }
 });

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Containers } from "./containers.ts";
@@ -12,13 +12,27 @@ export const storageFolder = join(imageFolder, "containers");
 const standInFolder = join(import.meta.dirname, "stand-in");
 const buildFlags = ["build", "--format", "docker", "--pull=never", "--isolation", "chroot"];
 
-/** Builds the unmodified Dockerfile on a stand-in base image. Creates `folder`/debian.tar if missing. */
-export async function buildImage({ buildah }: Containers, folder: string): Promise<void> {
+/** Why the image cannot be built on this machine, or undefined if it can. */
+export function missingPrerequisite(...morePrograms: string[]): string | undefined {
+  const missing = ["podman", "buildah", "runc", "mmdebstrap", ...morePrograms].filter(isMissing);
+  if (missing.length > 0) return `${missing.join(", ")} not installed`;
+  return process.getuid?.() === 0 ? undefined : "requires root";
+}
+
+export function isMissing(program: string): boolean {
+  return spawnSync(program, ["--version"]).error !== undefined;
+}
+
+/**
+ * Builds the unmodified Dockerfile of the repository, or of a copy, on a stand-in base image. Creates `folder`/debian.tar if
+ * missing.
+ */
+export async function buildImage({ buildah }: Containers, folder: string, tree = root): Promise<void> {
   await buildBase({ buildah }, folder);
   // Reuse the npm cache.
   const cache = execFileSync("npm", ["config", "get", "cache"], { encoding: "utf8" }).trim();
   const volume = `${cache}:${join("/root", ".npm")}`;
-  await buildah(...buildFlags, "--volume", volume, "--timestamp", String(commitTime()), "--tag", imageName, root);
+  await buildah(...buildFlags, "--volume", volume, "--timestamp", String(commitTime()), "--tag", imageName, tree);
 }
 
 /** SOURCE_DATE_EPOCH as defined by reproducible-builds.org: the time of all files and of the image, in seconds. */

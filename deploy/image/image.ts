@@ -9,7 +9,7 @@
 // podman-compose, netavark and aardvark-dns.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { buildImage, imageFolder, root, storageFolder } from "./build-image.ts";
+import { buildImage, imageFolder, isMissing, missingPrerequisite, root, storageFolder } from "./build-image.ts";
 import { openContainers } from "./containers.ts";
 import { readSbom } from "./read-sbom.ts";
 import { testCompose } from "./test-compose.ts";
@@ -29,10 +29,8 @@ async function printSbom(): Promise<void> {
 }
 
 async function runCommand(selected: Command): Promise<void> {
-  const programs = ["podman", "buildah", "runc", "mmdebstrap", ...(selected === "compose" ? ["podman-compose"] : [])];
-  const missing = programs.filter(isMissing);
-  if (missing.length > 0) return skip(`${missing.join(", ")} not installed`);
-  if (process.getuid?.() !== 0) return skip("requires root");
+  const missing = missingPrerequisite(...(selected === "compose" ? ["podman-compose"] : []));
+  if (missing !== undefined) return skip(missing);
   await openContainers(storageFolder).close();
   const containers = openContainers(storageFolder);
   let keepImage = false;
@@ -51,10 +49,6 @@ function runTests(): void {
   const args = ["--test", "deploy/image/image.test.ts"];
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   process.exitCode = status ?? 1;
-}
-
-function isMissing(program: string): boolean {
-  return spawnSync(program, ["--version"]).error !== undefined;
 }
 
 /** A missing prerequisite is an error only in CI. */

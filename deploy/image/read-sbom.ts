@@ -1,4 +1,3 @@
-import { version } from "../../server/src/lib/version.ts";
 import type { Run } from "./containers.ts";
 import { createSbom, type ImageContents } from "./create-sbom.ts";
 
@@ -10,8 +9,8 @@ export async function readSbom(podman: Run, image: string): Promise<string> {
     // The Dockerfile removes type packages after npm has recorded them.
     const packages = Object.entries(JSON.parse(npmRecord).packages).filter(([path]) => existsSync(path));
     const npmLock = JSON.stringify({ packages: Object.fromEntries(packages) });
-    console.log(JSON.stringify({ npmLock, dpkgStatus, nodeVersion: process.versions.node }));`;
+    const { version } = JSON.parse(readFileSync("server/package.json", "utf8"));
+    console.log(JSON.stringify({ version, npmLock, dpkgStatus, nodeVersion: process.versions.node }));`;
   const args = ["run", "--rm", "--network=none", "--read-only", image, "-e", script];
-  const contents = JSON.parse(await podman(...args)) as Omit<ImageContents, "version">;
-  return createSbom({ version, ...contents });
+  return createSbom(JSON.parse(await podman(...args)) as ImageContents);
 }

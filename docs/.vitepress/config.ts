@@ -56,6 +56,7 @@ const operators = [
   { text: "Metrics", link: "/metrics" },
   { text: "Accounting", link: "/accounting" },
   { text: "Upgrading", link: "/upgrading" },
+  { text: "Releases", link: "/releasing" },
 ];
 
 const runbooks = readdirSync(new URL("../runbooks/", import.meta.url))

@@ -1,7 +1,7 @@
 // Settings from the environment and the runtime. Browsers and some edge runtimes have no `process`.
 
 /** The version in package.json. */
-const version = "0.1.0";
+const version = "0.0.0";
 
 interface RuntimeProcess {
   env?: Record<string, string | undefined>;

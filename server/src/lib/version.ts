@@ -1,2 +1,2 @@
 /** The product version, as in package.json and CHANGELOG.md. */
-export const version = "0.1.0";
+export const version = "0.0.0";

@@ -15,8 +15,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { linkPackages } from "../../../../tools/release/copy-tree.ts";
+import { packNpm } from "../../../../tools/release/pack-npm.ts";
 
-export type Package = "sdk" | "cli" | "mcp" | "ai-sdk";
+export type Package = "sdk" | "cli" | "mcp" | "ai-sdk" | "overspend";
 
 export interface Installed {
   /** A folder with node_modules as `npm install` would leave it. */
@@ -43,7 +45,7 @@ interface Manifest {
 }
 
 const root = resolve(import.meta.dirname, "../../../..");
-const packages: readonly Package[] = ["sdk", "cli", "mcp", "ai-sdk"];
+const packages: readonly Package[] = ["sdk", "cli", "mcp", "ai-sdk", "overspend"];
 
 /**
  * Installs the packages from their packed files in a folder outside the repository, with links to the dependencies
@@ -95,24 +97,19 @@ export function pack(): string {
 /** Builds in a copy, so that no `dist` of the repository is used or created. */
 function build(stage: string): void {
   cpSync(join(root, "tsconfig.json"), join(stage, "tsconfig.json"));
-  mkdirSync(join(stage, "node_modules/@pennyblack"), { recursive: true });
-  mkdirSync(join(stage, "packed"));
-  symlinkSync(join(stage, "sdk"), join(stage, "node_modules/@pennyblack/sdk"));
   for (const kind of packages) {
     cpSync(join(root, kind), join(stage, kind), {
       recursive: true,
       filter: (path) => !/\/(?:dist|node_modules)$/.test(path),
     });
-    const own = join(root, kind, "node_modules");
-    if (existsSync(own)) symlinkSync(own, join(stage, kind, "node_modules"));
-    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", `${kind}/tsconfig.build.json`], stage);
   }
-  run("npm", ["pack", "--silent", "--pack-destination", "packed", ...packages.map((kind) => `./${kind}`)], stage);
+  linkPackages(stage);
+  packNpm(stage, join(stage, "packed"));
 }
 
 function unpack(folder: string, packed: string, kind: Package): Manifest {
   const file = globSync(`pennyblack-${kind}-*.tgz`, { cwd: packed })[0] ?? "";
-  const home = join(folder, "node_modules/@pennyblack", kind);
+  const home = join(folder, "node_modules", kind === "overspend" ? "pennyblack-overspend" : `@pennyblack/${kind}`);
   mkdirSync(home, { recursive: true });
   run("tar", ["-xzf", join(packed, file), "-C", home, "--strip-components=1"], folder);
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
