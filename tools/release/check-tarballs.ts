@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { isAllowed } from "../supply-chain.ts";
 import { tarballName } from "./artifacts.ts";
 import { type Manifest, npmPackages, root } from "./products.ts";
@@ -28,7 +28,7 @@ export function packageFaults(packed: string, source: string, version: string): 
     ...fileFaults(packed, source),
     ...entryFaults(packed, manifest),
     ...manifestFaults(manifest, version),
-    ...dependencyFaults(manifest, version),
+    ...dependencyFaults(manifest, basename(source), version),
   ];
 }
 
@@ -75,11 +75,14 @@ function manifestFaults(manifest: Manifest, version: string): string[] {
   ];
 }
 
-function dependencyFaults({ dependencies = {} }: Manifest, version: string): string[] {
+function dependencyFaults({ dependencies = {} }: Manifest, folder: string, version: string): string[] {
   return Object.entries(dependencies).flatMap(([name, range]) => {
     if (name.startsWith("@pennyblack/"))
       return range === version ? [] : [`depends on ${name} ${range}, not ${version}`];
-    const path = join(root, "node_modules", name, "package.json");
+    // npm installs another version than that of the root beside the package.
+    const [path = ""] = [join(root, folder), root]
+      .map((parent) => join(parent, "node_modules", name, "package.json"))
+      .filter((file) => existsSync(file));
     const { license = "none" } = JSON.parse(readFileSync(path, "utf8")) as Manifest;
     return isAllowed(license) ? [] : [`depends on ${name}, whose license ${license} is not allowed`];
   });
