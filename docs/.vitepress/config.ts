@@ -52,6 +52,7 @@ const operators = [
   { text: "Security", link: "/security" },
   { text: "Reliability", link: "/reliability" },
   { text: "Performance", link: "/performance" },
+  { text: "Scaling", link: "/scaling" },
   { text: "Observability", link: "/observability" },
   { text: "Metrics", link: "/metrics" },
   { text: "Accounting", link: "/accounting" },

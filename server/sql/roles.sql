@@ -32,7 +32,7 @@ grant execute on function
 
 grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month,
-  pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
+  pb.label_own_account, pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
   pb.create_end_user_key, pb.set_end_user_ids,
   pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids, pb.own_version, pb.own_top_up_entry,
   pb.own_proof,

@@ -2762,6 +2762,36 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.label_account(p_wallet uuid) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  cell text := (select c.name from pb.cell c);
+  owner uuid := (select w.account_id from pb.wallets w where w.id = p_wallet);
+  found_label text;
+  candidate text;
+begin
+  select a.label into found_label from pb.accounts a where a.id = owner;
+  if found_label is not null or cell is null then
+    return found_label;
+  end if;
+  -- Waits for a second first key of the account, which then has the same label.
+  perform from pb.accounts a where a.id = owner for no key update;
+  loop
+    candidate := cell || left(gen_random_uuid()::text, 7);
+    exit when not exists (select from pb.accounts a where a.label = candidate);
+  end loop;
+  update pb.accounts a set label = coalesce(a.label, candidate) where a.id = owner returning a.label into found_label;
+  return found_label;
+end
+$$;
+
+CREATE FUNCTION pb.label_own_account() RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN pb.label_account(pb.own_wallet());
+
 CREATE FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4972,7 +5002,9 @@ CREATE TABLE pb.accounts (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     deleted_at timestamp with time zone,
-    CONSTRAINT deleted_accounts_have_no_name CHECK (((deleted_at IS NULL) OR (name = ''::text)))
+    label text,
+    CONSTRAINT deleted_accounts_have_no_name CHECK (((deleted_at IS NULL) OR (name = ''::text))),
+    CONSTRAINT well_formed_label CHECK ((label ~ '^[a-z0-9]{10}$'::text))
 );
 
 CREATE TABLE pb.adjustments (
@@ -5055,6 +5087,13 @@ CREATE TABLE pb.budget_openings (
     budget_id uuid NOT NULL,
     amount_micros bigint NOT NULL,
     CONSTRAINT budget_openings_amount_micros_check CHECK ((amount_micros > 0))
+);
+
+CREATE TABLE pb.cell (
+    single_row boolean DEFAULT true NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT cell_name_check CHECK ((name ~ '^[a-z0-9]{3}$'::text)),
+    CONSTRAINT cell_single_row_check CHECK (single_row)
 );
 
 CREATE TABLE pb.closed_days (
@@ -5540,6 +5579,9 @@ ALTER TABLE ONLY pb.budget_checkpoints
 ALTER TABLE ONLY pb.budget_openings
     ADD CONSTRAINT budget_openings_pkey PRIMARY KEY (budget_id);
 
+ALTER TABLE ONLY pb.cell
+    ADD CONSTRAINT cell_pkey PRIMARY KEY (single_row);
+
 ALTER TABLE ONLY pb.closed_days
     ADD CONSTRAINT closed_days_pkey PRIMARY KEY (day);
 
@@ -5785,6 +5827,8 @@ ALTER TABLE ONLY pb.webhook_endpoints
 
 ALTER TABLE ONLY pb.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_wallet_id_id_key UNIQUE (wallet_id, id);
+
+CREATE UNIQUE INDEX accounts_label ON pb.accounts USING btree (label) WHERE (label IS NOT NULL);
 
 CREATE INDEX adjustments_by_operator ON pb.adjustments USING btree (operator, requested_at);
 
@@ -6474,6 +6518,11 @@ REVOKE ALL ON FUNCTION pb.iso_time(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea) TO pennyblack_people;
+
+REVOKE ALL ON FUNCTION pb.label_account(p_wallet uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.label_own_account() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.label_own_account() TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) FROM PUBLIC;
 

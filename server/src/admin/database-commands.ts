@@ -6,6 +6,7 @@ import { findPrimary } from "../db/find-primary.ts";
 import { MigrationRefused, migrate } from "../db/migrate.ts";
 import { createRoles, grantAdminRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
 import { shareTimeline } from "../db/share-timeline.ts";
+import { nameCell } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 import { setTrialTerms } from "../wallet/wallet.ts";
@@ -43,9 +44,10 @@ async function makeRoles({ print }: CommandContext): Promise<void> {
 }
 
 async function setUp({ pool, print }: CommandContext): Promise<void> {
-  const { adminDatabaseUrl, directDatabaseUrl, ...trial } = readConfig([
+  const { adminDatabaseUrl, directDatabaseUrl, cell, ...trial } = readConfig([
     "adminDatabaseUrl",
     "directDatabaseUrl",
+    "cell",
     "trialCredit",
     "trialsPerDay",
   ]);
@@ -60,6 +62,10 @@ async function setUp({ pool, print }: CommandContext): Promise<void> {
   const haveTermsChanged = await setTrialTerms(pool, terms);
   if (haveTermsChanged)
     print(`Set the trial credit to ${formatUsd(terms.amount)} USD, for up to ${terms.maxPerDay} accounts per day.`);
+  const naming = cell === undefined ? "unchanged" : await nameCell(pool, cell);
+  if (naming === "taken")
+    throw new CommandFailed("The database belongs to a cell with another name. Set PENNYBLACK_CELL to that name.");
+  if (naming === "named") print(`Named the cell ${cell}.`);
   if (applied.length > 0) print(`Applied ${applied.join(", ")}.`);
   else if (!haveTermsChanged) print("The database is up to date.");
 }

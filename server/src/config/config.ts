@@ -6,6 +6,7 @@ import { adapters } from "../providers/providers.ts";
 import {
   addresses,
   ConfigFaults,
+  cellName,
   Fault,
   hostNames,
   httpUrl,
@@ -214,6 +215,8 @@ const settings = {
   registries: { variable: "PENNYBLACK_REGISTRIES", read: optional(registryNames) },
   /** Where a wallet's owner adds money. Returned with 402. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
+  /** The name of this installation among several behind one address. `npm run migrate` stores it in the database. */
+  cell: { variable: "PENNYBLACK_CELL", read: optional(cellName) },
   /**
    * Free credit for a new account in USD, and the maximum number of such accounts per day (UTC). `npm run migrate` stores
    * them in the database; servers cannot change them.

@@ -60,6 +60,11 @@ export function mailAddress(text: string): string {
   return text;
 }
 
+export function cellName(text: string): string {
+  if (!/^[a-z0-9]{3}$/.test(text)) throw new Fault("must be three lower-case letters or digits, such as eu1");
+  return text;
+}
+
 export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = Number(text);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { digestKey, keyPattern, mintKey, readKeyMode, startOfKey } from "./key-format.ts";
 import { findKeys } from "./leaked-keys.ts";
 
@@ -14,6 +15,15 @@ test("a key consists of its mode, 30 random base62 characters and a checksum of 
     assert.equal(key.length, 44);
     assert.equal(readKeyMode(key), mode);
   }
+});
+
+test("the label of an account is part of its keys and of their checksum", () => {
+  const key = mintKey("live", "eu1k3v9x2a");
+  assert.match(key, /^pb_live_eu1k3v9x2a_[0-9A-Za-z]{36}$/);
+  assert.deepEqual([readKeyMode(key), startOfKey(key)], ["live", key.slice(0, 23)]);
+  for (const other of ["us1k3v9x2a_", "eu1k3v9x2_", "EU1k3v9x2a_", "_", ""])
+    assert.equal(readKeyMode(key.replace("eu1k3v9x2a_", other)), undefined, other);
+  assert.match(describeInvalidKey(key.slice(0, -1)), /has 54 characters instead of 55/);
 });
 
 test("keys are unique, and their characters uniformly distributed", () => {
@@ -90,7 +100,7 @@ test("SECURITY.md documents the pattern and an example with a valid checksum", (
   const [example = ""] = page.match(new RegExp(keyPattern, "g")) ?? [];
   assert.equal(readKeyMode(example), "live");
   for (const mode of ["live", "test", "mgmt"] as const) {
-    const key = mintKey(mode);
+    const key = mintKey(mode, mode === "test" ? "eu1k3v9x2a" : undefined);
     assert.deepEqual(findKeys(`token=${key}&x=1 KEY_${key}_ "${key}" ${key.slice(0, -1)}!`), [key]);
   }
 });

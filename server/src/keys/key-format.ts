@@ -1,8 +1,10 @@
 import { createHmac, type KeyObject, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-//   pb_live_ 0123456789abcdefghijABCDEFGHIJ 3kTMd2
-//   mode     30 random base62 characters    CRC-32 of everything before it, in base62
+//   pb_live_ eu1k3v9x2a_  0123456789abcdefghijABCDEFGHIJ 3kTMd2
+//   mode     label        30 random base62 characters    CRC-32 of everything before it, in base62
+//
+// Only the keys of an installation with cells have a label (sql/cells.sql).
 //
 // With the checksum, a secret scanner can recognize a leaked key offline, and the server can reject a typo without a
 // database query. The key has 178 bits of entropy, so a fast keyed hash is enough to store it safely.
@@ -16,13 +18,15 @@ export interface Pepper {
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** Published in SECURITY.md for secret scanners. */
-export const keyPattern = /pb_(live|test|mgmt)_[0-9A-Za-z]{36}/;
-const pattern = /^pb_(live|test|mgmt)_[0-9A-Za-z]{36}$/;
+export const keyPattern = /pb_(live|test|mgmt)_([0-9a-z]{10}_)?[0-9A-Za-z]{36}/;
+const pattern = new RegExp(`^${keyPattern.source}$`);
 const checksumLength = 6;
-export const keyLength = 44;
+const secretLength = 36;
+export const keyLength = "pb_live_".length + secretLength;
+export const labelledKeyLength = keyLength + "eu1k3v9x2a_".length;
 
-export function mintKey(mode: KeyMode): string {
-  const unsigned = `pb_${mode}_${randomText(30)}`;
+export function mintKey(mode: KeyMode, label?: string | null): string {
+  const unsigned = `pb_${mode}_${label ? `${label}_` : ""}${randomText(30)}`;
   return unsigned + checksum(unsigned);
 }
 
@@ -39,9 +43,9 @@ export function digestKey(key: string, pepper: { bytes: Buffer | KeyObject }): B
   return createHmac("sha256", pepper.bytes).update(key).digest();
 }
 
-/** The first characters, to recognize a key in a list. */
+/** The key up to the first four characters of its secret, to recognize it in a list. */
 export function startOfKey(key: string): string {
-  return key.slice(0, "pb_live_".length + 4);
+  return key.slice(0, 4 - secretLength);
 }
 
 function checksum(text: string): string {

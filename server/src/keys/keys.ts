@@ -12,6 +12,7 @@ import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey 
 import type { KeyGuessLimiter } from "./key-guessing.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 
+export { nameCell } from "./cell.ts";
 export type { Compat } from "./compat.ts";
 export type { KeyMode, Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
@@ -137,7 +138,8 @@ export interface NewKey {
 /** Returns the key itself once; only its digest is stored. */
 export async function createKey(db: Queryable, pepper: Pepper, newKey: NewKey): Promise<{ id: string; key: string }> {
   const id = randomUUIDv7();
-  const key = mintKey(newKey.mode);
+  const labels = await db.query<{ label: string | null }>("select pb.label_account($1) as label", [newKey.walletId]);
+  const key = mintKey(newKey.mode, labels.rows[0]?.label);
   await db.query(
     `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, expires_at, allowed_ips,
        searches_per_second, searches_in_flight, budget_id)

@@ -72,7 +72,7 @@ export async function createOwnKey(
   { mode, pepper, fields }: { mode: KeyMode; pepper: Pepper; fields: KeyFields },
 ): Promise<CreatedKey> {
   const id = randomUUIDv7();
-  const key = mintKey(mode);
+  const key = mintKey(mode, await labelOwnAccount(tenant, by));
   const outcome = await callAsTenant<KeyOutcome>(tenant, by.walletId, "pb.create_own_key($2, $3, $4, $5, $6, $7, $8)", [
     by.keyId,
     id,
@@ -96,7 +96,7 @@ export async function rotateOwnKey(
 ): Promise<CreatedKey> {
   const { pepper } = old;
   const id = randomUUIDv7();
-  const key = mintKey(old.mode);
+  const key = mintKey(old.mode, await labelOwnAccount(tenant, by));
   const outcome = await callAsTenant<KeyOutcome>(tenant, by.walletId, "pb.rotate_own_key($2, $3, $4, $5, $6, $7, $8)", [
     by.keyId,
     old.id,
@@ -112,4 +112,8 @@ export async function rotateOwnKey(
 /** Once this returns "done", the key can no longer spend. Idempotent. */
 export function revokeOwnKey(tenant: Pool, by: Manager, id: string): Promise<KeyOutcome> {
   return callAsTenant(tenant, by.walletId, "pb.revoke_own_key($2, $3)", [by.keyId, id]);
+}
+
+function labelOwnAccount(tenant: Pool, { walletId }: Manager): Promise<string | null> {
+  return callAsTenant(tenant, walletId, "pb.label_own_account()", []);
 }

@@ -29,12 +29,20 @@ backend servers
   server one ${new URL(serverUrl).host}
 `,
   );
-  const environment = { PATH: `${process.env["PATH"]}:/usr/sbin` };
-  const haproxy = killAfterTests(spawn("haproxy", ["-db", "-f", file], { env: environment, stdio: "ignore" }));
   const url = `http://127.0.0.1:${port}`;
+  await runHaproxy(file, url);
+  return { url };
+}
+
+/** Runs HAProxy until the tests of the file end. Returns its log. */
+export async function runHaproxy(file: string, url: string): Promise<{ log: () => string }> {
+  const env = { PATH: `${process.env["PATH"]}:/usr/sbin` };
+  const haproxy = killAfterTests(spawn("haproxy", ["-db", "-f", file], { env, stdio: ["ignore", "pipe", "inherit"] }));
+  let log = "";
+  haproxy.stdout.setEncoding("utf8").on("data", (text: string) => (log += text));
   await until("HAProxy listens", async () => {
     if (haproxy.exitCode !== null) throw new Error(`HAProxy exited with ${haproxy.exitCode}`);
     return (await fetch(url).catch(() => undefined)) !== undefined;
   });
-  return { url };
+  return { log: () => log };
 }

@@ -1,0 +1,31 @@
+-- The cell of this database, and the labels of accounts. The label is part of every key of the account, so that a proxy in
+-- front of several cells can route a request without knowing the account. It never changes, also if the account moves.
+
+-- The label of the wallet's account; NULL if the database belongs to no named cell. Assigned with the first key that is
+-- created after the cell was named.
+create or replace function pb.label_account(p_wallet uuid) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  cell text := (select c.name from pb.cell c);
+  owner uuid := (select w.account_id from pb.wallets w where w.id = p_wallet);
+  found_label text;
+  candidate text;
+begin
+  select a.label into found_label from pb.accounts a where a.id = owner;
+  if found_label is not null or cell is null then
+    return found_label;
+  end if;
+  -- Waits for a second first key of the account, which then has the same label.
+  perform from pb.accounts a where a.id = owner for no key update;
+  loop
+    candidate := cell || left(gen_random_uuid()::text, 7);
+    exit when not exists (select from pb.accounts a where a.label = candidate);
+  end loop;
+  update pb.accounts a set label = coalesce(a.label, candidate) where a.id = owner returning a.label into found_label;
+  return found_label;
+end
+$$;
+
+create or replace function pb.label_own_account() returns text
+language sql security definer set search_path = pg_catalog, pg_temp
+return pb.label_account(pb.own_wallet());
