@@ -1,0 +1,128 @@
+import { formatTable } from "../../server/src/admin/format-table.ts";
+import { formatUsd, type Micros, parseUsd } from "../../server/src/lib/money.ts";
+import { type FleetCell, FleetFault, readCell } from "./operator-client.ts";
+
+/** The text to print, and whether every cell was reached and needs no attention. */
+export interface Report {
+  text: string;
+  isHealthy: boolean;
+}
+
+interface Servers {
+  servers: { version: string; searches_per_second: number; in_flight: number }[];
+}
+
+interface Attention {
+  items: { severity: "page" | "ticket"; title: string }[];
+}
+
+/** Version, load and open problems of every cell. */
+export async function status(cells: readonly FleetCell[]): Promise<Report> {
+  const lines = await readEach(cells, async (cell) => {
+    const [{ servers }, { items }] = await Promise.all([
+      readCell<Servers>(cell, "servers"),
+      readCell<Attention>(cell, "attention"),
+    ]);
+    return { servers, items };
+  });
+  const rows = lines.map(({ name, value, fault }) => {
+    if (!value) return [name, "", "", "", "", fault];
+    const { servers, items } = value;
+    const total = (figure: "searches_per_second" | "in_flight"): number =>
+      servers.reduce((sum, server) => sum + server[figure], 0);
+    const versions = [...new Set(servers.map(({ version }) => version))].join(", ");
+    const figures = [String(servers.length), total("searches_per_second").toFixed(1), String(total("in_flight"))];
+    return [name, versions, ...figures, items.length === 0 ? "ok" : `${items.length} open`];
+  });
+  const problems = lines.flatMap(({ name, value }) =>
+    (value?.items ?? []).map(({ severity, title }) => `${name}  ${severity}  ${title}`),
+  );
+  return {
+    text: [
+      formatTable(rows, ["cell", "version", "servers", "searches/s", "in flight", "state"]),
+      ...(problems.length > 0 ? ["", ...problems.map((line) => `  ${line}`)] : []),
+    ].join("\n"),
+    isHealthy: lines.every(({ value }) => value?.items.every(({ severity }) => severity !== "page")),
+  };
+}
+
+interface Reconciliation {
+  last: { at: string; differences: number } | null;
+}
+
+const maxAgeMs = 2 * 3_600_000;
+
+/** The latest reconciliation of every cell. The worker of a cell runs it every hour. */
+export async function reconcile(cells: readonly FleetCell[], now = Date.now()): Promise<Report> {
+  const lines = await readEach(cells, (cell) => readCell<Reconciliation>(cell, "reconciliation"));
+  const isClean = ({ last }: Reconciliation): boolean =>
+    last !== null && last.differences === 0 && now - Date.parse(last.at) <= maxAgeMs;
+  const rows = lines.map(({ name, value, fault }) => {
+    if (!value) return [name, "", fault];
+    if (!value.last) return [name, "", "never run"];
+    const { at, differences } = value.last;
+    const state = differences > 0 ? `${differences} differences` : "clean";
+    return [name, at, isClean(value) || differences > 0 ? state : `${state}, but older than two hours`];
+  });
+  return {
+    text: formatTable(rows, ["cell", "at", "result"]),
+    isHealthy: lines.every(({ value }) => value !== undefined && isClean(value)),
+  };
+}
+
+interface Margin {
+  days: { revenue: string; cost: string; calls: number }[];
+}
+
+/** Revenue, upstream cost and margin of every cell in the last days, and the total. */
+export async function margin(cells: readonly FleetCell[], days: number, now = Date.now()): Promise<Report> {
+  const day = (ago: number): string => new Date(now - ago * 86_400_000).toISOString().slice(0, 10);
+  const lines = await readEach(cells, (cell) => readCell<Margin>(cell, `margin?from=${day(days - 1)}&to=${day(0)}`));
+  const totals = { calls: 0, revenue: 0n, cost: 0n };
+  const rows = lines.map(({ name, value, fault }) => {
+    if (!value) return [name, "", "", "", fault];
+    const sum = (field: "revenue" | "cost"): Micros =>
+      value.days.reduce((amount, line) => amount + (parseUsd(line[field]) ?? 0n), 0n);
+    const own = {
+      calls: value.days.reduce((count, line) => count + line.calls, 0),
+      revenue: sum("revenue"),
+      cost: sum("cost"),
+    };
+    totals.calls += own.calls;
+    totals.revenue += own.revenue;
+    totals.cost += own.cost;
+    return toRow(name, own);
+  });
+  const isComplete = lines.every(({ value }) => value !== undefined);
+  return {
+    text: formatTable(
+      [...rows, toRow(isComplete ? "total" : "total of the cells reached", totals)],
+      ["cell", "calls", "revenue", "cost", "margin"],
+    ),
+    isHealthy: isComplete,
+  };
+}
+
+function toRow(name: string, { calls, revenue, cost }: { calls: number; revenue: Micros; cost: Micros }): string[] {
+  return [name, String(calls), formatUsd(revenue), formatUsd(cost), formatUsd(revenue - cost)];
+}
+
+type Line<Value> = { name: string; value: Value; fault: "" } | { name: string; value: undefined; fault: string };
+
+/** Reads all cells at the same time. A cell that cannot be read does not hide the others. */
+function readEach<Value>(
+  cells: readonly FleetCell[],
+  read: (cell: FleetCell) => Promise<Value>,
+): Promise<Line<Value>[]> {
+  return Promise.all(
+    cells.map((cell) =>
+      read(cell).then(
+        (value): Line<Value> => ({ name: cell.name, value, fault: "" }),
+        (error: unknown): Line<Value> => {
+          if (!(error instanceof FleetFault)) throw error;
+          return { name: cell.name, value: undefined, fault: error.message };
+        },
+      ),
+    ),
+  );
+}
