@@ -15,6 +15,7 @@ import { until } from "../../server/test/support/assertions/until.ts";
 import { closeAfter } from "../../server/test/support/close-after.ts";
 import { runHaproxy } from "../../server/test/support/services/haproxy.ts";
 import { listen } from "../../server/test/support/services/listen.ts";
+import { createTestKey } from "../../server/test/support/services/server.ts";
 import { type Cell, type Edge, EdgeFault, edgeFiles } from "./edge-config.ts";
 
 // Two cells, each with its own database and server, behind the real HAProxy.
@@ -80,12 +81,21 @@ test("an entry in the map moves an account while HAProxy runs", async () => {
   assert.equal(await searchStatus({ "x-api-key": live }), 200);
 });
 
-test("a caller cannot forge its address, and the log contains no query", async () => {
+test("a caller cannot forge its address", async () => {
+  const { walletId } = await eu1.createWallet("1.00");
+  const { key } = await createTestKey(eu1.db, { walletId, allowedIps: ["203.0.113.7/32"] });
+  const headers = { "x-api-key": key, "x-forwarded-for": "203.0.113.7" };
+  assert.equal(await searchStatus(headers), 403);
+  assert.equal((await eu1.server.search(key, { query: "cats" }, headers)).status, 200, "as a trusted proxy");
+});
+
+test("the log contains no query and no key", async () => {
   const { live } = await eu1.createWallet("1.00");
-  const headers = { "x-api-key": live, "x-forwarded-for": "203.0.113.7" };
-  await fetch(`${edge.url}/compat/searxng/search?format=json&q=canary-${live.slice(-8)}`, { headers });
-  assert.doesNotMatch(eu1.server.logged(), /203\.0\.113\.7/);
-  await until("the request is logged", async () => edge.log().includes("/compat/searxng/search"));
+  const path = "/compat/searxng/search";
+  const countLines = (): number => edge.log().split(path).length;
+  const before = countLines();
+  await fetch(`${edge.url}${path}?format=json&q=canary`, { headers: { "x-api-key": live } });
+  await until("the request is logged", async () => countLines() > before);
   assert.doesNotMatch(edge.log(), /canary|pb_live/);
 });
 
@@ -109,7 +119,7 @@ test("an unavailable cell is reported as not charged, and the other cell is not 
 
 test("a connection that a server closes without a response is closed without a response, after one attempt", async () => {
   const requests = broken.requests();
-  await assert.rejects(search({ "x-api-key": `pb_live_xx1aaaaaaa_${"0".repeat(36)}` }), /fetch failed/);
+  assert.equal(await edge.request("POST /v1/search", { "x-api-key": `pb_live_xx1aaaaaaa_${"0".repeat(36)}` }), "");
   assert.equal(broken.requests(), requests + 1);
 });
 
