@@ -42,7 +42,8 @@ export async function openSessions({ owner }: TestDatabase, walletId: string): P
     ],
   );
   const idOf = (email: string): string => rows.find((row) => row.email === email)?.person_id ?? "";
-  const found: Tenant = { walletId: [walletId], ...(await writeLinks(owner, walletId)) };
+  const ownInvitationId = await inviteToOthers(owner, people[0]?.email ?? "");
+  const found: Tenant = { walletId: [walletId], ownInvitationId, ...(await writeLinks(owner, walletId)) };
   for (const { placeholder, token, email } of people) {
     (found[placeholder] ??= []).push(placeholder === "memberId" ? idOf(email) : token);
   }
@@ -67,6 +68,19 @@ async function writeLinks(owner: TestDatabase["owner"], walletId: string): Promi
     [walletId, invitations.map(digestToken), invitations.map(createAddress)],
   );
   return { signInOnce: signIns, invitationOnce: invitations, invitationId: rows.slice(0, 2).map(({ id }) => id) };
+}
+
+/** Invites the tenant's owner to other accounts. Returns the ids of the invitations. */
+async function inviteToOthers(owner: TestDatabase["owner"], email: string): Promise<string[]> {
+  const { rows } = await owner.query<{ id: string }>(
+    `with others as (insert into pb.accounts (name) select 'other' from unnest($2::bytea[]) returning id)
+     insert into pb.invitations (account_id, email, role, digest, expires_at)
+     select o.id, $1, 'viewer', t.digest, now() + interval '1 hour'
+     from (select id, row_number() over () as number from others) o
+     join unnest($2::bytea[]) with ordinality as t (digest, number) using (number) returning id`,
+    [email, Array.from({ length: linksOfEach }, mintToken).map(digestToken)],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** A unique e-mail address. */

@@ -99,7 +99,7 @@ const idPlaceholders: Record<string, string> = {
   "/v1/searches": "{{requestId}}",
   "/v1/members": "{{memberId}}",
   "/v1/invitations": "{{invitationId}}",
-  "/console/api/invitations": "{{invitationId}}",
+  "/console/api/invitations": "{{ownInvitationId}}",
   "/operator/wallets": "{{victimId}}",
   "/operator/keys": "{{keyId}}",
   "/operator/searches": "{{requestId}}",
