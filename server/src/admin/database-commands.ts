@@ -1,8 +1,9 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { readConfig } from "../config/config.ts";
 import { readIdentity } from "../db/fence.ts";
-import { findPrimary } from "../db/find-primary.ts";
+import { findPrimary, NoPrimary } from "../db/find-primary.ts";
 import { MigrationRefused, migrate } from "../db/migrate.ts";
 import { createRoles, grantAdminRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
 import { shareTimeline } from "../db/share-timeline.ts";
@@ -51,7 +52,10 @@ async function setUp({ pool, print }: CommandContext): Promise<void> {
     "trialCredit",
     "trialsPerDay",
   ]);
-  if (adminDatabaseUrl) await prepareCluster(adminDatabaseUrl, print);
+  if (adminDatabaseUrl) {
+    await prepareCluster(adminDatabaseUrl, print);
+    await untilReplicated(directDatabaseUrl);
+  }
   const { migrations, version } = await migrate(directDatabaseUrl, print).catch((error: unknown) => {
     if (error instanceof MigrationRefused) throw new CommandFailed(error.message);
     if (adminDatabaseUrl || !isMissing(error)) throw error;
@@ -128,6 +132,22 @@ async function prepareCluster(adminUrl: string, print: (text: string) => void): 
     await client.end();
   }
   print(`The roles ${Object.values(roles).join(", ")} can connect to the database ${database}.`);
+}
+
+const replicationMs = 60_000;
+
+/** Replicas accept connections to the new database once they have replayed its creation. */
+async function untilReplicated(url: string): Promise<void> {
+  const deadline = Date.now() + replicationMs;
+  const isFound = (): Promise<boolean> =>
+    findPrimary(url).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof NoPrimary && Date.now() < deadline) return false;
+        throw error;
+      },
+    );
+  while (!(await isFound())) await wait(500);
 }
 
 /** The migrations grant to these roles by name, so the connection settings must use them. */
