@@ -1,8 +1,8 @@
-// npm run release:dry: rehearses the next release without a network. Applies the changesets in a copy of the repository,
-// builds every file of the release there, lists the files, and installs and uses each package. Requires PostgreSQL and
-// Redis like the tests, and for the image root, podman, buildah, runc and mmdebstrap.
+// npm run release:dry: rehearses the next release without publishing anything. Applies the changesets in a copy of the
+// repository, builds every file of the release there, lists the files, and installs and uses each package. Requires PostgreSQL
+// and Redis like the tests. The image requires root, podman, buildah, runc and mmdebstrap.
 //
-//   npm run release:dry -- --no-image     skips the image, which takes minutes
+//   npm run release:dry -- --no-image     skips the image, which takes minutes and downloads Debian and npm packages
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
