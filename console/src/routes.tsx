@@ -59,6 +59,17 @@ const topUpRedirect = createRoute({
   },
 });
 
+/** The `connect_url` of a 403 problem, which has no wallet id. */
+const appsRedirect = createRoute({
+  getParentRoute: () => authenticated,
+  path: "/apps",
+  beforeLoad: ({ context }) => {
+    const wallet = readLastWallet(context.session.wallets);
+    if (!wallet) throw redirect({ to: "/welcome" });
+    throw redirect({ to: "/w/$walletId/apps", params: { walletId: wallet.id } });
+  },
+});
+
 const wallet = createRoute({
   getParentRoute: () => authenticated,
   path: "/w/$walletId",
@@ -134,6 +145,11 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => wallet,
+    path: "/apps",
+    component: lazyRouteComponent(() => import("./pages/apps/apps.tsx"), "Apps"),
+  }),
+  createRoute({
+    getParentRoute: () => wallet,
     path: "/team",
     validateSearch: pickStrings("dialog"),
     component: lazyRouteComponent(() => import("./pages/team/team.tsx"), "Team"),
@@ -178,7 +194,7 @@ const invitation = createRoute({
 export function createConsoleRouter(queries: QueryClient) {
   return createRouter({
     routeTree: root.addChildren([
-      authenticated.addChildren([home, topUpRedirect, welcome, ownInvitation, wallet.addChildren(pages)]),
+      authenticated.addChildren([home, topUpRedirect, appsRedirect, welcome, ownInvitation, wallet.addChildren(pages)]),
       signIn,
       confirmed,
       invitation,

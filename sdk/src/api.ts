@@ -486,7 +486,7 @@ export type Key = {
     id: string;
     mode: KeyMode;
     name: string;
-    /** The first characters of the key, to recognize it by. */
+    /** The first characters of the key, to recognize it by. `oauth` for a connected app, which has no secret. */
     start: string;
     /** @enum {string} */
     state: "active" | "expired" | "revoked";

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { consoleProblems } from "../../server/src/problems/console-problems.ts";
-import { Problem, problemCodes, type ProblemCode as ServerCode } from "../../server/src/problems/problems.ts";
+import {
+  Problem,
+  personProblems,
+  problemCodes,
+  type ProblemCode as ServerCode,
+} from "../../server/src/problems/problems.ts";
 import type { ProblemCode } from "./api.ts";
 import { BalanceError, BudgetError, createError, PennyblackError, RateLimitError } from "./errors.ts";
 
-// `npm run types` fails here when the SDK's ProblemCode lacks a server code. Console-only codes are excluded.
+// `npm run types` fails here when the SDK's ProblemCode lacks a server code. Codes that no API key gets are excluded.
 const codes: readonly ProblemCode[] = problemCodes.filter(
-  (code): code is Exclude<ServerCode, keyof typeof consoleProblems> => !(code in consoleProblems),
+  (code): code is Exclude<ServerCode, keyof typeof personProblems> => !(code in personProblems),
 );
 
 const cases = JSON.parse(readFileSync(new URL("../../clients/cases.json", import.meta.url), "utf8")) as {

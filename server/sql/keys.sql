@@ -305,7 +305,9 @@ begin
   if not found then
     return 'not_found';
   elsif k.revoked_at is not null or k.expires_at <= now_at
-    or exists (select from pb.keys f where f.rotated_from = old_id) then
+    or exists (select from pb.keys f where f.rotated_from = old_id)
+    -- The key of a connected app has no secret to replace.
+    or exists (select from pb.connected_apps a where a.key_id = old_id) then
     return 'key_not_active';
   elsif not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';

@@ -5,7 +5,7 @@
 --   pennyblack_tenant     one wallet: reads the rows of the transaction's wallet, changes them through functions
 --   pennyblack_payments   payment processor: books and reverses payments, cannot open a top-up at a checkout
 --   pennyblack_operator   reads all wallets, acts through functions that write the audit log
---   pennyblack_people     sign-in and teams: calls functions, reads no table
+--   pennyblack_people     sign-in, teams and connected apps: calls functions, reads no table
 --   pennyblack_worker     background jobs: reads the ledger, changes rows through functions
 --
 -- An error in the server's SQL can therefore neither move money outside the functions nor show one tenant another's
@@ -58,7 +58,8 @@ grant execute on function
 grant execute on function
   pb.request_sign_in, pb.create_sign_in_token, pb.redeem_sign_in, pb.begin_session, pb.join_account, pb.end_session, pb.end_all_sessions,
   pb.read_session, pb.authorize_session, pb.open_own_account, pb.read_team, pb.invite_to_team, pb.revoke_invitation,
-  pb.change_team, pb.read_own_invitation, pb.accept_own_invitation
+  pb.change_team, pb.read_own_invitation, pb.accept_own_invitation,
+  pb.begin_oidc_session, pb.connect_app, pb.read_apps, pb.set_app_wallet, pb.forget_app
   to pennyblack_people;
 
 -- The worker expires holds, closes hours, counts usage, delivers events and deletes expired rows. It cannot change or
@@ -82,7 +83,7 @@ revoke all on
   pb.refunds, pb.manual_credits, pb.idempotency, pb.openings, pb.budget_openings, pb.retention, pb.usage_watermark,
   pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
   pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports,
-  pb.end_user_budgets, pb.end_user_settings, pb.usage_end_users
+  pb.end_user_budgets, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
   from pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 

@@ -226,6 +226,34 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.begin_oidc_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone, p_issuer text, p_subject text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  v_person uuid := pb.begin_session(p_email, is_sign_up_open, new_session, old_session, proven_at);
+  replaced uuid[];
+begin
+  if v_person is null or exists (
+    select from pb.identities i where i.issuer = p_issuer and i.subject = p_subject and i.person_id = v_person
+  ) then
+    return v_person;
+  end if;
+  with gone as (
+    delete from pb.identities i
+    where i.issuer = p_issuer and (i.person_id = v_person or i.subject = p_subject) returning i.person_id
+  )
+  select array_agg(g.person_id) into replaced from gone g;
+  if replaced is not null then
+    perform pb.lock_wallets(array(select a.wallet_id from pb.connected_apps a where a.person_id = any (replaced)));
+    perform pb.delete_apps(array(select a.key_id from pb.connected_apps a where a.person_id = any (replaced)));
+  end if;
+  insert into pb.identities as i (issuer, subject, person_id) values (p_issuer, p_subject, v_person)
+  on conflict (issuer, subject) do update set person_id = excluded.person_id;
+  return v_person;
+end
+$$;
+
 CREATE FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1028,6 +1056,49 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.connect_app(p_issuer text, p_subject text, p_client text, p_name text, new_key uuid, new_pepper smallint, new_digest bytea) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  v_person uuid := (select i.person_id from pb.identities i where i.issuer = p_issuer and i.subject = p_subject);
+  a pb.connected_apps;
+  s pb.app_settings;
+begin
+  perform pb.lock_wallets(array(
+    select f.wallet_id from pb.app_settings f where f.person_id = v_person
+    union select f.wallet_id from pb.connected_apps f where f.person_id = v_person and f.client_id = p_client
+  ));
+  select * into a from pb.connected_apps f where f.person_id = v_person and f.client_id = p_client;
+  if found then
+    -- Another server has just connected it, or its digest was made with a pepper that is no longer listed.
+    update pb.keys k set digest = new_digest, pepper_version = new_pepper
+    where k.id = a.key_id and k.wallet_id = a.wallet_id and k.revoked_at is null;
+    return case when found then 'connected' else 'disconnected' end;
+  end if;
+
+  select * into s from pb.app_settings f where f.person_id = v_person;
+  -- The membership stays locked until this commits, as in pb.check_manager.
+  perform from pb.members m
+  where m.person_id = v_person and m.role <> 'viewer'
+    and m.account_id = (select w.account_id from pb.wallets w where w.id = s.wallet_id)
+  for share skip locked;
+  if not found then
+    return 'not_connected';
+  end if;
+  perform set_config('pb.wallet_id', s.wallet_id::text, true);
+  if (select count(*) from pb.connected_apps f where f.person_id = v_person) >= 20 or not pb.is_below_key_limit() then
+    return 'too_many';
+  end if;
+  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, budget_id)
+  values (new_key, s.wallet_id, 'live', p_name, 'oauth', new_pepper, new_digest, array['search', 'wallet:read'],
+    pb.save_key_budget(null, 'live', jsonb_build_object('day', s.day_limit_micros)));
+  insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
+  values (new_key, s.wallet_id, v_person, p_client);
+  return 'connected';
+end
+$$;
+
 CREATE FUNCTION pb.correction_fault(p_transfer uuid) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1283,6 +1354,28 @@ begin
 end
 $$;
 
+CREATE TABLE pb.connected_apps (
+    key_id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    client_id text NOT NULL,
+    CONSTRAINT connected_apps_client_id_check CHECK (((length(client_id) >= 1) AND (length(client_id) <= 512)))
+);
+
+CREATE FUNCTION pb.delete_apps(p_keys uuid[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ DELETE FROM pb.connected_apps AS a
+   WHERE (a.key_id = ANY (delete_apps.p_keys));
+ UPDATE pb.keys AS k SET digest = sha256(uuid_send(gen_random_uuid())), revoked_at = COALESCE(k.revoked_at, clock_timestamp()), revoked_reason =
+         CASE
+             WHEN (k.revoked_at IS NULL) THEN 'owner'::text
+             ELSE k.revoked_reason
+         END
+   WHERE (k.id = ANY (delete_apps.p_keys));
+END;
+
 CREATE FUNCTION pb.delete_auto_top_up() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1370,6 +1463,27 @@ begin
   );
   get diagnostics people = row_count;
   return tokens + sessions + people;
+end
+$$;
+
+CREATE FUNCTION pb.delete_member_apps() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  own_wallets uuid[] := array(select w.id from pb.wallets w where w.account_id = old.account_id);
+begin
+  -- pb.connect_app locks the membership, so no app is added once it has changed.
+  if exists (
+    select from pb.connected_apps a where a.person_id = old.person_id and a.wallet_id = any (own_wallets)
+  ) then
+    perform pb.lock_wallets(own_wallets);
+    perform pb.delete_apps(array(
+      select a.key_id from pb.connected_apps a where a.person_id = old.person_id and a.wallet_id = any (own_wallets)
+    ));
+  end if;
+  delete from pb.app_settings s where s.person_id = old.person_id and s.wallet_id = any (own_wallets);
+  return null;
 end
 $$;
 
@@ -2048,6 +2162,27 @@ CREATE FUNCTION pb.forbid_change() RETURNS trigger
     AS $$
 begin
   raise exception 'this table is append-only' using errcode = 'restrict_violation';
+end
+$$;
+
+CREATE FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
+  refusal text := pb.check_manager(s.id, true);
+begin
+  if refusal is not null then
+    return refusal;
+  elsif not exists (
+    select from pb.connected_apps a join pb.keys k on k.id = a.key_id
+    where a.key_id = p_key and a.wallet_id = p_wallet and k.revoked_at is not null
+  ) then
+    return 'not_found';
+  end if;
+  perform pb.delete_apps(array[p_key]);
+  return 'done';
 end
 $$;
 
@@ -2792,6 +2927,17 @@ CREATE FUNCTION pb.label_own_account() RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN pb.label_account(pb.own_wallet());
 
+CREATE FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) RETURNS pb.sessions
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.lock_wallets(array[p_wallet]);
+  perform set_config('pb.wallet_id', p_wallet::text, true);
+  return pb.find_session(p_session);
+end
+$$;
+
 CREATE FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3503,6 +3649,33 @@ CREATE FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) 
    RETURNING webhook_deliveries.id;
 END;
 
+CREATE FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  s pb.sessions := pb.find_session(p_session);
+begin
+  return (
+    select jsonb_build_object(
+      'has_identity', exists (select from pb.identities i where i.person_id = s.person_id),
+      'wallet_id', (select f.wallet_id from pb.app_settings f where f.person_id = s.person_id),
+      'day_micros', (select f.day_limit_micros::text from pb.app_settings f where f.person_id = s.person_id),
+      'apps', (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'key_id', c.key_id, 'client_id', c.client_id, 'email', p.email, 'you', p.id = s.person_id
+        ) order by c.key_id desc), '[]')
+        from pb.connected_apps c join pb.people p on p.id = c.person_id where c.wallet_id = w.id
+      )
+    )
+    from pb.wallets w
+    join pb.accounts a on a.id = w.account_id and a.deleted_at is null
+    join pb.members own on own.account_id = a.id and own.person_id = s.person_id
+    where w.id = p_wallet
+  );
+end
+$$;
+
 CREATE FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4184,7 +4357,9 @@ begin
   if not found then
     return 'not_found';
   elsif k.revoked_at is not null or k.expires_at <= now_at
-    or exists (select from pb.keys f where f.rotated_from = old_id) then
+    or exists (select from pb.keys f where f.rotated_from = old_id)
+    -- The key of a connected app has no secret to replace.
+    or exists (select from pb.connected_apps a where a.key_id = old_id) then
     return 'key_not_active';
   elsif not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
@@ -4309,6 +4484,27 @@ begin
   update pb.wallets w set alert_email = new_email, low_balance_micros = new_low_balance_micros
   where w.id = pb.own_wallet();
   return found;
+end
+$$;
+
+CREATE FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
+  refusal text := pb.check_manager(s.id, day_micros is not null);
+begin
+  if refusal is not null then
+    return refusal;
+  elsif day_micros is null then
+    delete from pb.app_settings f where f.person_id = s.person_id and f.wallet_id = p_wallet;
+  else
+    insert into pb.app_settings as f (person_id, wallet_id, day_limit_micros)
+    values (s.person_id, p_wallet, day_micros)
+    on conflict (person_id) do update set wallet_id = excluded.wallet_id, day_limit_micros = excluded.day_limit_micros;
+  end if;
+  return 'done';
 end
 $$;
 
@@ -5036,6 +5232,13 @@ CREATE TABLE pb.adjustments (
     CONSTRAINT only_corrections_leave_debt CHECK (((owed_micros = 0) OR (kind = 'correction'::text)))
 );
 
+CREATE TABLE pb.app_settings (
+    person_id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    day_limit_micros bigint NOT NULL,
+    CONSTRAINT app_settings_day_limit_micros_check CHECK ((day_limit_micros >= 0))
+);
+
 CREATE TABLE pb.approval_limit (
     single_row boolean DEFAULT true NOT NULL,
     limit_micros bigint NOT NULL,
@@ -5161,6 +5364,13 @@ CREATE TABLE pb.idempotency (
     CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
 )
 WITH (fillfactor='70');
+
+CREATE TABLE pb.identities (
+    issuer text NOT NULL,
+    subject text NOT NULL,
+    person_id uuid NOT NULL,
+    CONSTRAINT identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
+);
 
 CREATE TABLE pb.ledger_accounts (
     account text NOT NULL,
@@ -5561,6 +5771,9 @@ ALTER TABLE ONLY pb.adjustments
 ALTER TABLE ONLY pb.adjustments
     ADD CONSTRAINT adjustments_transfer_id_key UNIQUE (transfer_id);
 
+ALTER TABLE ONLY pb.app_settings
+    ADD CONSTRAINT app_settings_pkey PRIMARY KEY (person_id);
+
 ALTER TABLE ONLY pb.approval_limit
     ADD CONSTRAINT approval_limit_pkey PRIMARY KEY (single_row);
 
@@ -5588,6 +5801,9 @@ ALTER TABLE ONLY pb.closed_days
 ALTER TABLE ONLY pb.closed_months
     ADD CONSTRAINT closed_months_pkey PRIMARY KEY (month);
 
+ALTER TABLE ONLY pb.connected_apps
+    ADD CONSTRAINT connected_apps_pkey PRIMARY KEY (key_id);
+
 ALTER TABLE ONLY pb.end_user_budgets
     ADD CONSTRAINT end_user_budgets_id_key UNIQUE (id);
 
@@ -5608,6 +5824,9 @@ ALTER TABLE ONLY pb.hour_trees
 
 ALTER TABLE ONLY pb.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (wallet_id, key_hmac, mode);
+
+ALTER TABLE ONLY pb.identities
+    ADD CONSTRAINT identities_pkey PRIMARY KEY (issuer, subject);
 
 ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_digest_key UNIQUE (digest);
@@ -5656,6 +5875,12 @@ ALTER TABLE ONLY pb.members
 
 ALTER TABLE ONLY pb.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY pb.connected_apps
+    ADD CONSTRAINT one_app_per_client UNIQUE (person_id, client_id);
+
+ALTER TABLE ONLY pb.identities
+    ADD CONSTRAINT one_subject_per_issuer UNIQUE (person_id, issuer);
 
 ALTER TABLE ONLY pb.openings
     ADD CONSTRAINT openings_pkey PRIMARY KEY (wallet_id, kind, from_account, to_account);
@@ -5832,7 +6057,11 @@ CREATE UNIQUE INDEX accounts_label ON pb.accounts USING btree (label) WHERE (lab
 
 CREATE INDEX adjustments_by_operator ON pb.adjustments USING btree (operator, requested_at);
 
+CREATE INDEX app_settings_by_wallet ON pb.app_settings USING btree (wallet_id);
+
 CREATE INDEX audit_by_wallet ON pb.audit_log USING btree (wallet_id, number DESC);
+
+CREATE INDEX connected_apps_by_wallet ON pb.connected_apps USING btree (wallet_id);
 
 CREATE INDEX deliveries_by_endpoint ON pb.webhook_deliveries USING btree (endpoint_id, id DESC);
 
@@ -5920,6 +6149,10 @@ CREATE TRIGGER closed_days_append_only BEFORE DELETE OR UPDATE ON pb.closed_days
 
 CREATE TRIGGER closed_days_no_truncate BEFORE TRUNCATE ON pb.closed_days FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
+CREATE TRIGGER delete_apps_of_former_member AFTER DELETE ON pb.members FOR EACH ROW EXECUTE FUNCTION pb.delete_member_apps();
+
+CREATE TRIGGER delete_apps_of_viewer AFTER UPDATE OF role ON pb.members FOR EACH ROW WHEN ((new.role = 'viewer'::pb.member_role)) EXECUTE FUNCTION pb.delete_member_apps();
+
 CREATE TRIGGER delete_sign_in_tokens AFTER DELETE ON pb.people FOR EACH ROW EXECUTE FUNCTION pb.delete_sign_in_tokens();
 
 CREATE TRIGGER emit_balance_events AFTER UPDATE OF credited_micros, debited_micros, low_balance_micros ON pb.wallets FOR EACH ROW WHEN (((new.credited_micros - new.debited_micros) < GREATEST(new.low_balance_micros, (10000)::bigint))) EXECUTE FUNCTION pb.emit_balance_events();
@@ -5973,11 +6206,23 @@ CREATE TRIGGER wallet_hours_no_truncate BEFORE TRUNCATE ON pb.wallet_hours FOR E
 ALTER TABLE ONLY pb.adjustments
     ADD CONSTRAINT adjustments_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
+ALTER TABLE ONLY pb.connected_apps
+    ADD CONSTRAINT app_key_in_same_wallet FOREIGN KEY (wallet_id, key_id) REFERENCES pb.keys(wallet_id, id);
+
+ALTER TABLE ONLY pb.app_settings
+    ADD CONSTRAINT app_settings_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY pb.app_settings
+    ADD CONSTRAINT app_settings_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.budget_openings
     ADD CONSTRAINT budget_openings_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES pb.key_budgets(id);
+
+ALTER TABLE ONLY pb.connected_apps
+    ADD CONSTRAINT connected_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id);
 
 ALTER TABLE ONLY pb.end_user_budgets
     ADD CONSTRAINT end_user_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
@@ -5993,6 +6238,9 @@ ALTER TABLE ONLY pb.events
 
 ALTER TABLE ONLY pb.hour_trees
     ADD CONSTRAINT hour_trees_hour_fkey FOREIGN KEY (hour) REFERENCES pb.ledger_hours(hour);
+
+ALTER TABLE ONLY pb.identities
+    ADD CONSTRAINT identities_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
@@ -6188,6 +6436,9 @@ GRANT ALL ON FUNCTION pb.begin_auto_top_ups(new_ids uuid[]) TO pennyblack_paymen
 
 REVOKE ALL ON FUNCTION pb.begin_hours(p_due timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.begin_oidc_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone, p_issuer text, p_subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.begin_oidc_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone, p_issuer text, p_subject text) TO pennyblack_people;
+
 REVOKE ALL ON FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone) TO pennyblack_people;
 
@@ -6299,6 +6550,9 @@ GRANT ALL ON FUNCTION pb.close_hour(p_hour timestamp with time zone, OUT entries
 REVOKE ALL ON FUNCTION pb.close_month(p_operator text, p_reason text, p_month date) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.close_month(p_operator text, p_reason text, p_month date) TO pennyblack_operator;
 
+REVOKE ALL ON FUNCTION pb.connect_app(p_issuer text, p_subject text, p_client text, p_name text, new_key uuid, new_pepper smallint, new_digest bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.connect_app(p_issuer text, p_subject text, p_client text, p_name text, new_key uuid, new_pepper smallint, new_digest bytea) TO pennyblack_people;
+
 REVOKE ALL ON FUNCTION pb.correction_fault(p_transfer uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
@@ -6323,6 +6577,8 @@ REVOKE ALL ON FUNCTION pb.debit_reversal(p_reversal text, p_wallet uuid, p_kind 
 
 REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.delete_apps(p_keys uuid[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.delete_auto_top_up() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_auto_top_up() TO pennyblack_tenant;
 
@@ -6334,6 +6590,8 @@ GRANT ALL ON FUNCTION pb.delete_expired_runs(p_limit integer) TO pennyblack_work
 
 REVOKE ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.delete_member_apps() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_old_end_users(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_old_end_users(p_limit integer) TO pennyblack_worker;
@@ -6485,6 +6743,9 @@ GRANT ALL ON FUNCTION pb.finish_sign_in_email(p_email uuid) TO pennyblack_worker
 
 REVOKE ALL ON FUNCTION pb.forbid_change() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) TO pennyblack_people;
+
 REVOKE ALL ON FUNCTION pb.fresh_until(s pb.sessions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
@@ -6523,6 +6784,8 @@ REVOKE ALL ON FUNCTION pb.label_account(p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.label_own_account() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.label_own_account() TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
@@ -6725,6 +6988,9 @@ GRANT SELECT(created_at) ON TABLE pb.webhook_deliveries TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) TO pennyblack_people;
+
 REVOKE ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) TO pennyblack_people;
 
@@ -6832,6 +7098,9 @@ GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) TO pennyblack_tenant;

@@ -50,6 +50,12 @@ create or replace trigger delete_sign_in_tokens after delete on pb.people
 create constraint trigger account_has_owner after delete or update on pb.members
   deferrable initially deferred for each row when (old.role = 'owner') execute function pb.require_owner();
 
+create or replace trigger delete_apps_of_former_member after delete on pb.members
+  for each row execute function pb.delete_member_apps();
+
+create or replace trigger delete_apps_of_viewer after update of role on pb.members
+  for each row when (new.role = 'viewer') execute function pb.delete_member_apps();
+
 create or replace trigger audit_append_only before update or delete on pb.audit_log
   for each row execute function pb.forbid_change();
 

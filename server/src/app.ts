@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
 import { compatRoutes } from "./app/compat-app.ts";
 import { type Connections, openConnections } from "./app/connections.ts";
-import { type ConsoleAppDependencies, consolePageRoutes, createConsoleRoutes } from "./app/console-app.ts";
+import { type ConsoleAppDependencies, consolePageRoutes, createConsoleRoutes, openOidc } from "./app/console-app.ts";
 import { createMcpRoutes, type McpAppDependencies } from "./app/mcp-app.ts";
 import { createOperatorRoutes } from "./app/operator-app.ts";
 import { recordNoResponse, recordResponse } from "./app/record-response.ts";
@@ -127,8 +127,9 @@ export function createApp(config: ServerConfig, log: Log): App {
   };
 }
 
-/** Routes that openapi.json does not describe: MCP, whose clients discover its tools, and the console. */
-function otherRoutes(dependencies: ConsoleAppDependencies & McpAppDependencies): Route[] {
+/** Routes that openapi.json does not describe: MCP, whose clients discover its tools, and the console. People sign in to both. */
+function otherRoutes(services: Omit<ConsoleAppDependencies & McpAppDependencies, "oidc">): Route[] {
+  const dependencies = { ...services, oidc: openOidc(services.config, services.secrets) };
   return [...createMcpRoutes(dependencies), ...createConsoleRoutes(dependencies)];
 }
 

@@ -1,6 +1,10 @@
 import type { PlantedFault } from "./planted-fault.ts";
 
 const tests = ["test/stories/mcp.test"];
+const oauthTests = ["test/stories/mcp-oauth.test"];
+const verifier = "server/src/oauth/verify-access-token.ts";
+const hostileTokens =
+  "rejects tokens that are not for this server, from another issuer, expired or not signed by the provider";
 
 export const mcpFaults: PlantedFault[] = [
   {
@@ -34,5 +38,61 @@ export const mcpFaults: PlantedFault[] = [
     replace: "",
     tests,
     caughtBy: "runs and cancellations of other credentials have no effect",
+  },
+  {
+    description: "tokens for other services are accepted",
+    file: verifier,
+    find: "      audience: resource,\n",
+    replace: "",
+    tests: oauthTests,
+    caughtBy: hostileTokens,
+  },
+  {
+    description: "tokens of every issuer are accepted",
+    file: verifier,
+    find: "      issuer,\n",
+    replace: "",
+    tests: oauthTests,
+    caughtBy: hostileTokens,
+  },
+  {
+    description: "tokens without expiry are accepted",
+    file: verifier,
+    find: 'requiredClaims: ["exp", "sub"]',
+    replace: 'requiredClaims: ["sub"]',
+    tests: oauthTests,
+    caughtBy: hostileTokens,
+  },
+  {
+    description: "ID tokens are accepted",
+    file: verifier,
+    find: "  if (!isAccessToken(protectedHeader.typ, payload))",
+    replace: "  if (protectedHeader.typ === payload)",
+    tests: oauthTests,
+    caughtBy: hostileTokens,
+  },
+  {
+    description: "the apps of a former member can still spend",
+    file: "server/sql/triggers.sql",
+    find: "after delete on pb.members\n  for each row execute function pb.delete_member_apps()",
+    replace: "after delete on pb.members\n  for each row when (false) execute function pb.delete_member_apps()",
+    tests: oauthTests,
+    caughtBy: "a person who leaves the account or becomes a viewer loses their apps",
+  },
+  {
+    description: "the apps of a previous subject stay connected",
+    file: "server/sql/apps.sql",
+    find: "if replaced is not null then",
+    replace: "if false then",
+    tests: oauthTests,
+    caughtBy: "a new subject with the same address does not take over the apps of the previous one",
+  },
+  {
+    description: "a rejected app does not learn where to sign in",
+    file: "server/src/app/mcp-app.ts",
+    find: "    oauth?.addMetadata(error);\n",
+    replace: "",
+    tests: oauthTests,
+    caughtBy: "the metadata names the resource and the provider, and requests without credentials are sent there",
   },
 ];

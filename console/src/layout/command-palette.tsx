@@ -3,6 +3,7 @@ import { createSpotlight, Spotlight, useSpotlight } from "@mantine/spotlight";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { isAppKey } from "../api/apps.ts";
 import { type Key, keysQuery } from "../api/keys.ts";
 import { Icon } from "../components/icon.tsx";
 import classes from "./command-palette.module.css";
@@ -37,7 +38,8 @@ export function CommandPalette({ openCount }: { openCount: number }) {
   const run = (command: PaletteCommand): unknown => {
     if (command.kind === "action") return command.action.run();
     if (command.kind === "page") return navigate({ to: command.page.to, params });
-    if (command.kind === "key") return navigate({ to: "/w/$walletId/keys", params });
+    if (command.kind === "key")
+      return navigate({ to: isAppKey(command.key) ? "/w/$walletId/apps" : "/w/$walletId/keys", params });
     return navigate({ to: "/w/$walletId/ledger", params, search: { request_id: command.id } });
   };
   const found = findCommands(query, { actions, pages: navigationItems, keys });

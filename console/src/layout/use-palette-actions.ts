@@ -41,6 +41,12 @@ export function usePaletteActions({ onLookup }: { onLookup: () => void }): Palet
       icon: "top-up",
       run: () => navigate({ to: "/w/$walletId/top-up", params }),
     },
+    canEdit && {
+      label: "Connect an app",
+      keywords: "mcp claude cursor oauth assistant agent",
+      icon: "apps",
+      run: () => navigate({ to: "/w/$walletId/apps", params }),
+    },
     {
       label: "Find a request by ID",
       keywords: "look up search charged receipt",

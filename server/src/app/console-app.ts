@@ -27,6 +27,7 @@ export interface ConsoleAppDependencies {
   admission: Pick<Admission, "enter">;
   search: SearchDependencies;
   recordKeyUse: (keyId: string) => void;
+  oidc: Oidc | undefined;
   /** Mounts the management routes behind the guard of the console. */
   manage: (guard: Guard) => Route[];
 }
@@ -48,14 +49,14 @@ export function consolePageRoutes(page: "index.html" | "operator.html"): Route[]
 }
 
 function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {
-  const { config, secrets, connections, acquireSlot, admission, search, recordKeyUse } = dependencies;
+  const { config, secrets, connections, acquireSlot, admission, search, recordKeyUse, oidc } = dependencies;
   const { publicUrl } = config;
   return {
     people,
     publicUrl,
     secrets,
     cookie: createCookie("pennyblack", publicUrl),
-    oidc: openOidc(config, secrets),
+    oidc,
     limits: createSignInLimits(connections.redis),
     limitNetwork: (network, reply) =>
       occupySlotUntilClosed(acquireSlot, { keyId: `console ${network}`, ...networkLimits }, reply),
@@ -77,7 +78,8 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
   };
 }
 
-function openOidc(
+/** Undefined if no provider is configured. */
+export function openOidc(
   { oidcIssuer: issuer, oidcClientId: clientId, ...config }: ServerConfig,
   secrets: Secrets,
 ): Oidc | undefined {

@@ -1,4 +1,5 @@
 import type { ServerConfig } from "../config/config.ts";
+import type { Oidc } from "../console/oidc.ts";
 import type { Admission } from "../http/admission.ts";
 import { readCredential } from "../http/credentials.ts";
 import { NoResponse } from "../http/no-response.ts";
@@ -8,7 +9,9 @@ import { unavailable } from "../http/unavailable.ts";
 import type { Keys, Principal } from "../keys/keys.ts";
 import { readOwnKeys } from "../keys/manage-keys.ts";
 import { formatUsd } from "../lib/money.ts";
+import { networkOf } from "../lib/network-of.ts";
 import { type McpSearch, mcpRoutes } from "../mcp/mcp.ts";
+import { createOauth, isJwt, type Oauth } from "../oauth/oauth.ts";
 import { exceededLimitOf } from "../problems/exceeded-limit.ts";
 import { Problem } from "../problems/problems.ts";
 import { searchRequestSchema } from "../search/parse-search.ts";
@@ -22,8 +25,9 @@ import type { Connections } from "./connections.ts";
 
 export interface McpAppDependencies {
   config: ServerConfig;
-  connections: Pick<Connections, "tenantPool">;
+  connections: Pick<Connections, "tenantPool" | "peoplePool">;
   keys: Keys;
+  oidc: Oidc | undefined;
   acquireSlot: AcquireSlot;
   admission: Pick<Admission, "enter">;
   search: SearchDependencies;
@@ -35,15 +39,48 @@ const loopback = ["localhost", "127.0.0.1", "[::1]"];
 
 export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
   const { config, connections, keys, acquireSlot, admission, figures } = dependencies;
-  return mcpRoutes({
+  const oauth = openOauth(dependencies);
+  const routes = mcpRoutes({
     allowedHosts: [new URL(config.publicUrl).hostname, ...loopback, ...config.mcpHosts],
     searchBody: searchRequestSchema,
-    authenticate: ({ raw, ip }) => keys.authenticate(readCredential(raw.rawHeaders), ip, "search"),
+    authenticate: ({ raw, ip }) => authenticate(raw.rawHeaders, ip, { keys, oauth }),
     enter: ({ mode, walletId }) => admission.enter(mode === "test" ? "tests" : "callers", walletId),
     limitRequest: ({ walletId }, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
     runSearch: (call) => figures.duringSearch(() => runSearch(dependencies, call)),
     readBalance: (caller) => readBalance(connections, caller),
   });
+  return [...routes, ...(oauth?.routes ?? [])];
+}
+
+/** Undefined if people cannot sign in through an OpenID Connect provider. */
+function openOauth({ config, connections, keys, admission, oidc }: McpAppDependencies): Oauth | undefined {
+  const { publicUrl, oidcIssuer: issuer } = config;
+  const { peoplePool: people } = connections;
+  if (!oidc || issuer === undefined || !people) return undefined;
+  return createOauth({
+    publicUrl,
+    issuer,
+    readKeySource: () => oidc.readKeySource(),
+    people,
+    keys,
+    enterLookUp: (address) => admission.enter("lookUps", networkOf(address)),
+  });
+}
+
+async function authenticate(
+  rawHeaders: readonly string[],
+  ip: string,
+  { keys, oauth }: { keys: Keys; oauth: Oauth | undefined },
+): Promise<Principal> {
+  try {
+    const credential = readCredential(rawHeaders);
+    return await (oauth && isJwt(credential)
+      ? oauth.authenticate(credential, ip)
+      : keys.authenticate(credential, ip, "search"));
+  } catch (error) {
+    oauth?.addMetadata(error);
+    throw error;
+  }
 }
 
 /** The paid search of a tool call. Differs from POST /v1/search only in the form of its request and response. */

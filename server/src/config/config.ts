@@ -311,13 +311,7 @@ const settings = {
 } as const;
 
 /** Settings of the SDK, the command line and the MCP server, which may be set in the same shell. */
-const clientSettings = [
-  "PENNYBLACK_API_KEY",
-  "PENNYBLACK_URL",
-  "PENNYBLACK_MANAGEMENT_KEY",
-  "PENNYBLACK_MCP_BUDGET",
-  "PENNYBLACK_MCP_TOKEN",
-];
+const clientSettings = ["PENNYBLACK_API_KEY", "PENNYBLACK_URL", "PENNYBLACK_MANAGEMENT_KEY"];
 
 /** A misspelled setting would otherwise be silently ignored. */
 function unknownSettings(environment: NodeJS.ProcessEnv): string[] {

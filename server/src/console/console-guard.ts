@@ -47,6 +47,8 @@ const freshRoutes = new Set([
   "POST /invitations",
   "PATCH /members/:personId",
   "DELETE /members/:personId",
+  "PUT /apps",
+  "POST /apps/:id/allow",
 ]);
 
 /** All roles read, developers and owners write, and only owners change the team. */

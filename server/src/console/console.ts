@@ -1,6 +1,7 @@
 import type { Route } from "../http/route.ts";
 import type { Guard } from "../keys/keys.ts";
 import { accountRoutes } from "./account-routes.ts";
+import { appRoutes } from "./app-routes.ts";
 import { type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
 import { createSessionGuard } from "./console-guard.ts";
 import { oidcRoutes } from "./oidc-routes.ts";
@@ -12,7 +13,7 @@ import { versionRoutes } from "./version-routes.ts";
 export { deleteExpiredSignIns, makeSignInLink } from "./sessions.ts";
 
 /**
- * The console API: sign-in, accounts, team, playground, and the management routes of /v1 mounted under each wallet with
+ * The console API: sign-in, accounts, team, connected apps, playground, and the management routes of /v1 mounted under each wallet with
  * a session instead of a key.
  */
 export function consoleRoutes(dependencies: ConsoleDependencies, managementRoutes: (guard: Guard) => Route[]): Route[] {
@@ -26,6 +27,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies, managementRoute
     ...oidcRoutes(dependencies),
     ...accountRoutes(dependencies),
     ...teamRoutes(dependencies),
+    ...appRoutes(dependencies),
     ...playgroundRoutes(dependencies),
     ...versionRoutes(dependencies),
     ...mounted,

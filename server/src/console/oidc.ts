@@ -16,7 +16,7 @@ import type { Secrets } from "../lib/secrets.ts";
 
 // Sign-in through the operator's OpenID Connect provider: code flow with PKCE, state and nonce. The pending sign-in is
 // encrypted in a cookie, so a callback in another browser is rejected. A person is identified only by the email address
-// that the provider has verified.
+// that the provider has verified; the subject identifies them in the tokens of apps.
 
 export interface OidcOptions {
   issuer: string;
@@ -33,6 +33,13 @@ export interface Oidc {
   start(options: { isFresh: boolean; returnTo: string }): Promise<StartedSignIn>;
   /** Throws OidcError if the callback does not match the sign-in this browser started. */
   finish(search: string, sealed: string): Promise<VerifiedIdentity>;
+  /** Where the provider publishes the keys that sign its tokens. Rejects if it is unavailable. */
+  readKeySource(): Promise<KeySource>;
+}
+
+export interface KeySource {
+  issuer: string;
+  jwksUri: string;
 }
 
 export interface StartedSignIn {
@@ -43,6 +50,8 @@ export interface StartedSignIn {
 
 export interface VerifiedIdentity {
   email: string;
+  issuer: string;
+  subject: string;
   /** The `auth_time` claim, which not every provider sends. */
   authenticatedAt: Date | undefined;
   returnTo: string;
@@ -117,7 +126,13 @@ export function createOidc(options: OidcOptions): Oidc {
       const authenticatedAt = claims.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000);
       const isOld = authenticatedAt === undefined || authenticatedAt.getTime() < pending.startedMs - skewMs;
       if (pending.isFresh && isOld) throw new OidcError("not_fresh");
-      return { email, authenticatedAt, returnTo: pending.returnTo };
+      return { email, issuer: claims.iss, subject: claims.sub, authenticatedAt, returnTo: pending.returnTo };
+    },
+
+    async readKeySource() {
+      const { issuer, jwks_uri: jwksUri } = (await discover()).serverMetadata();
+      if (jwksUri === undefined) throw new Error("the provider publishes no keys");
+      return { issuer, jwksUri };
     },
   };
 }
@@ -142,6 +157,7 @@ function unsealPending(secrets: Secrets, sealed: string): PendingSignIn {
 }
 
 interface Claims {
+  iss: string;
   sub: string;
   auth_time?: number | undefined;
   email?: unknown;

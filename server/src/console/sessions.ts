@@ -57,13 +57,26 @@ export async function redeemSignIn(people: Pool, token: string, session: NewSess
 /** Starts a session after OpenID Connect. False if the address is unknown and sign-up is closed. */
 export async function startSession(
   people: Pool,
-  identity: { email: string; isSignUpOpen: boolean; authenticatedAt: Date | undefined },
+  identity: {
+    email: string;
+    issuer: string;
+    subject: string;
+    isSignUpOpen: boolean;
+    authenticatedAt: Date | undefined;
+  },
   session: NewSession,
 ): Promise<boolean> {
   const { rows } = await people.query<{ person: string | null }>(
-    "select pb.begin_session($1, $2, $3, $4, $5) as person",
-    // Without auth_time the sign-in does not count as fresh.
-    [identity.email, identity.isSignUpOpen, ...session.digests, identity.authenticatedAt ?? "-infinity"],
+    "select pb.begin_oidc_session($1, $2, $3, $4, $5, $6, $7) as person",
+    [
+      identity.email,
+      identity.isSignUpOpen,
+      ...session.digests,
+      // Without auth_time the sign-in does not count as fresh.
+      identity.authenticatedAt ?? "-infinity",
+      identity.issuer,
+      identity.subject,
+    ],
   );
   return (rows[0]?.person ?? null) !== null;
 }

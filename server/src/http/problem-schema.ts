@@ -1,12 +1,11 @@
 import { type TSchema, Type } from "typebox";
-import { consoleProblems } from "../problems/console-problems.ts";
 import { limitNames } from "../problems/exceeded-limit.ts";
-import { type ProblemCode, problemCodes } from "../problems/problems.ts";
+import { type ProblemCode, personProblems, problemCodes } from "../problems/problems.ts";
 
 // The errors as schemas for openapi.json: one schema for each code that has members of its own, and one for all others.
 
 /** The codes that a request with an API key can get. */
-export const apiProblemCodes = problemCodes.filter((code) => !Object.hasOwn(consoleProblems, code));
+export const apiProblemCodes = problemCodes.filter((code) => !Object.hasOwn(personProblems, code));
 
 const text = (description: string) => Type.String({ description });
 const usd = (description: string) =>

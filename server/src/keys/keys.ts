@@ -36,8 +36,16 @@ export interface Principal {
 export interface Keys {
   /** Returns the principal of a key, or throws 401 or 403. The scope "any" accepts every key. */
   authenticate(key: string, from: string, scope: Scope | "any"): Promise<Principal>;
+  /**
+   * Returns the principal of a connected app. `identity` is the app and its person; no caller can send it as a key. If no key
+   * has its digest, `connect` creates one or throws.
+   */
+  authenticateApp(identity: string, from: string, connect: ConnectApp): Promise<Principal>;
   close(): void;
 }
+
+/** Creates the key of an app with this digest. */
+export type ConnectApp = (key: { pepperVersion: number; digest: Buffer }) => Promise<void>;
 
 /** Authenticates a management request and applies its limits. Every management route calls it first. */
 export type Guard = (request: FastifyRequest, reply: FastifyReply, scope: Scope | "any") => Promise<Principal>;
@@ -79,8 +87,28 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     await guessLimiter?.check(from, identity);
     const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name, from);
     if (!found) throw await countInvalid(key, from);
+    if (!found.refusal) guessLimiter?.recordValid(identity);
+    return admit(found, from, scope);
+  }
+
+  async function authenticateApp(identity: string, from: string, connect: ConnectApp): Promise<Principal> {
+    const found = await cache.find(hash("sha256", identity, "base64"), () =>
+      inLookUpSlot(from, async () => {
+        const known = await lookUp(identity);
+        if (known) return known;
+        const [digest] = digestsOf(identity);
+        const [pepper] = peppers;
+        if (!digest || !pepper) throw new Error("there is no pepper");
+        await connect({ pepperVersion: pepper.version, digest });
+        return lookUp(identity);
+      }),
+    );
+    if (!found) throw new Error("the app was connected, but has no key");
+    return admit(found, from, "search");
+  }
+
+  function admit(found: FoundKey, from: string, scope: Scope | "any"): Principal {
     if (found.refusal) throw new Problem(found.refusal);
-    guessLimiter?.recordValid(identity);
     if (found.allowedIps && !isListed(found.allowedIps, from)) {
       throw new Problem("ip_not_allowed", { values: { ip: from } });
     }
@@ -120,7 +148,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     }
   }
 
-  return { authenticate, close: cache.close };
+  return { authenticate, authenticateApp, close: cache.close };
 }
 
 export interface NewKey {

@@ -28,7 +28,10 @@ export const keySchema = Type.Object(
     id: Type.String({ format: "uuid" }),
     mode: Type.Enum(["live", "test", "mgmt"], { title: "KeyMode" }),
     name: Type.String(),
-    start: Type.String({ description: "The first characters of the key, to recognize it by." }),
+    start: Type.String({
+      description:
+        "The first characters of the key, to recognize it by. `oauth` for a connected app, which has no secret.",
+    }),
     state: Type.Enum(["active", "expired", "revoked"]),
     scopes: Type.Array(Type.String()),
     allowed_ips: Type.Union([Type.Array(Type.String()), Type.Null()], { description: "Null for any address." }),

@@ -23,7 +23,7 @@ import { instructions, listTools } from "./tools.ts";
 // state on the server, so any server can answer any request. Each request carries one message:
 //
 //   Host, Origin ............................... 403
-//   API key .................................... 401, 403
+//   API key, or access token (oauth/) .......... 401, 403, 503
 //   the wallet's share of this server .......... 429, 503
 //   media type, size, JSON ..................... 415, 413, 400
 //   revision and method ........................ the SDK

@@ -1,5 +1,6 @@
 import { configurationProblems } from "./configuration-problems.ts";
 import { consoleProblems } from "./console-problems.ts";
+import { oauthProblems } from "./oauth-problems.ts";
 import type { ProblemRow } from "./problem-row.ts";
 
 // Every error the API returns, and the only source of their documentation: the pages under /problems and docs/problems,
@@ -8,6 +9,9 @@ import type { ProblemRow } from "./problem-row.ts";
 
 const exampleJsonFault =
   "The request body is not valid JSON at line 1, column 2: strings and field names need double quotes";
+
+/** Problems of people: in the console, and in apps that they sign in to. A request with an API key never gets them. */
+export const personProblems = { ...consoleProblems, ...oauthProblems } as const;
 
 export const problems = {
   malformed_json: {
@@ -351,7 +355,7 @@ export const problems = {
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
     retryAfterSeconds: 2,
   },
-  ...consoleProblems,
+  ...personProblems,
 } as const satisfies Record<string, ProblemRow>;
 
 export type ProblemCode = keyof typeof problems;

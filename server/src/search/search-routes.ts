@@ -5,8 +5,7 @@ import { readBody } from "../http/read-body.ts";
 import type { Route } from "../http/route.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
-import { consoleProblems } from "../problems/console-problems.ts";
-import { type ProblemCode, problemCodes } from "../problems/problems.ts";
+import { type ProblemCode, personProblems, problemCodes } from "../problems/problems.ts";
 import type { SearchTrace } from "../telemetry/tracing.ts";
 import { searchRequestSchema } from "./parse-search.ts";
 import { type SearchAnswer, type SearchDependencies, type SearchRequest, search } from "./search.ts";
@@ -37,7 +36,7 @@ const searchAnswerSchema = Type.Object(
   { title: "SearchResponse" },
 );
 
-/** Problems that a search never returns. The console's are excluded as well. */
+/** Problems that a search never returns. Those of people are excluded as well. */
 const otherProblems: ProblemCode[] = [
   "not_found",
   "method_not_allowed",
@@ -48,7 +47,7 @@ const otherProblems: ProblemCode[] = [
   "receipts_not_configured",
 ];
 const searchProblems = problemCodes.filter(
-  (code: ProblemCode) => !otherProblems.includes(code) && !Object.hasOwn(consoleProblems, code),
+  (code: ProblemCode) => !otherProblems.includes(code) && !Object.hasOwn(personProblems, code),
 );
 
 export function searchRoutes(dependencies: SearchDependencies): Route[] {

@@ -65,6 +65,10 @@ export const access: Record<string, Access> = {
   "PATCH /members/{personId}": leading,
   "DELETE /members/{personId}": leading,
   "POST /invitations": leading,
+  "GET /apps": reading,
+  "PUT /apps": minting,
+  "DELETE /apps": changing,
+  "POST /apps/{id}/allow": minting,
   "DELETE /invitations/{id}": { role: "owner", isForSuspended: true },
 };
 
@@ -89,6 +93,10 @@ const ownRequests: Record<string, Make> = {
   "DELETE /members/{personId}": async (db, { accountId }) => ({
     path: { personId: await addTestMember(db, accountId, someone("removed"), "viewer") },
   }),
+  "PUT /apps": async () => ({ body: { budget: { day: "1.00" } } }),
+  "POST /apps/{id}/allow": async (db, { walletId, emails }) => ({
+    path: { id: await seedDisconnectedApp(db, walletId, emails.owner) },
+  }),
   "POST /invitations": async () => ({ body: { email: someone("invited"), role: "viewer" } }),
   "DELETE /invitations/{id}": async (db, { accountId }) => {
     const { rows } = await db.owner.query<{ id: string }>("select id from pb.invite($1, $2, 'viewer', $3)", [
@@ -99,6 +107,17 @@ const ownRequests: Record<string, Make> = {
     return { path: { id: rows[0]?.id ?? "" } };
   },
 };
+
+async function seedDisconnectedApp(db: TestDatabase, walletId: string, email: string): Promise<string> {
+  const { id } = await createTestKey(db, { walletId, name: "app" });
+  await db.owner.query("select pb.revoke_key($1, $2)", [walletId, id]);
+  await db.owner.query(
+    `insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
+     select $1, $2, id, gen_random_uuid() from pb.people where email = $3`,
+    [id, walletId, email],
+  );
+  return id;
+}
 
 /** A valid request for this tenant. */
 export async function makeConsoleRequest(

@@ -43,6 +43,7 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   await owner.query("update pb.keys set revoked_at = clock_timestamp() - interval '9 days' where id = $1", [
     keyIds.retired,
   ]);
+  await seedApps(owner, pepper, walletId);
   await seedMoney(owner, walletId);
   await seedSearches(owner, { walletId, keyIds, budgetId, crawlerBudgetId });
   await seedCustomers(owner, pepper);
@@ -75,6 +76,31 @@ async function seedPeople(owner: Pool, ownerEmail: string): Promise<{ accountId:
     [accountId, ownerEmail],
   );
   return { accountId, walletId };
+}
+
+/** Two connected apps and a disconnected one. Their keys have no secret that a person has. */
+async function seedApps(owner: Pool, pepper: Pepper, walletId: string): Promise<void> {
+  for (const [name, clientId, email, isRevoked] of [
+    ["claude.ai", "https://claude.ai/oauth/client.json", "ben@harbour.example", false],
+    ["Cursor of Ben", "3f0a8c5e-dynamic-client", "ben@harbour.example", false],
+    ["assistant.example", "https://assistant.example/client.json", "ben@harbour.example", true],
+  ] as const) {
+    const budgetId = randomUUIDv7();
+    await owner.query("insert into pb.key_budgets (id, wallet_id, day_limit_micros) values ($1, $2, 1000000)", [
+      budgetId,
+      walletId,
+    ]);
+    const scopes = ["search", "wallet:read"] as const;
+    const { id } = await createKey(owner, pepper, { walletId, mode: "live", name, budgetId, scopes });
+    await owner.query(
+      `with key as (
+         update pb.keys set start = 'oauth', revoked_at = case when $3 then clock_timestamp() end where id = $1
+       )
+       insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
+       select $1, $2, id, $4 from pb.people where email = $5`,
+      [id, walletId, isRevoked, clientId, email],
+    );
+  }
 }
 
 /** Adds payments through the normal code path, then backdates them. */

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { resolveReferences } from "../../src/http/resolve-references.ts";
-import { consoleProblems } from "../../src/problems/console-problems.ts";
-import { problemCodes, problemRow } from "../../src/problems/problems.ts";
+import { personProblems, problemCodes, problemRow } from "../../src/problems/problems.ts";
 import { createFixture } from "../fixture.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { registeredRoutes } from "../support/registered-routes.ts";
@@ -115,8 +114,8 @@ test("openapi.json documents every problem code, each under its status", async (
       }
     }
   }
-  // One code has no route, and the console's routes are not in the document.
-  const elsewhere = ["method_not_allowed", ...Object.keys(consoleProblems)];
+  // One code has no route, and the routes of the console and /mcp are not in the document.
+  const elsewhere = ["method_not_allowed", ...Object.keys(personProblems)];
   assert.deepEqual(
     [...documented.keys()].toSorted(),
     problemCodes.filter((code) => !elsewhere.includes(code)).toSorted(),

@@ -317,3 +317,11 @@ test("tool calls are counted and logged like searches, without keys and queries"
   assert.match(log, /"tool":"web_search","outcome":"ok".*tool call completed/);
   for (const secret of [query, live, slow.key]) assert.ok(!log.includes(secret));
 });
+
+test("without an OpenID Connect provider there is no OAuth metadata, and a token is an invalid key", async () => {
+  assert.equal((await server.request("/.well-known/oauth-protected-resource")).status, 404);
+  const headers = { authorization: "Bearer e30.e30.e30" };
+  const { body, headers: answered } = await server.request("/mcp", { method: "POST", headers });
+  assert.equal(body.code, "api_key_invalid");
+  assert.equal(answered.get("www-authenticate"), 'Bearer realm="search", error="invalid_token"');
+});

@@ -6,6 +6,7 @@ import { type ProblemCode, problemCodes } from "../../src/problems/problems.ts";
 import { createFixture } from "../fixture.ts";
 import { assertProblem, assertRateLimitHeaders } from "../support/assertions/assert-response.ts";
 import { until } from "../support/assertions/until.ts";
+import { closeAfter } from "../support/close-after.ts";
 import {
   addTestMember,
   type Browser,
@@ -16,6 +17,7 @@ import {
   someone,
 } from "../support/console-fixture.ts";
 import { seedBudget } from "../support/data/seed-wallet.ts";
+import { startOpenidProvider } from "../support/services/openid-provider.ts";
 import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
 
 // Every problem code: each is caused by a real request and must have the status, members and headers of the table.
@@ -23,6 +25,7 @@ import { createTestKey, type Reply, type TestServer } from "../support/services/
 const { db, upstream, server, startServer, createWallet } = await createFixture({
   PENNYBLACK_TOP_UP_URL: "https://pay.search.test/top-up",
 });
+const provider = closeAfter(await startOpenidProvider("http://search.test"));
 const wallet = await createWallet("1.00");
 const poor = await createWallet("0.00");
 
@@ -74,6 +77,9 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   reauthentication_required: [403, false, [], []],
   sign_up_closed: [403, false, [], []],
   last_owner: [409, false, [], []],
+  access_token_invalid: [401, false, [], ["www-authenticate"]],
+  app_not_connected: [403, false, ["connect_url"], []],
+  identity_provider_unavailable: [503, true, [], ["retry-after"]],
 };
 
 /** Paths of problems that are not caused by a search. */
@@ -243,7 +249,19 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     const { browser, walletId: own, personId } = await signInAs("owner");
     return inConsole(browser, "DELETE", `wallets/${own}/members/${personId}`);
   },
+  access_token_invalid: () => callMcp(provider.settings, "e30.e30.e30"),
+  app_not_connected: async () =>
+    callMcp(provider.settings, await provider.forgeToken({ sub: "stranger", aud: "http://search.test/mcp" })),
+  identity_provider_unavailable: () =>
+    callMcp({ ...provider.settings, PENNYBLACK_OIDC_ISSUER: "http://127.0.0.1:1" }, "e30.e30.e30"),
 };
+
+async function callMcp(settings: Record<string, string>, token: string): Promise<Reply> {
+  const withProvider = await startServer(settings);
+  const reply = await withProvider.request("/mcp", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  pathOf.set(reply, "/mcp");
+  return reply;
+}
 
 async function searchWithKey(options: Partial<NewKey>, headers: Record<string, string> = {}): Promise<Reply> {
   return server.search((await createTestKey(db, { walletId, ...options })).key, question, headers);

@@ -2,6 +2,7 @@ import { Anchor, Button, Text, UnstyledButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
+import { isAppKey } from "../../api/apps.ts";
 import { type Key, keysQuery } from "../../api/keys.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
 import { Page } from "../../components/page.tsx";
@@ -54,16 +55,21 @@ function KeyLists({ onAction, onCreate }: { onAction: (action: KeyAction) => voi
     return <ErrorState error={keys.error} title="Couldn't load keys." onRetry={() => keys.refetch()} />;
   }
   const other = mode === "live" ? "test" : "live";
+  // Those of apps have no secret and a page of their own.
+  const keysWithSecret = keys.data.filter((key) => !isAppKey(key));
   // Management keys belong to no mode, so they are listed in both.
-  const inMode = keys.data.filter((key) => key.mode !== other);
+  const inMode = keysWithSecret.filter((key) => key.mode !== other);
   const activeKeys = inMode.filter(({ state }) => state === "active");
-  const props = { allKeys: keys.data, price: wallet.data?.price ?? "0.01", onAction };
+  const props = { allKeys: keysWithSecret, price: wallet.data?.price ?? "0.01", onAction };
   return (
     <>
       {activeKeys.some((key) => key.mode === mode) || <NoKeys mode={mode} onCreate={onCreate} />}
       {activeKeys.length > 0 && <KeyTable label="Keys" keys={activeKeys} {...props} />}
       <InactiveKeys keys={inMode.filter(({ state }) => state !== "active")} {...props} />
-      <OtherMode mode={other} count={keys.data.filter((key) => key.mode === other && key.state === "active").length} />
+      <OtherMode
+        mode={other}
+        count={keysWithSecret.filter((key) => key.mode === other && key.state === "active").length}
+      />
     </>
   );
 }

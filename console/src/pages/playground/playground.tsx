@@ -1,6 +1,7 @@
 import type { Category } from "@pennyblack/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { isAppKey } from "../../api/apps.ts";
 import type { Key } from "../../api/keys.ts";
 import { keysQuery } from "../../api/keys.ts";
 import { runSearch, type SearchInput } from "../../api/playground.ts";
@@ -22,7 +23,7 @@ export function Playground() {
   const { mode } = useMode();
   const keys = useQuery(keysQuery(id));
   const usable = keys.data
-    ?.filter((key) => key.mode === mode && key.state === "active")
+    ?.filter((key) => key.mode === mode && key.state === "active" && !isAppKey(key))
     .toSorted((first, second) => (second.last_used_at ?? "").localeCompare(first.last_used_at ?? ""));
   const isViewer = mode === "live" && !canEdit;
   return (

@@ -41,7 +41,8 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
         {member.you
           ? "You will lose access to this account. An owner can invite you back."
           : `${displayName} will lose access to this account.`}{" "}
-        API keys keep working. Rotate any that {member.you ? "you have" : "they have"}.
+        {member.you ? "Your" : "Their"} connected apps stop working. API keys keep working. Rotate any that{" "}
+        {member.you ? "you have" : "they have"}.
       </Text>
     </Dialog>
   );

@@ -18,6 +18,10 @@ const ownBelowWallet: Record<string, Schema | undefined> = {
   "GET /members": undefined,
   "PATCH /members/{personId}": object({ role: { enum: ["developer", "viewer"] } }),
   "DELETE /members/{personId}": undefined,
+  "GET /apps": undefined,
+  "PUT /apps": object({ budget: object({ day: { type: "string", pattern: "^\\d{1,9}(\\.\\d{1,6})?$" } }) }),
+  "DELETE /apps": undefined,
+  "POST /apps/{id}/allow": undefined,
   "POST /invitations": object({ email: text(300), role }),
   "DELETE /invitations/{id}": undefined,
 };

@@ -77,9 +77,11 @@ test("every route of both listeners and of the console is fuzzed", async () => {
     ...stripeSettings("http://127.0.0.1:1"),
   });
   const fuzzed = new Set(readOperations().map(({ name }) => name));
-  // The landing page and the pages of the docs and the console, and MCP, which mcp-fuzz.test.ts covers.
+  // The landing page, the pages of the docs and the console, and MCP, which mcp-fuzz.test.ts covers, with its metadata.
   const isPage = (route: string): boolean =>
-    /^(?:GET|HEAD) (?:\/$|\/(?:docs|console)(?:\/(?!api\/)|$)|\*$)|^POST \/mcp$/.test(route);
+    /^(?:GET|HEAD) (?:\/$|\/(?:docs|console)(?:\/(?!api\/)|$)|\*$)|^POST \/mcp$|^GET \/\.well-known\/oauth-/.test(
+      route,
+    );
   for (const http of [server.app.http, server.app.ops]) {
     const served = registeredRoutes({ app: { http } }).filter((route) => !isPage(route));
     assert.ok(served.length > 10);

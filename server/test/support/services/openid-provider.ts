@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer } from "node:http";
+import { SignJWT } from "jose";
 import { type FindAccount, Provider } from "oidc-provider";
 import { listen } from "./listen.ts";
 
@@ -9,12 +11,21 @@ export interface OpenidProvider {
   settings: Record<string, string>;
   /** Addresses that it reports as not verified. */
   unverified: Set<string>;
+  /** The addresses of subjects that are not their own address. */
+  emails: Map<string, string>;
+  signingKey: KeyObject;
+  /** A token as it issues them, with other claims, another header or another key. */
+  forgeToken(
+    claims: Record<string, unknown>,
+    options?: { key?: KeyObject; header?: Record<string, unknown> },
+  ): Promise<string>;
   /** Visits the URL and logs in as a browser would. Returns the URL it redirects back to. */
   visit(url: string, visitor: Visitor): Promise<string>;
   close(): Promise<void>;
 }
 
 export interface Visitor {
+  /** The subject, which is also the address unless `emails` has another one. */
   email: string;
   /** Cookies set by the provider. */
   cookies: Map<string, string>;
@@ -22,15 +33,20 @@ export interface Visitor {
   logins: number;
 }
 
-/** A real OpenID Connect provider with its own login pages. */
+/**
+ * A real OpenID Connect provider with its own login and consent pages. Clients register themselves, and a request for a resource
+ * gets a JWT access token with it as the audience.
+ */
 export async function startOpenidProvider(publicUrl: string): Promise<OpenidProvider> {
   const server = createServer();
   const { url: issuer, close } = await listen(server);
   const unverified = new Set<string>();
+  const emails = new Map<string, string>();
   const findAccount: FindAccount = (_context, id) => ({
     accountId: id,
-    claims: () => ({ sub: id, email: id, email_verified: !unverified.has(id) }),
+    claims: () => ({ sub: id, email: emails.get(id) ?? id, email_verified: !unverified.has(id) }),
   });
+  const { privateKey: signingKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
   const secret = "a-secret-of-the-client";
   const provider = new Provider(issuer, {
     clients: [
@@ -42,6 +58,20 @@ export async function startOpenidProvider(publicUrl: string): Promise<OpenidProv
     ],
     claims: { openid: ["sub"], email: ["email", "email_verified"] },
     cookies: { keys: ["for the tests"] },
+    jwks: { keys: [{ ...signingKey.export({ format: "jwk" }), kid: "provider", alg: "RS256", use: "sig" }] },
+    features: {
+      registration: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_context: unknown, resource: string) => ({
+          scope: "",
+          audience: resource,
+          accessTokenFormat: "jwt",
+          accessTokenTTL: 3_600,
+          jwt: { sign: { alg: "RS256" } },
+        }),
+      },
+    },
     findAccount,
   });
   server.on("request", provider.callback());
@@ -54,6 +84,14 @@ export async function startOpenidProvider(publicUrl: string): Promise<OpenidProv
       PENNYBLACK_OIDC_NAME: "Acme",
     },
     unverified,
+    emails,
+    signingKey,
+    forgeToken(claims, { key = signingKey, header = {} } = {}) {
+      const now = Math.floor(Date.now() / 1_000);
+      return new SignJWT({ iss: issuer, client_id: "forged", iat: now, exp: now + 60, ...claims })
+        .setProtectedHeader({ alg: "RS256", kid: "provider", typ: "at+jwt", ...header })
+        .sign(key);
+    },
     visit: (url, visitor) => visit(issuer, url, visitor),
     close,
   };
