@@ -1,3 +1,4 @@
+import { dialectFaults } from "./dialect-faults.ts";
 import { endUserFaults } from "./end-user-faults.ts";
 import { evidenceFaults } from "./evidence-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
@@ -26,4 +27,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...timelineFaults,
   ...endUserFaults,
   ...mcpFaults,
+  ...dialectFaults,
 ];

@@ -1,5 +1,6 @@
 import type { ServerConfig } from "../config/config.ts";
 import type { Oidc } from "../console/oidc.ts";
+import { deriveRepeatKey } from "../dialects/derive-headers.ts";
 import type { Admission } from "../http/admission.ts";
 import { readCredential } from "../http/credentials.ts";
 import { NoResponse } from "../http/no-response.ts";
@@ -14,7 +15,7 @@ import { type McpSearch, mcpRoutes } from "../mcp/mcp.ts";
 import { createOauth, isJwt, type Oauth } from "../oauth/oauth.ts";
 import { exceededLimitOf } from "../problems/exceeded-limit.ts";
 import { Problem } from "../problems/problems.ts";
-import { searchRequestSchema } from "../search/parse-search.ts";
+import { type SearchInput, searchRequestSchema } from "../search/parse-search.ts";
 import { type SearchAnswer, type SearchDependencies, search } from "../search/search.ts";
 import { startTrace } from "../search/search-routes.ts";
 import { startSteps } from "../search/steps.ts";
@@ -90,6 +91,11 @@ async function runSearch(
 ): Promise<SearchAnswer> {
   const { request, reply, caller, signal, onHold, onProgress } = call;
   const sent = request.raw.headers as Record<string, string | undefined>;
+  const headers = {
+    "search-run": call.run,
+    "search-for": sent["search-for"],
+    "idempotency-key": sent["idempotency-key"],
+  };
   const trace = startTrace(dependencies, request);
   const steps = startSteps(trace);
   let outcome = "ok";
@@ -99,14 +105,15 @@ async function runSearch(
       {
         searchId: request.id,
         rawHeaders: request.raw.rawHeaders,
-        headers: {
-          "search-run": call.run,
-          "search-for": sent["search-for"],
-          "idempotency-key": sent["idempotency-key"],
-        },
+        headers,
         ip: request.ip,
         steps,
-        readBody: async () => call.readBody(),
+        // `search()` reads its headers after the body.
+        readBody: async () => {
+          const body = call.readBody();
+          headers["idempotency-key"] = findRepeatKey(call, body) ?? headers["idempotency-key"];
+          return body;
+        },
         signal,
         setCaller: () => undefined,
         setHeaders: (headers) => void reply.headers(headers),
@@ -142,6 +149,20 @@ async function runSearch(
     trace?.end({ outcome, mode, status });
     request.log.info({ tool: "web_search", outcome, ms: Math.round(seconds * 1_000) }, "tool call completed");
   }
+}
+
+/**
+ * The Idempotency-Key if the key has `compat.repeat`. It replaces the one of the request, because @pennyblack/mcp sends a
+ * random one with every call.
+ */
+function findRepeatKey({ request, caller }: McpSearch, body: Buffer): string | undefined {
+  const { repeatSeconds } = caller.compat ?? {};
+  if (repeatSeconds === undefined) return undefined;
+  const { query, n = 10, category } = JSON.parse(body.toString()) as Partial<SearchInput>;
+  // `search()` rejects a body without a query.
+  if (typeof query !== "string") return undefined;
+  const key = readCredential(request.raw.rawHeaders);
+  return deriveRepeatKey({ search: { query, n, ...(category && { category }) }, key, now: Date.now() }, repeatSeconds);
 }
 
 function outcomeOf(error: unknown): string {

@@ -30,7 +30,7 @@ export function deriveHeaders({ idHeaders }: Dialect, derivation: Derivation): R
     ...(user !== undefined && { "search-for": user }),
     ...(runName !== undefined &&
       run && { "search-run": `${runName}; max=${formatUsd(run.maxMicros)}; ttl=${run.ttlSeconds}` }),
-    ...(repeatSeconds !== undefined && { "idempotency-key": repeatKey(derivation, repeatSeconds) }),
+    ...(repeatSeconds !== undefined && { "idempotency-key": deriveRepeatKey(derivation, repeatSeconds) }),
     ...headers,
   };
 }
@@ -39,8 +39,11 @@ export function deriveHeaders({ idHeaders }: Dialect, derivation: Derivation): R
  * The same for the same search in the same period. It depends on the API key, which is not stored, so that the stored hash
  * of an Idempotency-Key cannot be compared with those of likely queries.
  */
-function repeatKey({ search: { query, n, category }, key, now }: Derivation, repeatSeconds: number): string {
+export function deriveRepeatKey(
+  { search: { query, n, category }, key, now }: Pick<Derivation, "search" | "key" | "now">,
+  repeatSeconds: number,
+): string {
   const period = Math.floor(now / (repeatSeconds * 1_000));
-  const text = JSON.stringify([query, n, category ?? null, repeatSeconds, period]);
+  const text = JSON.stringify([query.trim(), n, category ?? null, repeatSeconds, period]);
   return `repeat-${createHmac("sha256", key).update(text).digest("base64url")}`;
 }

@@ -1,6 +1,6 @@
 import type { ShapeProblem } from "../http/encode-problem.ts";
 import { brave } from "./brave.ts";
-import type { Dialect } from "./dialect.ts";
+import { type Dialect, groups } from "./dialect.ts";
 import { exa } from "./exa.ts";
 import { openWebui } from "./open-webui.ts";
 import { perplexity } from "./perplexity.ts";
@@ -10,6 +10,20 @@ import { tavily } from "./tavily.ts";
 
 /** All dialects. To add one, write its file, add it here and add its fixtures. */
 export const dialects: readonly Dialect[] = [tavily, perplexity, exa, brave, serper, searxng, openWebui];
+
+/** Groups of parameters that can be ignored by request. */
+export const ignorableGroups: readonly string[] = Object.keys(groups);
+
+/** Parameters that are ignored, or that are refused unless they are ignored by request. */
+export const ignorableParameters: readonly string[] = [...new Set(dialects.flatMap(listIgnorable))];
+
+function listIgnorable({ parameters }: Dialect): string[] {
+  return Object.keys(parameters).filter((name) => {
+    const parameter = parameters[name];
+    if (parameter?.use === "refused") return parameter.group !== undefined;
+    return parameter?.use === "ignored" || parameter?.use === "category";
+  });
+}
 
 const byName = new Map(dialects.map((dialect) => [dialect.name, dialect]));
 

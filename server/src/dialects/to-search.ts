@@ -86,7 +86,7 @@ function applyCount(translation: Translation, name: string, value: unknown): voi
   translation.found.n = Math.min(count, maxCount);
 }
 
-/** A name that is ignored goes into a header, so it must be one that the settings of a key can contain. */
+/** A name that is ignored goes into a header, so it can have no other characters. */
 function applyUnknown(translation: Translation, name: string): void {
   const { dialect, options, ignored } = translation;
   if (options.ignore.has(name) && /^\w{1,64}$/.test(name)) ignored.push(name);

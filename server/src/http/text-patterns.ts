@@ -10,7 +10,6 @@ export const textPatterns = {
   printable: "^[\\x21-\\x7e]+$",
   https: "^https://",
   duration: "^\\d{1,7}[smhd]$",
-  parameterName: "^[a-z][a-z0-9_]{0,39}$",
   runName: "^[\\w.:@/-]{1,128}$",
 } as const;
 
@@ -23,7 +22,6 @@ const descriptions: Record<keyof typeof textPatterns, string> = {
   printable: "a string of printable ASCII characters without spaces",
   https: "a URL that starts with `https://`",
   duration: "a number of seconds, minutes, hours or days such as `90s`, `20m`, `1h` or `30d`",
-  parameterName: "a name of lower-case letters, digits and underscores",
   runName: "a name of 1 to 128 letters, digits or any of `_.:@/-`",
 };
 

@@ -1,7 +1,9 @@
 import { type Static, Type } from "typebox";
-import { type Fault, fieldFault } from "../http/faults.ts";
+import { ignorableGroups, ignorableParameters } from "../dialects/dialects.ts";
+import { didYouMean, type Fault, fieldFault, listWords } from "../http/faults.ts";
 import { textPatterns } from "../http/text-patterns.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
+import { suggest } from "../lib/suggest.ts";
 
 // Settings of a key for the compatibility endpoints, whose clients cannot send our headers. They are stored as they were sent.
 
@@ -20,15 +22,17 @@ const duration = (description: string) => Type.String({ pattern: textPatterns.du
 export const compatSchema = Type.Object(
   {
     ignore: Type.Optional(
-      Type.Array(Type.String({ pattern: textPatterns.parameterName }), {
+      Type.Array(Type.String({ maxLength: 64 }), {
         maxItems: 20,
         uniqueItems: true,
         description:
-          "Parameters to ignore where a search with them would be refused, such as `domains` or `freshness`.",
+          "Groups such as `domains` or `freshness`, or single parameters of a compatibility endpoint such as `include_domains`, to ignore where a search with them would be refused.",
       }),
     ),
     repeat: Type.Optional(
-      duration("Do not charge again for the same search within this time, such as `20m`. At most `24h`."),
+      duration(
+        "Do not charge again for the same search within this time, such as `20m`. Applies to MCP too. At most `24h`.",
+      ),
     ),
     run: Type.Optional(
       Type.Object(
@@ -56,8 +60,11 @@ export type CompatBody = Static<typeof compatSchema>;
 const daySeconds = 86_400;
 
 /** Faults that the schema does not find. */
-export function findCompatFaults({ repeat, run }: CompatBody): Fault[] {
-  const faults: Fault[] = [];
+export function findCompatFaults({ ignore = [], repeat, run }: CompatBody): Fault[] {
+  const faults = ignore.flatMap((name, index) => {
+    const detail = findIgnoreFault(name);
+    return detail === undefined ? [] : [fieldFault(`compat/ignore/${index}`, detail, "unknown")];
+  });
   const checkDuration = (path: string, text: string | undefined, maxSeconds: number, longest: string): void => {
     const seconds = text === undefined ? 1 : readSeconds(text);
     if (seconds < 1 || seconds > maxSeconds)
@@ -70,6 +77,15 @@ export function findCompatFaults({ repeat, run }: CompatBody): Fault[] {
     faults.push(fieldFault("compat/run/max", `must be at least ${price} USD, the price of a search`, "out_of_range"));
   }
   return faults;
+}
+
+/** A misspelled name would have no effect, and the searches that it is meant for would be refused. */
+function findIgnoreFault(name: string): string | undefined {
+  const known = [...ignorableGroups, ...ignorableParameters];
+  if (known.includes(name)) return undefined;
+  const meant = suggest(name, known);
+  const hint = meant === undefined ? `; the groups are ${listWords(ignorableGroups, "and")}` : ` ${didYouMean(meant)}`;
+  return `is not a group of parameters, nor a parameter that a compatibility endpoint can ignore${hint}`;
 }
 
 export function toCompat({ ignore = [], repeat, run }: CompatBody): Compat {

@@ -4,6 +4,8 @@ import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { type ClientOutcome, loadVendorClients, loadVendorModules } from "../support/clients/vendor-clients.ts";
 import { closeAfter } from "../support/close-after.ts";
+import { choosePeriod } from "../support/data/choose-period.ts";
+import { startLossyProxy } from "../support/services/lossy-proxy.ts";
 import type { TestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 
@@ -92,6 +94,26 @@ for (const client of clients) {
     await assertPaid(wallet, "1.00", 1);
     record("retry", client.name, `${client.retries ? "by the client" : "by the caller"}, ${cents(1)}`);
   });
+
+  for (const { row, compat, paid } of [
+    { row: "lost response", compat: null, paid: 2 },
+    { row: "lost response, repeat", compat: { repeat: choosePeriod() }, paid: 1 },
+  ]) {
+    test(`${client.name}: ${row}: the retry is ${paid === 1 ? "not charged again" : "charged again"}`, async (t) => {
+      const wallet = await createWallet("1.00");
+      const body = { mode: "live", name: "agent", compat };
+      const { body: created } = await server.manage(wallet.management, "POST", "/v1/keys", body);
+      const proxy = closeAfter(await startLossyProxy(server.url), t);
+      const settings = { baseUrl: `${proxy.url}/compat/${client.dialect}`, key: created.key, maxRetries: 2 };
+      const first = await client.search(settings, "cats");
+      assert.deepEqual(proxy.lost, [200], "the search whose response is lost was charged");
+      assert.equal("error" in first, !client.retries, JSON.stringify(first));
+      const outcome = client.retries ? first : await client.search(settings, "cats");
+      assert.ok("urls" in outcome && outcome.urls.length > 0, JSON.stringify(outcome));
+      await assertPaid(wallet, "1.00", paid);
+      record(row, client.name, `${client.retries ? "by the client" : "by the caller"}, ${cents(paid)}`);
+    });
+  }
 }
 
 function assertOutcome(outcome: ClientOutcome, { error, isEmpty }: Case, client: string): void {

@@ -10,6 +10,7 @@ import { dialects } from "../../src/dialects/dialects.ts";
 import { createFixture } from "../fixture.ts";
 import { countBy } from "../support/assertions/count-by.ts";
 import { until } from "../support/assertions/until.ts";
+import { choosePeriod } from "../support/data/choose-period.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { killAfterTests } from "../support/services/node-process.ts";
 import { createTestKey, type Reply } from "../support/services/server.ts";
@@ -191,7 +192,7 @@ test("refused parameters cost nothing, and ignored and capped ones are reported"
 
 test("the settings of a key ignore parameters, make repeated searches free and set the budget of a chat", async () => {
   const wallet = await createWallet("1.00");
-  const compat = { ignore: ["domains"], repeat: "1h", run: { max: "0.02", ttl: "1h" } };
+  const compat = { ignore: ["domains"], repeat: choosePeriod(), run: { max: "0.02", ttl: "1h" } };
   const changed = await server.manage(wallet.management, "PATCH", `/v1/keys/${wallet.liveKeyId}`, { compat });
   assert.equal(changed.status, 200, changed.text);
   const authorization = { authorization: `Bearer ${wallet.live}` };

@@ -135,7 +135,9 @@ test("an invalid body returns 400 with the field's pointer and creates no key", 
     [{ budget: { day: "0.0000001" } }, "#/budget/day"],
     [{ budget: { year: "1" } }, "#/budget/year"],
     [{ mode: "mgmt", budget: { day: "1" } }, "#/budget"],
-    [{ compat: { ignore: ["Domains"] } }, "#/compat/ignore/0"],
+    [{ compat: { ignore: ["domains", "freshnes"] } }, "#/compat/ignore/1"],
+    [{ compat: { ignore: ["query"] } }, "#/compat/ignore/0"],
+    [{ compat: { ignore: [""] } }, "#/compat/ignore/0"],
     [{ compat: { repeat: "20 minutes" } }, "#/compat/repeat"],
     [{ compat: { repeat: "25h" } }, "#/compat/repeat"],
     [{ compat: { run: { max: "0.50" } } }, "#/compat/run/ttl"],
@@ -151,6 +153,21 @@ test("an invalid body returns 400 with the field's pointer and creates no key", 
     assert.deepEqual(pointers, [pointer], JSON.stringify(body.errors));
   }
   assert.equal(await count(), before);
+});
+
+test("compat.ignore accepts groups and parameters of every dialect, and suggests the name that was probably meant", async () => {
+  const ignore = ["domains", "include_domains", "startPublishedDate", "topic", "search_depth", "freshness"];
+  const { body: created } = await manage("POST", "/v1/keys", { mode: "test", name: "agent", compat: { ignore } });
+  assert.deepEqual(created.compat, { ignore });
+  const detailFor = async (name: string): Promise<string> => {
+    const refused = await manage("PATCH", `/v1/keys/${created.id}`, { compat: { ignore: [name] } });
+    assert.equal(refused.status, 400);
+    return refused.body.errors[0].detail;
+  };
+  assert.match(await detailFor("freshnes"), /can ignore \(did you mean `freshness`\?\)$/);
+  assert.match(await detailFor("everything_else"), /; the groups are `domains`, `freshness`,.* and `images`$/);
+  const { body: unchanged } = await manage("GET", `/v1/keys/${created.id}`);
+  assert.deepEqual(unchanged.compat, { ignore });
 });
 
 test("a key cannot grant a scope it lacks, neither by creating a key nor by rotating one", async () => {

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { connectMcp, type McpClient, type Revision, revisions } from "../support/clients/mcp-clients.ts";
+import { choosePeriod } from "../support/data/choose-period.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { startHaproxy } from "../support/services/haproxy.ts";
 import { createTestKey, type Reply } from "../support/services/server.ts";
@@ -92,6 +93,7 @@ for (const revision of revisions) {
         /Do not answer from memory.*upstream_unreachable, request [0-9a-f-]{36}/s,
       ],
       [{ query: "test:rate_limited" }, /Next step: wait \d+ s/],
+      [{ query: "test:end_user_budget_spent" }, /do not search again before 20\d\d-.* their search budget is spent/],
     ];
     for (const [input, expected] of cases) {
       const reply = await client.call("web_search", input);
@@ -297,6 +299,32 @@ test("a retry with the same Idempotency-Key is not charged again, and the respon
   assert.equal(second.headers.get("wallet-charge"), "0.00;currency=usd");
   assert.equal((await server.readMoney(management)).balance, "0.99");
   await assertBooksBalance();
+});
+
+test("with repeat on the key, identical tool calls are charged once, whatever Idempotency-Key they carry", async () => {
+  const wallet = await createWallet("1.00");
+  const createKey = async (compat: object): Promise<string> =>
+    (await server.manage(wallet.management, "POST", "/v1/keys", { mode: "live", name: "agent", compat })).body.key;
+  const repeat = choosePeriod();
+  const key = await createKey({ repeat });
+  const one = await connect("2026-07-28", key, { "idempotency-key": "one" });
+  const other = await connect("2025-11-25", key, { "idempotency-key": "other" });
+  const first = await one.call("web_search", { query: "penny black", n: 2 });
+  assert.deepEqual([first.structured.charge, first.structured.replayed], ["0.01", false], first.text);
+  const upstreamCalls = upstream.requests.length;
+  const run = { id: "another-task", max: "0.10" };
+  const second = await other.call("web_search", { query: " penny black ", n: 2, run });
+  assert.deepEqual([second.structured.charge, second.structured.replayed], ["0.00", true], second.text);
+  assert.deepEqual(second.structured.results, first.structured.results);
+  assert.equal(upstream.requests.length, upstreamCalls);
+
+  // Another search, or the same with another key, is charged.
+  assert.equal((await one.call("web_search", { query: "penny black", n: 3 })).structured.charge, "0.01");
+  const stranger = await connect("2026-07-28", await createKey({ repeat }));
+  assert.equal((await stranger.call("web_search", { query: "penny black", n: 2 })).structured.charge, "0.01");
+  const invalid = await one.call("web_search", { n: 2 });
+  assert.match(invalid.text, /invalid_request/);
+  assert.equal((await server.readMoney(wallet.management)).balance, "0.97");
 });
 
 test("tool calls are counted and logged like searches, without keys and queries", async () => {
