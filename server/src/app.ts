@@ -157,11 +157,12 @@ function openReports(config: ServerConfig, connections: Connections, log: Log) {
 }
 
 /** Slots of this server, limits of keys and wallets across servers, and the limit of unpaid upstream calls. */
-function openLimits({ maxInFlight: max, walletShare, servers }: ServerConfig, redis: Connections["redis"]) {
+function openLimits(config: ServerConfig, redis: Connections["redis"]) {
+  const { maxInFlight: max, walletShare, servers, isFusing, upstreams } = config;
   return {
     admission: startAdmission({ ...defaultAdmission, max, walletShare: walletShare / 100 }),
     acquireSlot: createRequestLimits({ redis, servers }),
-    unpaidLimit: createUnpaidLimit({ redis, servers }),
+    unpaidLimit: createUnpaidLimit({ redis, servers, callsAtOnce: isFusing && upstreams.length > 1 ? 2 : 1 }),
   };
 }
 

@@ -81,6 +81,7 @@ export const serverSettings = [
   "keyPeppers",
   "signingSeeds",
   "upstreams",
+  "isFusing",
   "operators",
   "lenses",
   "registries",
@@ -206,6 +207,11 @@ const settings = {
   roots: { variable: "PENNYBLACK_ROOTS", read: onlyWith("PENNYBLACK_SIGNING_KEYS", (text) => text) },
   /** The order of the configured providers. Default: cheapest first. */
   upstreams: { variable: "PENNYBLACK_UPSTREAMS", read: upstreams },
+  /** Queries two of them at once, if the price of a search covers both, and merges their results. */
+  isFusing: {
+    variable: "PENNYBLACK_FUSION",
+    read: withDefault(false, (text) => oneOf("true", "false")(text) === "true"),
+  },
   /** The folder of the ranking rules. SIGHUP reloads it. */
   lenses: {
     variable: "PENNYBLACK_LENSES",

@@ -230,6 +230,19 @@ test("an abort ends the call immediately and sends no further request", async ()
   assert.equal(upstream.requests.length, 0);
 });
 
+test("a cut-off ends the call as a timeout that is not due to its deadline", async () => {
+  await upstream.behave("slow_headers");
+  const cutOff = new AbortController();
+  const options = { signal: neverAborted, deadlineMs: 10_000, cutOff: cutOff.signal };
+  const pending = caller.callProvider(provider, { query: "cats", n: 10 }, options);
+  while (upstream.requests.length === 0) await new Promise(setImmediate);
+  cutOff.abort();
+  const answer = await pending;
+  assertFailed(answer, "timeout");
+  assert.equal("isDeadline" in answer, false);
+  await waitForHangUp(upstream.requests[0]);
+});
+
 test("an abort while connecting sends no request", async () => {
   const fresh = createCaller({ connectMs: 3000, headersMs: 3000, bodyMs: 3000 });
   const abort = new AbortController();

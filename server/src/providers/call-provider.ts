@@ -67,7 +67,7 @@ async function callProvider(
   { agent, onReply }: { agent: Agent; onReply: OnReply | undefined },
   provider: Provider,
   search: UpstreamSearch,
-  { signal, deadlineMs, onSent }: QueryOptions,
+  { signal, deadlineMs, cutOff, onSent }: QueryOptions,
 ): Promise<UpstreamAnswer> {
   const startedAt = performance.now();
   // Not AbortSignal.any: it creates weak references for each call, which slow down garbage collection.
@@ -75,7 +75,8 @@ async function callProvider(
   const end = (): void => ended.abort();
   const timer = setTimeout(end, deadlineMs);
   signal.addEventListener("abort", end);
-  if (signal.aborted) end();
+  cutOff?.addEventListener("abort", end);
+  if (signal.aborted || cutOff?.aborted) end();
   let isSent = false;
   const recordSent = (): void => {
     if (!isSent) onSent?.();
@@ -90,10 +91,12 @@ async function callProvider(
     });
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
     const result = { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
-    return !result.ok && result.reason === "timeout" && ended.signal.aborted ? { ...result, isDeadline: true } : result;
+    const isDeadline = ended.signal.aborted && !cutOff?.aborted;
+    return !result.ok && result.reason === "timeout" && isDeadline ? { ...result, isDeadline } : result;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
+    cutOff?.removeEventListener("abort", end);
   }
 }
 

@@ -130,6 +130,8 @@ export interface QueryOptions {
   signal: AbortSignal;
   /** Maximum duration of the whole call, all pages included. */
   deadlineMs: number;
+  /** Ends the call as a timeout before its deadline, because its answer is no longer needed. */
+  cutOff?: AbortSignal | undefined;
   /** Called before each upstream call. The returned function is called with its outcome. */
   startAttempt?: ((upstream: string) => (outcome: string, upstreamStatus?: number) => void) | undefined;
   /** Called once, when the first request of the call is sent. From then on the upstream may charge for the call. */

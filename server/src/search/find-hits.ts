@@ -3,10 +3,10 @@ import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { suggest } from "../lib/suggest.ts";
 import { exampleProblem, isProblemCode, Problem, problemCodes } from "../problems/problems.ts";
-import type { Hit, QueryUpstream, UpstreamAnswer } from "../providers/provider.ts";
+import type { Hit, QueryUpstream } from "../providers/provider.ts";
 import { forwardFailure } from "./forward-failure.ts";
 import type { SearchInput } from "./parse-search.ts";
-import type { RouteOptions, Router } from "./routing.ts";
+import type { Routed, RouteOptions, Router } from "./routing.ts";
 
 export type FindHits = (mode: KeyMode, input: SearchInput, options: FindOptions) => Promise<Found>;
 
@@ -16,9 +16,10 @@ export interface FindOptions extends RouteOptions {
 }
 
 export interface Found {
-  hits: Hit[];
-  /** For the operator's accounting; never sent to the caller. */
-  provider: string;
+  /** The results of each upstream that has any, in the order of the upstreams: one list, or two to be merged. */
+  hits: Hit[][];
+  /** The upstreams of `hits`. For the operator's accounting; never sent to the caller. */
+  providers: string[];
   /** The number of upstreams queried. */
   queried: number;
 }
@@ -36,16 +37,18 @@ export function createFindHits(upstreams: Upstreams): FindHits {
     if (mode === "test") {
       const code = upstreams.requestedProblem(input.query);
       if (code !== undefined) throw isProblemCode(code) ? exampleProblem(code, new Date()) : unknownTestQuery(code);
-      return hitsOrProblem(await upstreams.test(input, options), 1, options.waitSeconds);
+      return hitsOrProblem({ answer: await upstreams.test(input, options), queried: 1 }, options.waitSeconds);
     }
-    const { answer, queried } = await upstreams.live(input, options);
-    if (!answer) throw new Problem("upstream_not_configured");
-    return hitsOrProblem(answer, queried, options.waitSeconds);
+    return hitsOrProblem(await upstreams.live(input, options), options.waitSeconds);
   };
 }
 
-function hitsOrProblem(answer: UpstreamAnswer, queried: number, waitSeconds: number | undefined): Found {
-  if (answer.ok) return { hits: answer.hits, provider: answer.provider, queried };
+function hitsOrProblem({ answer, fusedWith, queried }: Routed, waitSeconds: number | undefined): Found {
+  if (!answer) throw new Problem("upstream_not_configured");
+  if (answer.ok) {
+    const answers = fusedWith ? [answer, fusedWith] : [answer];
+    return { hits: answers.map(({ hits }) => hits), providers: answers.map(({ provider }) => provider), queried };
+  }
   if (answer.reason === "aborted") throw new NoResponse("the caller disconnected before the upstream answered");
   const { code, upstreamStatus, ...rest } = forwardFailure(answer);
   const callersSeconds = answer.isDeadline ? waitSeconds : undefined;

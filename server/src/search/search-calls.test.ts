@@ -7,6 +7,7 @@ interface Played {
   outcome: "ok" | FailureReason;
   isSent?: boolean;
   isOpen?: boolean;
+  isCutOff?: boolean;
 }
 
 interface Options {
@@ -34,13 +35,13 @@ async function play(calls: Played[], { wait, isPaid = false, mode = "live" }: Op
     },
   });
   const search = await startCalls({ walletId: "wallet", mode }, wait);
-  for (const [index, { outcome, isSent = true, isOpen = false }] of calls.entries()) {
+  for (const [index, { outcome, isSent = true, isOpen = false, isCutOff }] of calls.entries()) {
     const provider = `p${index}`;
     if (isSent) search.recordSent(provider, 5_000n);
     const answer: UpstreamAnswer =
       outcome === "ok"
         ? { ok: true, provider, hits: [], tookMs: 1 }
-        : { ok: false, provider, reason: outcome, tookMs: 1 };
+        : { ok: false, provider, reason: outcome, isDeadline: outcome === "timeout" && !isCutOff, tookMs: 1 };
     search.recordAnswer(answer, isOpen);
   }
   search.end(isPaid);
@@ -85,6 +86,7 @@ test("a timeout counts against the caller only with a deadline of the caller's a
   assert.deepEqual(await play([{ outcome: "timeout" }], { wait: 1 }), byCaller);
   assert.deepEqual(await play([{ outcome: "timeout" }]), byUpstream);
   assert.deepEqual(await play([{ outcome: "timeout", isOpen: true }], { wait: 1 }), byUpstream);
+  assert.deepEqual(await play([{ outcome: "timeout", isCutOff: true }], { wait: 1 }), byUpstream, "our own limit");
 });
 
 test("failures of the upstream never count", async () => {
@@ -104,6 +106,29 @@ test("all calls of an abandoned search count, except those that the upstream fai
     "abandoned p0",
     "abandoned p2",
   ]);
+});
+
+test("of two calls at once, the answer of each counts for its own", async () => {
+  const unpaid: string[] = [];
+  const startCalls = createStartCalls({
+    unpaidLimit: { enter: async () => () => undefined },
+    tally: {
+      recordSent: (call) => ({ ...call, hour: "" }),
+      recordPaid: () => undefined,
+      recordAbandoned: () => undefined,
+    },
+    metrics: {
+      countUpstreamCost: () => undefined,
+      countUnpaidCall: (upstream, cause) => void unpaid.push(`${upstream} by ${cause}`),
+    },
+  });
+  const search = await startCalls({ walletId: "wallet", mode: "live" }, undefined);
+  search.recordSent("a", 1n);
+  search.recordSent("b", 1n);
+  search.recordAnswer({ ok: false, provider: "b", reason: "status", tookMs: 1 }, false);
+  search.recordAnswer({ ok: false, provider: "a", reason: "aborted", tookMs: 1 }, false);
+  search.end(false);
+  assert.deepEqual(unpaid, ["a by caller", "b by other"]);
 });
 
 test("searches with a test key cost nothing and are not limited", async () => {

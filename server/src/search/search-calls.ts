@@ -39,7 +39,8 @@ export function createStartCalls({ unpaidLimit, tally, metrics }: SearchCallsDep
         metrics.countUpstreamCost(provider, cost);
       },
       recordAnswer(answer, isOpen) {
-        const call = calls.find(({ ending }) => ending === undefined);
+        // Two upstreams can be queried at once.
+        const call = calls.find(({ sent, ending }) => sent.provider === answer.provider && ending === undefined);
         if (call) call.ending = endingOf(answer, waitSeconds !== undefined && !isOpen);
       },
       end(isPaid) {
@@ -57,8 +58,9 @@ export function createStartCalls({ unpaidLimit, tally, metrics }: SearchCallsDep
   };
 }
 
-/** A timeout is the caller's doing if the caller set a deadline and the upstream is not known to be failing. */
+/** A timeout is the caller's doing if the caller's deadline passed and the upstream is not known to be failing. */
 function endingOf(answer: UpstreamAnswer, isTimeoutCallers: boolean): Ending {
   if (answer.ok) return "answered";
-  return answer.reason === "aborted" || (answer.reason === "timeout" && isTimeoutCallers) ? "caller" : "upstream";
+  const isCallers = answer.reason === "aborted" || (answer.isDeadline === true && isTimeoutCallers);
+  return isCallers ? "caller" : "upstream";
 }

@@ -18,6 +18,7 @@ import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
 import {
   assertSentOnce,
+  formatUpstreams,
   readEndUser,
   readRankExplain,
   readRankRegistries,
@@ -95,7 +96,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     // A test search spends play money.
     setBudgetHeaders(priceMicros);
     const charge = caller.mode === "live" ? priceMicros : 0n;
-    return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
+    return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, providers: found.providers };
   } catch (error) {
     if (!isHeld) dependencies.recordRefusal(caller, outcomeOf(error));
     throw error;
@@ -121,7 +122,7 @@ interface FoundAnswer {
   /** The body, encrypted for a retry with the same Idempotency-Key. Undefined without one. */
   storedAnswer: Buffer | undefined;
   headers: Record<string, string>;
-  provider: string;
+  providers: readonly string[];
 }
 
 /** Queries the upstreams, ranks their results and encodes the response. */
@@ -132,7 +133,7 @@ async function findAnswer(
 ): Promise<FoundAnswer> {
   const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
   const options = { signal, deadlineMs, waitSeconds: wait, calls, startAttempt: steps.startAttempt };
-  const { hits, provider, queried } = await steps.time("upstream", () =>
+  const { hits, providers, queried } = await steps.time("upstream", () =>
     steps.waitExternally(() => dependencies.findHits(mode, input, options)),
   );
   const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, { ...input, hasRegistries }));
@@ -141,8 +142,8 @@ async function findAnswer(
   return {
     body,
     storedAnswer: claim?.seal(body),
-    headers: { "search-upstreams": String(queried), "rank-lens": lens, ...explanation },
-    provider,
+    headers: { "search-upstreams": formatUpstreams(queried, hits.length), "rank-lens": lens, ...explanation },
+    providers,
   };
 }
 
@@ -177,8 +178,8 @@ export interface SearchAnswer {
   charge: Micros;
   balance: Micros;
   isReplayed: boolean;
-  /** For the operator's accounting; never sent to the caller. */
-  provider?: string;
+  /** The upstreams whose results were used. For the operator's accounting; never sent to the caller. */
+  providers?: readonly string[];
 }
 
 /** What a search needs from the other modules; app/search-app.ts provides it. */
@@ -191,7 +192,8 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   toStoredEndUser(caller: Principal, id: string): Promise<string>;
   startCalls: StartCalls;
   findHits: FindHits;
-  rank(hits: Hit[], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
+  /** Merges the results if there are two lists. */
+  rank(hits: readonly Hit[][], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
   /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
   /** Called for every paid search, even if the caller has disconnected. */

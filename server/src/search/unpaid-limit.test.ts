@@ -8,9 +8,9 @@ const unpaid = { isPaid: false, unpaidCalls: 1 };
 const paid = { isPaid: true, unpaidCalls: 0 };
 const failed = { isPaid: false, unpaidCalls: 0 };
 
-function createClock({ servers = 1 } = {}) {
+function createClock({ servers = 1, callsAtOnce = 1 } = {}) {
   let nowMs = 1_900_000_000_000;
-  const limit = createUnpaidLimit({ redis: undefined, servers, now: () => nowMs });
+  const limit = createUnpaidLimit({ redis: undefined, servers, callsAtOnce, now: () => nowMs });
   return { limit, pass: (ms: number) => void (nowMs += ms) };
 }
 
@@ -42,6 +42,19 @@ test("20 unpaid calls, then at most 5 in any minute", async () => {
   assert.equal(acceptedAt.length, 50);
   for (const start of acceptedAt)
     assert.ok(acceptedAt.filter((second) => second >= start && second < start + 60).length <= 5);
+});
+
+test("searches that call two upstreams at once reserve both calls, so that many at once stay within the limit", async () => {
+  const both = { isPaid: false, unpaidCalls: 2 };
+  const { limit, pass } = createClock({ callsAtOnce: 2 });
+  assert.equal(await searchTimes(50, limit, both), 10);
+  pass(240_000);
+  await search(limit, both);
+  const entered = await Promise.allSettled(Array.from({ length: 50 }, () => limit.enter("wallet")));
+  const ends = entered.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  assert.equal(ends.length, 9);
+  for (const end of ends) end(both);
+  assert.equal(await search(limit, both), 24, "the time in which two calls become available");
 });
 
 test("other wallets are not affected, and the allowance refills", async () => {

@@ -6,7 +6,8 @@ import type { Problem } from "../problems/problems.ts";
 // own deadline. A token bucket per wallet: `level` is the number of unpaid calls minus the paid searches since.
 //
 //   level <= 0   as many paid searches as unpaid calls: no limit, and no request to Redis
-//   0 to 20      each search reserves one call before it starts, and returns it at its end unless it is unpaid
+//   0 to 20      each search reserves its calls before it starts: one, or two with fusion, and returns those that it paid
+//                for or that the upstream failed
 //   20           rejected with 429; the level falls by 5 a minute
 //
 // A paid search lowers the level by one. Searches that were in flight when the level rose above 0 have no reservation; if
@@ -21,6 +22,8 @@ export interface UnpaidLimit {
 export interface UnpaidLimitOptions {
   redis: Redis | undefined;
   servers: number;
+  /** The upstream calls that a search can make at once. */
+  callsAtOnce?: number;
   now?: () => number;
 }
 
@@ -37,7 +40,12 @@ const maxWallets = 50_000;
 /** More than any level plus the calls of one search. */
 const unlimited = 1_000_000;
 
-export function createUnpaidLimit({ redis: plainRedis, servers, now = Date.now }: UnpaidLimitOptions): UnpaidLimit {
+export function createUnpaidLimit({
+  redis: plainRedis,
+  servers,
+  callsAtOnce = 1,
+  now = Date.now,
+}: UnpaidLimitOptions): UnpaidLimit {
   plainRedis?.defineCommand("pbUnpaid", { numberOfKeys: 1, lua: changeScript });
   const redis = plainRedis as CountingRedis | undefined;
   const local = createLocalLevels(servers, now);
@@ -52,13 +60,13 @@ export function createUnpaidLimit({ redis: plainRedis, servers, now = Date.now }
     return { isAccepted: found[0] === 1, level: Number(found[1]) };
   }
 
-  /** Returns the time until a call is available, or undefined if one was reserved. */
+  /** Returns the time until the calls are available, or undefined if they were reserved. */
   async function reserve(walletId: string): Promise<number | undefined> {
-    const shared = await changeInRedis(walletId, 1, burst);
-    if (shared) return shared.isAccepted ? undefined : (shared.level + 1 - burst) * msPerCall;
-    const share = Math.ceil(burst / servers);
-    const { isAccepted, level } = local.change(walletId, 1, share);
-    return isAccepted ? undefined : (level + 1 - share) * msPerCall * servers;
+    const shared = await changeInRedis(walletId, callsAtOnce, burst);
+    if (shared) return shared.isAccepted ? undefined : (shared.level + callsAtOnce - burst) * msPerCall;
+    const share = Math.max(callsAtOnce, Math.ceil(burst / servers));
+    const { isAccepted, level } = local.change(walletId, callsAtOnce, share);
+    return isAccepted ? undefined : (level + callsAtOnce - share) * msPerCall * servers;
   }
 
   function report(walletId: string, by: number): void {
@@ -73,7 +81,7 @@ export function createUnpaidLimit({ redis: plainRedis, servers, now = Date.now }
       const waitMs = isReserved ? await reserve(walletId) : undefined;
       if (waitMs !== undefined) throw limited(waitMs);
       return function endSearch({ isPaid, unpaidCalls }) {
-        const by = unpaidCalls - (isReserved ? 1 : 0) - (isPaid ? 1 : 0);
+        const by = unpaidCalls - (isReserved ? callsAtOnce : 0) - (isPaid ? 1 : 0);
         if (isPaid && local.level(walletId) <= 0) earned.add(walletId);
         else if (by !== 0) report(walletId, by - earned.take(walletId));
       };
