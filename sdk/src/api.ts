@@ -474,9 +474,9 @@ export type CompatRun = {
 
 /** Settings for the compatibility endpoints, whose clients cannot send our headers. */
 export type KeyCompat = {
-    /** Parameters to ignore where a search with them would be refused, such as `domains` or `freshness`. */
+    /** Groups such as `domains` or `freshness`, or single parameters of a compatibility endpoint such as `include_domains`, to ignore where a search with them would be refused. */
     ignore?: string[];
-    /** Do not charge again for the same search within this time, such as `20m`. At most `24h`. */
+    /** Do not charge again for the same search within this time, such as `20m`. Applies to MCP too. At most `24h`. */
     repeat?: string;
     run?: CompatRun;
 };
