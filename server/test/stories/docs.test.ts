@@ -67,6 +67,7 @@ test("every block that is not run states the reason", () => {
     "needs a model",
     "runs in the foreground; server/test/processes/dev.test.ts starts it",
     "uses your own base URL and key",
+    "needs a registry; server/test/stories/release.test.ts installs the same packages",
     ...Array<string>(2).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
     "needs systemd; server/test/processes/backup.test.ts runs the same command without it",
     "needs root and systemd; server/test/processes/backup.test.ts uses the same files with its own folders",
