@@ -4,12 +4,13 @@ import { dirname, join } from "node:path";
 import { npmPackages, root } from "./products.ts";
 
 /**
- * Copies the files of the repository that git does not ignore, so that a rehearsal changes nothing in the work tree. The
- * folder must be below the repository, where the installed packages are found.
+ * Copies the files that git tracks, so that a rehearsal changes nothing in the work tree. The folder must be below the
+ * repository, where the installed packages are found.
  */
 export function copyTree(to: string): void {
   rmSync(to, { recursive: true, force: true });
-  const list = ["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  // Without untracked files: a release does not have them, and other programs create and delete some at any time.
+  const list = ["-c", "safe.directory=*", "ls-files", "-z", "--cached"];
   const files = execFileSync("git", list, { cwd: root, encoding: "utf8", maxBuffer: 1 << 26 }).split("\0");
   // Git also lists files whose deletion is not committed yet.
   for (const file of files.filter((name) => name !== "" && lstatSync(join(root, name), { throwIfNoEntry: false }))) {
