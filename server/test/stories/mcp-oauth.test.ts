@@ -232,6 +232,9 @@ test("rejects tokens that are not for this server, from another issuer, expired 
     ["a client with control characters", await forge({ ...claims, client_id: "a\nb" }), /`client_id`/],
     ["changed claims", changeClaims(await forge({ sub: "mallory" }), { sub: ada.email }), /not a valid token/],
   ];
+  const { token: issued, idToken } = await signInAppOf(ada);
+  assert.equal((await post(issued)).status, 200, "the token of the provider works");
+  cases.push(["the ID token of the provider", idToken, /another audience/]);
   for (const [name, token, fault] of cases) {
     const reply = await search(token);
     assert.equal(reply.status, 401, name);
@@ -266,7 +269,7 @@ test("a person who leaves the account or becomes a viewer loses their apps", asy
     // A server may still have the key in its cache. The hold checks it again.
     await search(token);
     assert.equal(await readBalance(owner), before);
-    await until("the server rejects the app", async () => (await search(token)).status !== 200);
+    await until("the server rejects the app", async () => (await post(token)).status !== 200);
     assert.equal((await search(token)).body.code, "app_not_connected");
     const { rowCount } = await db.owner.query(
       "select from pb.connected_apps where client_id = 'forged' and wallet_id = $1",
@@ -284,7 +287,10 @@ test("a new subject with the same address does not take over the apps of the pre
   const successor = `successor of ${ada.email}`;
   provider.emails.set(successor, ada.email);
   await signIn({ email: successor, cookies: new Map(), logins: 0 });
-  await until("the token of the previous subject is rejected", async () => (await search(token)).status === 403);
+  const before = await readBalance(ada);
+  await search(token);
+  assert.equal(await readBalance(ada), before, "the hold finds the key revoked");
+  await until("the token of the previous subject is rejected", async () => (await post(token)).status === 403);
   assert.equal((await search(await forge({ sub: successor }))).status, 200);
 
   // The successor now has another address, and is another person here.
@@ -293,7 +299,7 @@ test("a new subject with the same address does not take over the apps of the pre
   await signIn({ email: successor, cookies: new Map(), logins: 0 });
   await until(
     "the apps of the other person end",
-    async () => (await search(await forge({ sub: successor }))).status === 403,
+    async () => (await post(await forge({ sub: successor }))).status === 403,
   );
 });
 

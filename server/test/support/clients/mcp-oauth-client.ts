@@ -13,6 +13,8 @@ export interface SignedInApp {
   /** Connects with the token. */
   connect(): Promise<McpClient>;
   token: string;
+  /** Issued together with the token, for the app itself. */
+  idToken: string;
   clientId: string;
   /** The parameters with which the code was exchanged. */
   exchange: { tokenUrl: string; body: URLSearchParams };
@@ -56,8 +58,8 @@ export async function signInApp(baseUrl: string, visit: (url: string) => Promise
   await assert.rejects(createClient().connect(first), UnauthorizedError);
   const answer = new URL(await visit(String(memory.page)));
   await first.finishAuth(answer.searchParams);
-  const { access_token: token } = memory.tokens as { access_token: string };
+  const { access_token: token, id_token: idToken } = memory.tokens as { access_token: string; id_token: string };
   const { client_id: clientId } = memory.client as { client_id: string };
   assert.ok(exchange);
-  return { connect: () => toMcpClient(createClient(), create()), token, clientId, exchange };
+  return { connect: () => toMcpClient(createClient(), create()), token, idToken, clientId, exchange };
 }
