@@ -150,6 +150,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => wallet,
+    path: "/lens",
+    validateSearch: pickStrings("url", "lens"),
+    component: lazyRouteComponent(() => import("./pages/lens/lens-inspector.tsx"), "LensInspector"),
+  }),
+  createRoute({
+    getParentRoute: () => wallet,
     path: "/team",
     validateSearch: pickStrings("dialog"),
     component: lazyRouteComponent(() => import("./pages/team/team.tsx"), "Team"),

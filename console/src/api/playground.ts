@@ -1,6 +1,5 @@
 import type { Category, SearchResult } from "@pennyblack/sdk";
-import { queryOptions } from "@tanstack/react-query";
-import { ApiProblem, api, apiWithHeaders } from "./client.ts";
+import { ApiProblem, apiWithHeaders } from "./client.ts";
 import { walletPath } from "./wallet.ts";
 
 export interface SearchInput {
@@ -44,29 +43,3 @@ export async function runSearch(walletId: string, input: SearchInput): Promise<P
     return { status, headers, ms: performance.now() - startedMs, body, problem: error };
   }
 }
-
-interface Lens {
-  name: string;
-  version: string;
-  lambda: number;
-}
-
-export const lensesQuery = queryOptions({
-  queryKey: ["lenses"],
-  queryFn: async () => (await api<{ lenses: Lens[] }>("/v1/lenses")).lenses,
-  staleTime: 60_000,
-});
-
-/** The text of a lens and of the lens it extends. */
-export const lensTextsQuery = (name: string) =>
-  queryOptions({
-    queryKey: ["lenses", name],
-    queryFn: () =>
-      Promise.all(
-        [...new Set([name, "base"])].map(async (each) => ({
-          name: each,
-          text: await api<string>(`/v1/lenses/${encodeURIComponent(each)}`),
-        })),
-      ),
-    staleTime: 60_000,
-  });

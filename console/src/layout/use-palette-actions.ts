@@ -54,6 +54,12 @@ export function usePaletteActions({ onLookup }: { onLookup: () => void }): Palet
       staysOpen: true,
       run: onLookup,
     },
+    {
+      label: "Inspect the ranking of a page",
+      keywords: "lens tier rule source list object url domain",
+      icon: "lens",
+      run: () => navigate({ to: "/w/$walletId/lens", params }),
+    },
     isOwner && {
       label: "Invite a member",
       keywords: "team person",

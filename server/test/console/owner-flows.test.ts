@@ -75,6 +75,46 @@ describe("owners", { skip: noBrowser }, async () => {
     });
   });
 
+  test("inspects the ranking of a page: its rule or list, and how to object", async () => {
+    await visit(demo.ownerEmail, async (page) => {
+      await page.goto(at("lens"));
+      const inspect = async (text: string): Promise<void> => {
+        await page.getByLabel("URL or domain").fill(text);
+        await page.getByRole("button", { name: "Inspect" }).click();
+      };
+      await inspect("https://www.tva.com/energy");
+      const list = page.getByRole("region", { name: "tva.com" });
+      await list.getByText("Established source: federal government").waitFor();
+      assert.match((await list.getByRole("link").first().getAttribute("href")) ?? "", /^https:\/\/github\.com\//);
+      await page.getByText("Ask its authors to correct it").waitFor();
+      await page.getByLabel("Lens", { exact: true }).selectOption("programming");
+      await inspect("docs.python.org");
+      await page.getByText("$tier=A,host=docs.python.org").waitFor();
+      assert.match(page.url(), /lens=programming/);
+      await inspect("unknown-site.example");
+      await page.getByText("No rule or list names this site").waitFor();
+      await page.goto(at("lens?url=no%20url"));
+      await page.getByText("Enter a URL or a domain, such as example.org").waitFor();
+    });
+  });
+
+  test("the playground links each result to the lens inspector", async () => {
+    await visit(demo.ownerEmail, async (page) => {
+      await page.goto(at("playground"));
+      await page.getByPlaceholder("What do you want to find?").fill("postgresql advisory locks");
+      await page.getByRole("button", { name: /^Search/ }).click();
+      await page.getByRole("tab", { name: "Ranking" }).click();
+      const link = page.getByRole("link", { name: /^Inspect / }).first();
+      const [url, path] = [await link.getAttribute("aria-label"), await link.getAttribute("href")];
+      const opened = page.context().waitForEvent("page");
+      await link.click();
+      const inspector = await opened;
+      await inspector.getByRole("heading", { name: "How to object" }).waitFor();
+      assert.equal(new URL(path ?? "", server.url).searchParams.get("lens"), "base");
+      assert.equal(`Inspect ${await inspector.getByLabel("URL or domain").inputValue()}`, url);
+    });
+  });
+
   test("rotates a key with a grace period and revokes it, and the API agrees", async () => {
     const old = await createTestKey(db, { walletId: demo.walletId, mode: "test", name: "to rotate" });
     await visit(demo.ownerEmail, async (page) => {

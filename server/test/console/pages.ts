@@ -14,6 +14,7 @@ const names = ["keys", "usage", "ledger", "top-up", "alerts", "apps", "team"];
 export const consolePageRoutes: TestPage[] = [
   { name: "overview", path: "", ready: settled },
   { name: "playground", path: "/playground", ready: searched },
+  { name: "lens", path: "/lens", ready: inspected },
   ...names.map((name) => ({ name, path: `/${name}`, ready: settled })),
   { name: "search", path: "/usage?span=24h&group=key", ready: searchOpened },
 ];
@@ -36,6 +37,15 @@ async function searched(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Search/ }).click();
   await answered;
   await page.locator("[data-loading]").first().waitFor({ state: "detached" });
+  await settled(page);
+}
+
+/** Inspects a page whose tier comes from a published list, which shows every part of the page. */
+async function inspected(page: Page): Promise<void> {
+  await settled(page);
+  await page.getByLabel("URL or domain").fill("https://www.tva.com/energy");
+  await page.getByRole("button", { name: "Inspect" }).click();
+  await page.getByRole("heading", { name: "How to object" }).waitFor();
   await settled(page);
 }
 

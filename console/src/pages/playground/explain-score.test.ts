@@ -7,6 +7,7 @@ test("the computed Rel and Auth add up to the server's score", () => {
   const cases = [
     { explanation: { ...rank, upstreamRank: 4, tier: "A", score: 0.919 }, lambda: 0.35 },
     { explanation: { ...rank, upstreamRank: 1, tier: "N", score: 0.965, guards: ["navigational"] }, lambda: 0.35 },
+    { explanation: { ...rank, upstreamRank: 1, tier: "N", score: 0.934, guards: ["navigational"] }, lambda: 0.33 },
     { explanation: { ...rank, upstreamRank: 1, tier: "D", score: 1, guards: ["navigational"] }, lambda: 0.5 },
   ] as const;
   for (const { explanation, lambda } of cases) {

@@ -1,10 +1,12 @@
 import { Anchor, Text } from "@mantine/core";
 import { describeRank, parseExplanation, type RankExplanation } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { lensesQuery, lensTextsQuery, type PlaygroundResponse, type SearchAnswer } from "../../api/playground.ts";
+import { Link } from "@tanstack/react-router";
+import { lensesQuery } from "../../api/lenses.ts";
+import type { PlaygroundResponse, SearchAnswer } from "../../api/playground.ts";
 import { ErrorState, RowsSkeleton } from "../../components/states.tsx";
+import { useWallet } from "../../layout/use-wallet.ts";
 import { explainScore } from "./explain-score.ts";
-import { findRule, linkToRule } from "./find-rule.ts";
 import classes from "./playground.module.css";
 
 /** Why each result has its rank. */
@@ -43,7 +45,7 @@ export function Ranking({ response }: { response: PlaygroundResponse }) {
       )}
       <Text size="sm" c="dimmed">
         Score = {(1 - lambda).toFixed(2)} × Rel + {lambda.toFixed(2)} × Auth. Rel is derived from the upstream&rsquo;s
-        rank: 21 / (20 + rank). Auth is the authority of the source.{" "}
+        rank, or from the rank after merging two upstreams: 21 / (20 + rank). Auth is the authority of the source.{" "}
         <Anchor href="/docs/ranking" target="_blank" size="sm" underline="always">
           How ranking works
         </Anchor>
@@ -70,7 +72,7 @@ function RankedResult(props: {
         {result?.source}
       </Text>
       <Text size="sm">
-        {move} {tier} <RuleLink lens={lens} url={result?.url ?? ""} reason={explanation.reason} />
+        {move} {tier} {result && <InspectLink lens={lens} url={result.url} />}
       </Text>
       {adjustments.length > 0 && <Text size="sm">{adjustments.join(" ")}</Text>}
       <Text size="xs" c="dimmed" className="mono">
@@ -81,14 +83,20 @@ function RankedResult(props: {
   );
 }
 
-/** Links to the line of the lens, which browsers highlight. Nothing if no line is found. */
-function RuleLink({ lens, url, reason }: { lens: string; url: string; reason: string }) {
-  const texts = useQuery(lensTextsQuery(lens));
-  const rule = texts.data && findRule(texts.data, { url, reason });
-  if (!rule) return undefined;
+/** Opens another tab, because this page does not keep its results. */
+function InspectLink({ lens, url }: { lens: string; url: string }) {
+  const { id: walletId } = useWallet();
   return (
-    <Anchor href={linkToRule(rule)} target="_blank" rel="noopener" size="sm" title={rule.text}>
-      Line {rule.line} of {rule.lens}
+    <Anchor
+      component={Link}
+      to="/w/$walletId/lens"
+      params={{ walletId } as never}
+      search={{ lens, url } as never}
+      target="_blank"
+      size="sm"
+      aria-label={`Inspect ${url}`}
+    >
+      Inspect
     </Anchor>
   );
 }

@@ -2,6 +2,7 @@ import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PlaygroundResponse } from "../../api/playground.ts";
+import { LensLink } from "../../components/lens-link.tsx";
 import { formatMoney, toNumber } from "../../format/format-money.ts";
 import { formatCount, formatMs } from "../../format/format-time.ts";
 import classes from "./playground.module.css";
@@ -17,7 +18,7 @@ export function ResponseSummary({ response, walletId }: { response: PlaygroundRe
     ["Charge", describeCharge(headers)],
     ["Duration", `${formatMs(ms)}, measured in the browser`],
     ...(id ? [["Request", <RequestLink key="id" walletId={walletId} id={id} />] as [string, ReactNode]] : []),
-    ...(upstreams ? [["Upstreams queried", upstreams] as [string, ReactNode]] : []),
+    ...(upstreams ? [["Upstreams queried", describeUpstreams(upstreams)] as [string, ReactNode]] : []),
     ...(lens ? [["Lens", <LensLink key="lens" lens={lens} />] as [string, ReactNode]] : []),
   ];
   return (
@@ -38,6 +39,12 @@ export function describeCharge(headers: Headers): string {
   return toNumber(amount) > 0 ? `${formatMoney(amount)} charged` : "not charged";
 }
 
+/** Parses `Search-Upstreams: 2;used=2`. */
+function describeUpstreams(header: string): string {
+  const [queried = "", ...parameters] = header.split(";");
+  return parameters.some((text) => text.startsWith("used=")) ? `${queried}, results merged` : queried;
+}
+
 function RequestLink({ walletId, id }: { walletId: string; id: string }) {
   return (
     <Anchor
@@ -47,15 +54,6 @@ function RequestLink({ walletId, id }: { walletId: string; id: string }) {
       className={`mono ${classes.id}`}
     >
       {id}
-    </Anchor>
-  );
-}
-
-function LensLink({ lens }: { lens: string }) {
-  const [name = "base"] = lens.split("@");
-  return (
-    <Anchor href={`/v1/lenses/${encodeURIComponent(name)}`} target="_blank" className="mono">
-      {lens}
     </Anchor>
   );
 }

@@ -3,11 +3,11 @@ import { describeRank, parseExplanation, type RankExplanation, type SearchResult
 import type { PlaygroundResponse, SearchAnswer } from "../../api/playground.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { EmptyState } from "../../components/states.tsx";
+import { TierBadge } from "../../components/tier-badge.tsx";
 import { formatCount, formatMs } from "../../format/format-time.ts";
 import classes from "./playground.module.css";
 import { ProblemCard } from "./problem-card.tsx";
 import { describeCharge } from "./response-summary.tsx";
-import { TierBadge } from "./tier-badge.tsx";
 
 export function Results(props: {
   walletId: string;
@@ -72,7 +72,7 @@ function Result(props: {
     <li className={classes.result}>
       <div className={classes.source}>
         <span>{result.source}</span>
-        {rank && <TierBadge rank={rank} />}
+        {rank && <TierBadge tier={rank.tier} reason={rank.reason} />}
       </div>
       <Anchor href={isWeb ? result.url : undefined} target="_blank" rel="noopener noreferrer" fz={17}>
         {result.title || result.url}

@@ -20,7 +20,7 @@ export interface SignedInApp {
   exchange: { tokenUrl: string; body: URLSearchParams };
 }
 
-export const redirectUrl = "http://127.0.0.1:9/callback";
+export const redirectUrl = "http://127.0.0.1:19006/callback";
 
 /** `visit` opens the authorization page as the person's browser would, and returns the URL that it redirects to. */
 export async function signInApp(baseUrl: string, visit: (url: string) => Promise<string>): Promise<SignedInApp> {

@@ -1,5 +1,5 @@
 import type { RankExplanation } from "@pennyblack/sdk";
-import classes from "./playground.module.css";
+import classes from "./tier-badge.module.css";
 
 const tones = { A: "good", B: "good", C: "plain", N: "plain", D: "weak", E: "weak" } as const;
 const tierNames = {
@@ -11,8 +11,8 @@ const tierNames = {
   E: "Lowest tier",
 } as const;
 
-export function TierBadge({ rank }: { rank: RankExplanation }) {
-  const { tier, reason } = rank;
+/** The authority of a source in the ranking, with the reason of the rule unless no rule lists it. */
+export function TierBadge({ tier, reason }: Pick<RankExplanation, "tier" | "reason">) {
   return (
     <span className={classes.tier} data-tone={tones[tier]}>
       <strong>{tier}</strong> {tierNames[tier]}
