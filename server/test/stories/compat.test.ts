@@ -304,3 +304,20 @@ test("the metrics count searches through a dialect, and the books balance", asyn
   assert.match(await server.readMetrics(), /pennyblack_searches_total\{[^}]*mode="live"[^}]*\} \d+/);
   await assertBooksBalance();
 });
+
+test("compat.ignore of a key accepts groups and parameters of every dialect, and suggests the name that was probably meant", async () => {
+  const { management } = await createWallet();
+  const manage = (method: string, path: string, body?: unknown) => server.manage(management, method, path, body);
+  const ignore = ["domains", "include_domains", "startPublishedDate", "topic", "search_depth", "freshness"];
+  const { body: created } = await manage("POST", "/v1/keys", { mode: "test", name: "agent", compat: { ignore } });
+  assert.deepEqual(created.compat, { ignore });
+  const detailFor = async (name: string): Promise<string> => {
+    const refused = await manage("PATCH", `/v1/keys/${created.id}`, { compat: { ignore: [name] } });
+    assert.equal(refused.status, 400);
+    return refused.body.errors[0].detail;
+  };
+  assert.match(await detailFor("freshnes"), /can ignore \(did you mean `freshness`\?\)$/);
+  assert.match(await detailFor("everything_else"), /; the groups are `domains`, `freshness`,.* and `images`$/);
+  const { body: unchanged } = await manage("GET", `/v1/keys/${created.id}`);
+  assert.deepEqual(unchanged.compat, { ignore });
+});

@@ -155,21 +155,6 @@ test("an invalid body returns 400 with the field's pointer and creates no key", 
   assert.equal(await count(), before);
 });
 
-test("compat.ignore accepts groups and parameters of every dialect, and suggests the name that was probably meant", async () => {
-  const ignore = ["domains", "include_domains", "startPublishedDate", "topic", "search_depth", "freshness"];
-  const { body: created } = await manage("POST", "/v1/keys", { mode: "test", name: "agent", compat: { ignore } });
-  assert.deepEqual(created.compat, { ignore });
-  const detailFor = async (name: string): Promise<string> => {
-    const refused = await manage("PATCH", `/v1/keys/${created.id}`, { compat: { ignore: [name] } });
-    assert.equal(refused.status, 400);
-    return refused.body.errors[0].detail;
-  };
-  assert.match(await detailFor("freshnes"), /can ignore \(did you mean `freshness`\?\)$/);
-  assert.match(await detailFor("everything_else"), /; the groups are `domains`, `freshness`,.* and `images`$/);
-  const { body: unchanged } = await manage("GET", `/v1/keys/${created.id}`);
-  assert.deepEqual(unchanged.compat, { ignore });
-});
-
 test("a key cannot grant a scope it lacks, neither by creating a key nor by rotating one", async () => {
   const less = await createManagementKey(["keys:write", "wallet:read"]);
   const createWith = (scopes?: Scope[]) => manage("POST", "/v1/keys", { mode: "mgmt", name: "more", scopes }, less.key);
