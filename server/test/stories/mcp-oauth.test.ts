@@ -10,6 +10,7 @@ import type { McpClient } from "../support/clients/mcp-clients.ts";
 import { type SignedInApp, signInApp } from "../support/clients/mcp-oauth-client.ts";
 import { closeAfter } from "../support/close-after.ts";
 import { addTestMember, type Browser, openBrowser, openTestAccount, someone } from "../support/console-fixture.ts";
+import { lockWallet } from "../support/data/lock-wallet.ts";
 import { listen } from "../support/services/listen.ts";
 import { startOpenidProvider, type Visitor } from "../support/services/openid-provider.ts";
 import type { Reply, TestServer } from "../support/services/server.ts";
@@ -326,13 +327,12 @@ test("a person can connect 20 apps, and parallel first requests connect one", as
   await turnOn(ada, "0.05");
   const token = await forge({ sub: ada.email, client_id: "https://app.example/client.json" });
   const second = await startServer({ PORT: "0" });
-  const replies = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => search(token, undefined, index % 2 === 0 ? server : second)),
-  );
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    Array.from({ length: 8 }, () => 200),
-  );
+  // Both servers find no key and wait for the wallet.
+  const lock = await lockWallet(db, ada, "no key update");
+  const first = [server, second].map((at) => post(token, listTools, at));
+  await until("a server waits for the wallet", async () => (await lock.waiting()) > 0, 10_000).finally(lock.release);
+  const searches = Array.from({ length: 8 }, (_, index) => search(token, undefined, index % 2 === 0 ? server : second));
+  for (const { status } of await Promise.all([...first, ...searches])) assert.equal(status, 200);
   assert.equal(await readBalance(ada), 950_000n, "five searches are within the budget");
   const { body: keys } = await send(ada, "GET", "keys");
   const own = keys.keys.filter(({ start }: { start: string }) => start === "oauth");
