@@ -61,7 +61,7 @@ test("the ledger benchmark prints JSON results and matching charges and leaves n
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("the rank benchmark prints results for 20 and 40 candidates", async () => {
+test("the rank benchmark prints results for loading the lenses and for 20 and 40 candidates", async () => {
   const { output, ended } = startBench("rank", "--rounds", "1", "--seconds", "0.05");
   assert.equal(await ended, 0, output.stderr);
   const figures = JSON.parse(output.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
@@ -69,6 +69,9 @@ test("the rank benchmark prints results for 20 and 40 candidates", async () => {
     const [p50 = 0, p99 = 0] = [figures[`${name}_p50_us`], figures[`${name}_p99_us`]];
     assert.ok(p50 > 0 && p99 >= p50, `${name}: ${p50}, ${p99}`);
   }
+  for (const name of ["lenses_load_ms", "lenses_only_load_ms", "lenses_only_heap_mb"])
+    assert.ok((figures[name] ?? 0) > 0);
+  assert.ok((figures["lenses_heap_mb"] ?? 0) > (figures["lenses_only_heap_mb"] ?? 0), "registries take memory");
   assert.deepEqual(readdirSync(folder), []);
 });
 

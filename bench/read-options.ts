@@ -59,7 +59,7 @@ the end. The last line of output is JSON.
   latency           latency added by billing at 20, 50 and 80% load
   processes         one, two and four servers sharing one database
   ledger            hold and capture on one wallet without HTTP, compared with pgbench and the same batches
-  rank              ranking without a server, compared with merging duplicates only
+  rank              loading the lenses; ranking without a server, compared with merging duplicates only
   usage             usage roll-up and usage queries for one wallet over a year
   load              open-loop load: a constant rate, then three times the server's capacity
   shares            CPU time by category, from the profiles in the --profile folder

@@ -5,6 +5,7 @@ import { describeMachine } from "./describe-machine.ts";
 import { formatTable } from "./format-table.ts";
 import type { Harness } from "./harness.ts";
 import { type Candidate, makeSearches } from "./make-candidates.ts";
+import { measureLensLoading } from "./measure-lens-loading.ts";
 import type { BenchOptions } from "./read-options.ts";
 import { summarize } from "./summarize.ts";
 
@@ -19,11 +20,15 @@ interface Variant {
 const query = "harbour safety notice";
 const n = 10;
 
-/** Ranking one search, including duplicate detection, compared with merging duplicates only. No server, no network. */
+/**
+ * Loading the lenses, and ranking one search, including duplicate detection, compared with merging duplicates only. No
+ * server, no network.
+ */
 export async function runRankBench(harness: Harness, options: BenchOptions): Promise<Record<string, number>> {
   console.log(describeMachine(harness.folder));
   const lens = readLens("research");
   console.log(`Lens      ${lens.name}@${lens.version}, ${lens.ruleCount} rules; ${n} results of each list\n`);
+  const loading = measureLensLoading(options.rounds);
   const variants = [20, 40].flatMap((candidates) => createVariants(candidates, lens));
   for (let round = 0; round <= options.rounds; round += 1) {
     for (const variant of variants) {
@@ -35,7 +40,7 @@ export async function runRankBench(harness: Harness, options: BenchOptions): Pro
     }
     if (round > 0) console.error(`round ${round} of ${options.rounds} done`);
   }
-  return report(variants);
+  return { ...loading, ...report(variants) };
 }
 
 function createVariants(candidates: number, lens: Lens): Variant[] {
