@@ -232,15 +232,18 @@ test("an abort ends the call immediately and sends no further request", async ()
 
 test("a cut-off ends the call as a timeout that is not due to its deadline", async () => {
   await upstream.behave("slow_headers");
+  const patient = createCaller({ connectMs: 3000, headersMs: 30_000, bodyMs: 30_000 });
   const cutOff = new AbortController();
   const options = { signal: neverAborted, deadlineMs: 10_000, cutOff: cutOff.signal };
-  const pending = caller.callProvider(provider, { query: "cats", n: 10 }, options);
+  const pending = patient.callProvider(provider, { query: "cats", n: 10 }, options);
   while (upstream.requests.length === 0) await new Promise(setImmediate);
   cutOff.abort();
   const answer = await pending;
   assertFailed(answer, "timeout");
   assert.equal("isDeadline" in answer, false);
+  assert.ok(answer.tookMs < 9_000, `${answer.tookMs} ms`);
   await waitForHangUp(upstream.requests[0]);
+  await patient.close();
 });
 
 test("an abort while connecting sends no request", async () => {
