@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { parse } from "yaml";
 import { choosePort } from "../../server/src/dev/choose-port.ts";
@@ -124,4 +124,18 @@ test("server and worker run with these settings, answer the health checks of all
     body: JSON.stringify({ query: "postgresql advisory locks" }),
   });
   assert.deepEqual([response.status, response.headers.get("wallet-charge")], [200, "0.01;currency=usd"]);
+});
+
+test("the documented doctor command reads these settings and names the ones that are left to add", () => {
+  const [, command = ""] = /```sh\n(node --env-file=[^`]+doctor)\n```/.exec(page) ?? [];
+  const { stdout } = spawnSync("bash", ["-c", command.replaceAll("/etc/pennyblack", settings)], {
+    cwd: root,
+    env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
+    stdio: ["ignore", "pipe", "inherit"],
+    encoding: "utf8",
+  });
+  const errors = [...stdout.matchAll(/error: (.+?)(?: is |\.|,)/g)].map(([, text]) => text);
+  // The last two are settings of this test's PostgreSQL.
+  const expected = ["PENNYBLACK_TRUSTED_PROXIES", "No upstream", "fsync", "full_page_writes"];
+  assert.deepEqual(errors, expected, stdout);
 });
