@@ -114,7 +114,10 @@ const pages = [
   createRoute({
     getParentRoute: () => wallet,
     path: "/usage",
-    validateSearch: pickStrings("tab", "span", "by", "group", "measure", "bucket", "key", "category", "outcome", "run"),
+    validateSearch: pickStrings(
+      ...(["tab", "span", "by", "group", "for", "measure", "bucket"] as const),
+      ...(["key", "category", "outcome", "end_user", "run"] as const),
+    ),
     component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "Usage"),
   }),
   createRoute({

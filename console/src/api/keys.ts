@@ -8,6 +8,12 @@ export interface BudgetLine {
   resets_at: string | null;
 }
 
+/** The most that each end user can spend with the key. */
+export interface EndUserLimit {
+  amount: string;
+  period: "day" | "month";
+}
+
 export type BudgetPeriod = "total" | "day" | "month";
 
 export interface Key {
@@ -21,6 +27,7 @@ export interface Key {
   searches_per_second: number;
   searches_in_flight: number;
   budget: Record<BudgetPeriod, BudgetLine | null> | null;
+  end_user_limit: EndUserLimit | null;
   expires_at: string | null;
   revoked_at: string | null;
   revoked_reason: "owner" | "operator" | "leaked" | "account_deleted" | null;

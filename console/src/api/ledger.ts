@@ -42,6 +42,8 @@ export interface SearchRecord {
   outcome: string;
   charged: string;
   ms: number | null;
+  /** A hash that starts with `~`, or the id if the wallet stores plain ids. */
+  end_user: string | null;
   run: string | null;
 }
 

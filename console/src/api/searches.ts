@@ -17,6 +17,8 @@ export interface SearchFilter {
   category?: string | undefined;
   outcome?: string | undefined;
   run?: string | undefined;
+  /** The id of an end user, or its hash. */
+  for?: string | undefined;
 }
 
 export const searchesQuery = (walletId: string, filter: SearchFilter) =>

@@ -4,19 +4,25 @@ import { api } from "./client.ts";
 import { toQuery } from "./ledger.ts";
 import { walletPath } from "./wallet.ts";
 
-export type UsageGroup = "key" | "category" | "outcome";
+export type UsageGroup = "key" | "category" | "outcome" | "end_user";
 
 export interface UsageQuery {
   from: string;
+  /** By end user, only days are counted. */
   by: "hour" | "day";
   group: UsageGroup | undefined;
+  /** Only searches for this end user. */
+  endUser?: string | undefined;
 }
 
 export interface Usage {
   from: string;
   to: string;
   as_of: string;
+  /** Oldest first. */
   lines: UsagePeriod[];
+  /** There are more lines than the console loads. */
+  isTruncated: boolean;
 }
 
 interface UsagePage {
@@ -35,17 +41,22 @@ export const usageQuery = (walletId: string, query: UsageQuery) =>
     refetchInterval: 60_000,
   });
 
-/** Fetches every page: a chart or total of some of them would be wrong. */
-async function fetchAllUsage(walletId: string, { from, by, group }: UsageQuery): Promise<Usage> {
+const pageSize = 2_000;
+/** A wallet with very many end users would otherwise take minutes to load. */
+const maxLines = 50_000;
+
+/** Fetches every page: a chart or total of some of them would be wrong. Stops at `maxLines`, which the page reports. */
+async function fetchAllUsage(walletId: string, { from, by, group, endUser }: UsageQuery): Promise<Usage> {
   const lines: UsagePeriod[] = [];
   let page: UsagePage;
   let cursor: string | undefined;
   do {
-    page = await api<UsagePage>(walletPath(walletId, `usage?${toQuery({ from, by, group, cursor, limit: "2000" })}`));
+    const query = toQuery({ from, by, group, for: endUser, cursor, limit: String(pageSize) });
+    page = await api<UsagePage>(walletPath(walletId, `usage?${query}`));
     lines.push(...page.usage);
     cursor = page.next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return { from: page.from, to: page.to, as_of: page.as_of, lines };
+  } while (cursor !== undefined && lines.length < maxLines);
+  return { from: page.from, to: page.to, as_of: page.as_of, lines, isTruncated: cursor !== undefined };
 }
 
 export interface Run {

@@ -11,13 +11,19 @@ const periodLabels = { day: "today", month: "this month", total: "in total" } as
 export function BudgetCell({ apiKey, price }: { apiKey: Key; price: string }) {
   if (apiKey.mode === "mgmt") return <DimmedText text="Cannot search" />;
   const limits = readBudget(apiKey, price);
+  const { end_user_limit: endUserLimit } = apiKey;
   if (apiKey.mode === "test") return <DimmedText text="Free" />;
-  if (limits.length === 0) return <DimmedText text="No limit" />;
+  if (limits.length === 0 && !endUserLimit) return <DimmedText text="No limit" />;
   return (
     <div className={classes.budgets}>
       {limits.map((budget) => (
         <BudgetMeter key={budget.period} budget={budget} isInactive={apiKey.state !== "active"} />
       ))}
+      {endUserLimit && (
+        <span>
+          {formatMoney(endUserLimit.amount)} per end user and {endUserLimit.period}
+        </span>
+      )}
     </div>
   );
 }

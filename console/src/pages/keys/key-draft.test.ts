@@ -11,6 +11,7 @@ test("a key without options has a name and no limits", () => {
     expires_at: null,
     allowed_ips: null,
     budget: null,
+    end_user_limit: null,
     searches_per_second: 1_000,
     searches_in_flight: 1_000,
   });
@@ -21,6 +22,7 @@ test("converts typed limits to the request body", () => {
     ...emptyDraft("test"),
     name: "Agent",
     budget: { total: "", day: "$5", month: "100" },
+    endUserLimit: { amount: "0.5", period: "month" as const },
     ips: "203.0.113.7, 2001:db8::/32\n",
     perSecond: "20",
     canReadWallet: true,
@@ -28,25 +30,35 @@ test("converts typed limits to the request body", () => {
   assert.deepEqual(findErrors(draft, now), {});
   const body = toNewKey(draft);
   assert.deepEqual(body["budget"], { total: null, day: "5.00", month: "100.00" });
+  assert.deepEqual(body["end_user_limit"], { amount: "0.50", period: "month" });
   assert.deepEqual(body["allowed_ips"], ["203.0.113.7", "2001:db8::/32"]);
   assert.deepEqual(body["scopes"], ["search", "wallet:read"]);
   assert.equal(body["searches_per_second"], 20);
 });
 
 test("a management key has no budget", () => {
-  const body = toNewKey({ ...emptyDraft("mgmt"), name: "Deploy", budget: { total: "5", day: "", month: "" } });
-  assert.equal("budget" in body, false);
+  const limits = { budget: { total: "5", day: "", month: "" }, endUserLimit: { amount: "1", period: "day" as const } };
+  const body = toNewKey({ ...emptyDraft("mgmt"), name: "Deploy", ...limits });
+  assert.deepEqual(Object.keys(body), ["mode", "name", "expires_at", "allowed_ips"]);
 });
 
 test("reports errors by field", () => {
   const draft = {
     ...emptyDraft("live"),
     budget: { total: "much", day: "", month: "" },
+    endUserLimit: { amount: "little", period: "day" as const },
     expires: "2029-01-01T00:00",
     ips: "localhost",
     inFlight: "0",
   };
-  assert.deepEqual(Object.keys(findErrors(draft, now)).toSorted(), ["expires", "inFlight", "ips", "name", "total"]);
+  assert.deepEqual(Object.keys(findErrors(draft, now)).toSorted(), [
+    "endUserLimit",
+    "expires",
+    "inFlight",
+    "ips",
+    "name",
+    "total",
+  ]);
 });
 
 test("saving an unedited key changes nothing", () => {
@@ -61,6 +73,7 @@ test("saving an unedited key changes nothing", () => {
     searches_per_second: 50,
     searches_in_flight: 1_000,
     budget: { total: null, day: { limit: "5.00", spent: "1.00", resets_at: null }, month: null },
+    end_user_limit: { amount: "1.00", period: "month" as const },
     expires_at: "2030-03-01T10:30:00.000Z",
     revoked_at: null,
     revoked_reason: null,
@@ -73,6 +86,7 @@ test("saving an unedited key changes nothing", () => {
     allowed_ips: key.allowed_ips,
     expires_at: key.expires_at,
     budget: { total: null, day: "5.00", month: null },
+    end_user_limit: key.end_user_limit,
     searches_per_second: 50,
     searches_in_flight: 1_000,
   });

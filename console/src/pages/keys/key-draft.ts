@@ -1,4 +1,4 @@
-import type { BudgetPeriod, Key } from "../../api/keys.ts";
+import type { BudgetPeriod, EndUserLimit, Key } from "../../api/keys.ts";
 import { parseAmount } from "../../format/amounts.ts";
 
 /** Form state, as typed. */
@@ -6,6 +6,8 @@ export interface KeyDraft {
   name: string;
   mode: Key["mode"];
   budget: Record<BudgetPeriod, string>;
+  /** The amount can be empty for no limit. */
+  endUserLimit: EndUserLimit;
   /** Value of a datetime-local input, in local time. Empty for no expiry. */
   expires: string;
   /** One address or range per line. Empty to allow any. */
@@ -15,12 +17,15 @@ export interface KeyDraft {
   canReadWallet: boolean;
 }
 
-export type KeyErrors = Partial<Record<"name" | BudgetPeriod | "expires" | "ips" | "perSecond" | "inFlight", string>>;
+export type KeyErrors = Partial<
+  Record<"name" | BudgetPeriod | "endUserLimit" | "expires" | "ips" | "perSecond" | "inFlight", string>
+>;
 
 export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
   name: "",
   mode,
   budget: { total: "", day: "", month: "" },
+  endUserLimit: { amount: "", period: "day" },
   expires: "",
   ips: "",
   perSecond: "",
@@ -31,11 +36,12 @@ export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
 const maxRate = 1_000;
 
 export function toDraft(key: Key): KeyDraft {
-  const limit = (period: BudgetPeriod): string => key.budget?.[period]?.limit.replace(/\.00$/, "") ?? "";
+  const limit = (period: BudgetPeriod): string => toField(key.budget?.[period]?.limit);
   return {
     name: key.name,
     mode: key.mode,
     budget: { total: limit("total"), day: limit("day"), month: limit("month") },
+    endUserLimit: { amount: toField(key.end_user_limit?.amount), period: key.end_user_limit?.period ?? "day" },
     expires: key.expires_at === null ? "" : toLocalField(new Date(key.expires_at)),
     ips: key.allowed_ips?.join("\n") ?? "",
     perSecond: key.searches_per_second === maxRate ? "" : String(key.searches_per_second),
@@ -52,8 +58,9 @@ export function findErrors(draft: KeyDraft, now: Date): KeyErrors {
   if (name.length > 100) errors.name = "Use at most 100 characters.";
   for (const period of ["total", "day", "month"] as const) {
     const text = draft.budget[period].trim();
-    if (text !== "" && parseAmount(text) === undefined) errors[period] = "Enter an amount such as 5 or 12.50.";
+    if (!isAmount(text)) errors[period] = "Enter an amount such as 5 or 12.50.";
   }
+  if (!isAmount(draft.endUserLimit.amount.trim())) errors.endUserLimit = "Enter an amount such as 0.50.";
   if (draft.expires !== "" && !(Date.parse(draft.expires) > now.getTime()))
     errors.expires = "Enter a future date and time.";
   if (splitIps(draft.ips).some((ip) => !/^[\da-f.:]+(?:\/\d{1,3})?$/i.test(ip))) {
@@ -89,6 +96,7 @@ export function toChanges(draft: KeyDraft): Record<string, unknown> {
     day: parseAmount(draft.budget.day) ?? null,
     month: parseAmount(draft.budget.month) ?? null,
   };
+  const endUserAmount = parseAmount(draft.endUserLimit.amount);
   const hasBudget = Object.values(limits).some((limit) => limit !== null);
   return {
     name: draft.name.trim(),
@@ -96,10 +104,20 @@ export function toChanges(draft: KeyDraft): Record<string, unknown> {
     expires_at: draft.expires === "" ? null : new Date(draft.expires).toISOString(),
     ...(draft.mode !== "mgmt" && {
       budget: hasBudget ? limits : null,
+      end_user_limit: endUserAmount === undefined ? null : { amount: endUserAmount, period: draft.endUserLimit.period },
       searches_per_second: Number(draft.perSecond || maxRate),
       searches_in_flight: Number(draft.inFlight || maxRate),
     }),
   };
+}
+
+function toField(amount: string | undefined): string {
+  return amount?.replace(/\.00$/, "") ?? "";
+}
+
+/** An empty field sets no limit. */
+function isAmount(text: string): boolean {
+  return text === "" || parseAmount(text) !== undefined;
 }
 
 function splitIps(text: string): string[] {

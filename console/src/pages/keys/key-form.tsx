@@ -1,4 +1,14 @@
-import { Checkbox, Collapse, Radio, Stack, Text, Textarea, TextInput, UnstyledButton } from "@mantine/core";
+import {
+  Checkbox,
+  Collapse,
+  NativeSelect,
+  Radio,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+  UnstyledButton,
+} from "@mantine/core";
 import { useState } from "react";
 import type { BudgetPeriod } from "../../api/keys.ts";
 import { AmountInput } from "../../components/amount-input.tsx";
@@ -83,13 +93,15 @@ function BudgetFields({ draft, errors, onChange }: Props) {
 
 function AdvancedSection(props: Props) {
   const { draft, errors } = props;
-  const hasAdvanced = draft.expires !== "" || draft.ips !== "" || draft.perSecond !== "" || draft.inFlight !== "";
+  const advanced = [draft.endUserLimit.amount, draft.expires, draft.ips, draft.perSecond, draft.inFlight];
+  const hasAdvanced = advanced.some((text) => text !== "");
   const [isOpen, setIsOpen] = useState(hasAdvanced);
-  const isShown = isOpen || ["expires", "ips", "perSecond", "inFlight"].some((field) => field in errors);
+  const isShown =
+    isOpen || ["endUserLimit", "expires", "ips", "perSecond", "inFlight"].some((field) => field in errors);
   return (
     <div>
       <UnstyledButton fz="sm" c="var(--pb-accent)" aria-expanded={isShown} onClick={() => setIsOpen(!isOpen)}>
-        {isShown ? "Hide advanced options" : "Advanced: expiry, IP addresses, rate limits"}
+        {isShown ? "Hide advanced options" : "Advanced: end users, expiry, IP addresses, rate limits"}
       </UnstyledButton>
       <Collapse expanded={isShown}>
         <AdvancedFields {...props} />
@@ -101,6 +113,7 @@ function AdvancedSection(props: Props) {
 function AdvancedFields({ draft, errors, isNew, onChange }: Props) {
   return (
     <Stack gap="md" pt="md">
+      {draft.mode !== "mgmt" && <EndUserFields draft={draft} errors={errors} onChange={onChange} isNew={isNew} />}
       <TextInput
         type="datetime-local"
         label="Expires"
@@ -122,6 +135,41 @@ function AdvancedFields({ draft, errors, isNew, onChange }: Props) {
       />
       {draft.mode !== "mgmt" && <LimitFields draft={draft} errors={errors} onChange={onChange} isNew={isNew} />}
     </Stack>
+  );
+}
+
+function EndUserFields({ draft, errors, onChange }: Props) {
+  const { endUserLimit } = draft;
+  return (
+    <div role="group" aria-label="Limit per end user">
+      <Text size="sm" fw={600}>
+        Limit per end user
+      </Text>
+      <Text size="xs" c="dimmed" mb={6}>
+        Leave empty for no limit. With a limit, every search must name its end user in the header Search-For.
+      </Text>
+      <div className={classes.periods}>
+        <AmountInput
+          label="Each end user"
+          placeholder="No limit"
+          value={endUserLimit.amount}
+          error={errors.endUserLimit}
+          onChange={(amount) => onChange({ ...draft, endUserLimit: { ...endUserLimit, amount } })}
+        />
+        <NativeSelect
+          label="Period"
+          data={[
+            { value: "day", label: "Per day" },
+            { value: "month", label: "Per month" },
+          ]}
+          value={endUserLimit.period}
+          onChange={(event) => {
+            const period = event.currentTarget.value === "month" ? "month" : "day";
+            onChange({ ...draft, endUserLimit: { ...endUserLimit, period } });
+          }}
+        />
+      </div>
+    </div>
   );
 }
 

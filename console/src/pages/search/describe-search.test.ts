@@ -12,6 +12,7 @@ const search = {
   outcome: "ok",
   charged: "0.01",
   ms: 412,
+  end_user: null,
   run: null,
   entries: [{ id: "e", kind: "search" as const, amount: "-0.01", request_id: "r", created_at: "2030-01-31T12:00:00Z" }],
 };

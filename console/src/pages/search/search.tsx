@@ -95,7 +95,7 @@ function SearchDetails({ search }: { search: SearchRecord & { entries: Entry[] }
 
 function Details({ search }: { search: SearchRecord }) {
   const { id } = useWallet();
-  const { key_name: keyName, key_id: keyId, category, run, mode, outcome } = search;
+  const { key_name: keyName, key_id: keyId, category, end_user: endUser, run, mode, outcome } = search;
   const params = { walletId: id };
   const rows: [string, ReactNode][] = [
     ["Mode", <ModeBadge key="mode" mode={mode} />],
@@ -106,6 +106,16 @@ function Details({ search }: { search: SearchRecord }) {
       </Link>,
     ],
     ["Category", category ?? "none"],
+    [
+      "End user",
+      endUser === null ? (
+        "none"
+      ) : (
+        <Link key="user" to="/w/$walletId/usage" params={params} search={{ for: endUser }} className={classes.link}>
+          {endUser}
+        </Link>
+      ),
+    ],
     [
       "Run",
       run === null ? (

@@ -18,7 +18,7 @@ export interface Series {
   name: string;
   /** Combines several small series. */
   isRest: boolean;
-  /** The key, category or outcome, if the series has only one. Keys can have the same name. */
+  /** The key, category, outcome or end user, if the series has only one. Keys can have the same name. */
   value: string | undefined;
 }
 
@@ -39,6 +39,7 @@ interface PivotOptions {
 function valueOf(line: UsagePeriod, group: UsageGroup | undefined): string | undefined {
   if (group === "key") return line.key_id;
   if (group === "category") return line.category ?? "none";
+  if (group === "end_user") return line.end_user;
   return group === "outcome" ? line.outcome : undefined;
 }
 

@@ -9,6 +9,7 @@ import { EmptyState, LoadMore, QueryState } from "../../components/states.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { Cell, Row, Table } from "../../components/table.tsx";
 import { capitalize, describeOutcome } from "../../format/describe-outcome.ts";
+import { formatEndUser } from "../../format/format-end-user.ts";
 import { formatMs } from "../../format/format-time.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
 import classes from "./usage.module.css";
@@ -51,7 +52,7 @@ export function SearchList({ filter }: { filter: SearchFilter }) {
 }
 
 function SearchRow({ walletId, search }: { walletId: string; search: SearchRecord }) {
-  const { request_id: requestId, at, outcome, key_name: keyName, category, ms, charged } = search;
+  const { request_id: requestId, at, outcome, key_name: keyName, category, ms, charged, end_user: endUser } = search;
   const to = "/w/$walletId/searches/$requestId";
   const params = { walletId, requestId };
   return (
@@ -74,6 +75,11 @@ function SearchRow({ walletId, search }: { walletId: string; search: SearchRecor
         {category !== null && (
           <Text size="xs" c="dimmed">
             {category}
+          </Text>
+        )}
+        {endUser !== null && (
+          <Text size="xs" c="dimmed" title={endUser}>
+            for {formatEndUser(endUser)}
           </Text>
         )}
       </Cell>

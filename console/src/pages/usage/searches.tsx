@@ -1,12 +1,12 @@
-import { Button, Skeleton, Text } from "@mantine/core";
+import { Anchor, Box, Button, Skeleton, Text } from "@mantine/core";
 import type { UsagePeriod } from "@pennyblack/sdk";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import { keysQuery } from "../../api/keys.ts";
-import { type Usage, type UsageGroup, usageQuery } from "../../api/usage.ts";
-import { Chips } from "../../components/chips.tsx";
+import { type Usage, usageQuery } from "../../api/usage.ts";
 import { Metric } from "../../components/metric.tsx";
+import { Notice } from "../../components/notice.tsx";
 import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";
@@ -15,13 +15,15 @@ import { formatMoney } from "../../format/format-money.ts";
 import { formatCount } from "../../format/format-time.ts";
 import { useMode } from "../../layout/mode.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
+import { Controls } from "./controls.tsx";
 import { formatBucket, formatBucketZone } from "./format-bucket.ts";
 import { Legend } from "./legend.tsx";
 import { type Measure, measures } from "./measure.ts";
+import { parseView, type UsageView } from "./parse-view.ts";
 import { type Bucket, pivot, totalOf } from "./pivot.ts";
 import { SelectedSearches } from "./selected-searches.tsx";
 import { seriesLabel } from "./series-label.ts";
-import { parseTimeRange, startOf, timeRanges } from "./time-range.ts";
+import { startOf } from "./time-range.ts";
 import classes from "./usage.module.css";
 import { download, toUsageCsv } from "./usage-csv.ts";
 import { UsageTable } from "./usage-table.tsx";
@@ -36,10 +38,7 @@ const UsageChart = lazy(() =>
 
 const route = getRouteApi("/signed-in/w/$walletId/usage");
 
-interface View {
-  days: number;
-  by: "hour" | "day";
-  group: UsageGroup | undefined;
+interface View extends UsageView {
   measure: Measure;
 }
 
@@ -47,86 +46,30 @@ export function Searches() {
   const { id } = useWallet();
   const { mode } = useMode();
   const search = route.useSearch();
-  const { days, by } = parseTimeRange(search.span, search.by);
-  const group = parseGroup(search.group);
-  const from = startOf({ days, by }, new Date());
-  const usage = useQuery({ ...usageQuery(id, { from, by, group }), placeholderData: keepPreviousData });
+  const view = parseView(search);
+  const { by, group, endUser } = view;
+  const from = startOf(view, new Date());
+  const usage = useQuery({ ...usageQuery(id, { from, by, group, endUser }), placeholderData: keepPreviousData });
   // Only for key names. Until they load, ids are shown.
   const keys = useQuery(keysQuery(id));
   const keyNames = useMemo(() => new Map(keys.data?.map((key) => [key.id, key.name])), [keys.data]);
   const measure = measures[search.measure === "charged" && mode === "live" ? "charged" : "searches"];
   return (
     <>
-      <Controls />
+      <Controls view={view} />
       <QueryState query={usage} title="Couldn't load usage." rows={10} />
       {usage.data && (
         <UsageReport
-          key={`${from} ${by} ${group ?? ""} ${mode}`}
+          key={`${from} ${by} ${group ?? ""} ${endUser ?? ""} ${mode}`}
           usage={usage.data}
           lines={usage.data.lines.filter((line) => line.mode === mode)}
           keyNames={keyNames}
-          view={{ days, by, group, measure }}
+          view={{ ...view, measure }}
         />
       )}
     </>
   );
 }
-
-const groups = ["key", "category", "outcome"] as const;
-
-function parseGroup(text: string | undefined): UsageGroup | undefined {
-  return groups.find((group) => group === text);
-}
-
-function Controls() {
-  const { mode } = useMode();
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const { range: span, days, by } = parseTimeRange(search.span, search.by);
-  const setSearch = (change: Partial<typeof search>): Promise<void> =>
-    // A selected bar may not exist in another period or interval.
-    navigate({ search: (before) => ({ ...before, bucket: undefined, ...change }), replace: true });
-  return (
-    <div className={classes.controls}>
-      <Chips label="Period" value={span} options={timeRanges} onChange={(value) => setSearch({ span: value })} />
-      <Chips
-        label="Interval"
-        value={by}
-        options={days > 1 && days <= 30 ? bucketOptions : bucketOptions.filter(({ value }) => value === by)}
-        onChange={(value) => setSearch({ by: value })}
-      />
-      <Chips
-        label="Group by"
-        value={parseGroup(search.group) ?? "all"}
-        options={groupOptions}
-        onChange={(value) => setSearch({ group: value === "all" ? undefined : value })}
-      />
-      {mode === "live" && (
-        <Chips
-          label="Metric"
-          value={search.measure === "charged" ? "charged" : "searches"}
-          options={counts}
-          onChange={(value) => setSearch({ measure: value })}
-        />
-      )}
-    </div>
-  );
-}
-
-const bucketOptions = [
-  { value: "day", label: "Day" },
-  { value: "hour", label: "Hour" },
-] as const;
-const groupOptions = [
-  { value: "all", label: "None" },
-  { value: "key", label: "Key" },
-  { value: "category", label: "Category" },
-  { value: "outcome", label: "Outcome" },
-] as const;
-const counts = [
-  { value: "searches", label: "Searches" },
-  { value: "charged", label: "Spend" },
-] as const;
 
 interface CountedProps {
   usage: Usage;
@@ -136,7 +79,7 @@ interface CountedProps {
 }
 
 function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
-  const { by, group } = view;
+  const { days, by, group, measure } = view;
   const [zoom, setZoom] = useState<{ first: number; last: number }>();
   const [drawing, setDrawing] = useState(0);
   const table = useMemo(
@@ -154,7 +97,7 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
   const { zone } = useTimeZone();
   const { bucket: selected } = route.useSearch();
   const navigate = route.useNavigate();
-  if (lines.length === 0) return <NoSearches asOf={usage.as_of} />;
+  if (lines.length === 0) return <NoSearches asOf={usage.as_of} view={view} />;
   const buckets = zoom ? table.buckets.slice(zoom.first, zoom.last + 1) : table.buckets;
   const isZoomed = buckets.length < table.buckets.length;
   const save = (): void => {
@@ -168,7 +111,7 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
   };
   const select = (bucket: Bucket, series?: number): Promise<void> => {
     const value = series === undefined ? undefined : table.series[series]?.value;
-    const none = { key: undefined, category: undefined, outcome: undefined, run: undefined };
+    const none = { key: undefined, category: undefined, outcome: undefined, end_user: undefined, run: undefined };
     const filter = group === undefined || value === undefined ? {} : { [group]: value };
     return navigate({
       search: (before) => ({ ...before, ...none, ...filter, bucket: bucket.start }),
@@ -177,6 +120,7 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
   };
   return (
     <>
+      {usage.isTruncated && <TruncationNotice usage={usage} by={by} />}
       <UsageMetrics buckets={buckets} by={by} />
       <div className={classes.chart}>
         {table.series.length > 1 && <Legend table={table} group={group} />}
@@ -184,7 +128,10 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
           <UsageChart
             key={drawing}
             pivot={table}
-            {...view}
+            days={days}
+            by={by}
+            group={group}
+            measure={measure}
             asOf={usage.as_of}
             height={320}
             selected={selected}
@@ -197,6 +144,7 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
         <span>
           Includes searches up to <RelativeTime at={usage.as_of} />. {by === "day" ? "Days" : "Times"} are in{" "}
           {formatBucketZone(usage.as_of, by, zone)}. The last bar is {by === "day" ? "today" : "this hour"} so far.
+          {group === "end_user" && ` ${endUserNote}`}
         </span>
         <span>
           {isZoomed && (
@@ -209,11 +157,25 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
           </Button>
         </span>
       </div>
-      <SelectedSearches usage={usage} by={by} keyNames={keyNames} />
+      <SelectedSearches usage={usage} by={by} endUser={view.endUser} keyNames={keyNames} />
       <Section title={by === "day" ? "By day" : "By hour"}>
-        <UsageTable pivot={table} buckets={buckets} by={by} group={group} measure={view.measure} asOf={usage.as_of} />
+        <UsageTable pivot={table} buckets={buckets} by={by} group={group} measure={measure} asOf={usage.as_of} />
       </Section>
     </>
+  );
+}
+
+const endUserNote = "Counts searches with a Search-For header that were not refused, for 90 days (7 in test mode).";
+
+function TruncationNotice({ usage, by }: { usage: Usage; by: "hour" | "day" }) {
+  const { zone } = useTimeZone();
+  const last = formatBucket(usage.lines.at(-1)?.start ?? usage.to, by, zone);
+  return (
+    <Box mb="lg">
+      <Notice title={`Only the first ${number.format(usage.lines.length)} figures are included`} tone="warning">
+        {`The figures of ${last} may be incomplete, and later ones are missing. Choose a shorter period${by === "day" ? " or an end user" : ""}.`}
+      </Notice>
+    </Box>
   );
 }
 
@@ -255,9 +217,23 @@ function UsageMetrics({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }
   );
 }
 
-function NoSearches({ asOf }: { asOf: string }) {
+function NoSearches({ asOf, view: { group, endUser } }: { asOf: string; view: UsageView }) {
   const { id } = useWallet();
   const { mode } = useMode();
+  if (group === "end_user") {
+    return (
+      <EmptyState
+        title={endUser === undefined ? "No end users in this period" : "No searches for this end user in this period"}
+        action={
+          <Anchor href="/docs/budgets#end-users" target="_blank" size="sm">
+            How to count searches by end user
+          </Anchor>
+        }
+      >
+        {endUserNote}
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState
       title={mode === "test" ? "No test searches in this period" : "No searches in this period"}

@@ -1,5 +1,6 @@
 import type { UsagePeriod } from "@pennyblack/sdk";
 import type { UsageGroup } from "../../api/usage.ts";
+import { formatEndUser } from "../../format/format-end-user.ts";
 
 const outcomes: Record<string, string> = {
   ok: "completed",
@@ -15,6 +16,7 @@ export function seriesLabel(
   if (group === "key") return keyNames.get(line.key_id ?? "") ?? `key ${(line.key_id ?? "").slice(0, 8)}`;
   if (group === "category") return line.category ? line.category : "no category";
   if (group === "outcome") return formatOutcome(line.outcome ?? "");
+  if (group === "end_user") return formatEndUser(line.end_user ?? "");
   return "searches";
 }
 

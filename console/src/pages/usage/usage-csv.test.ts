@@ -12,5 +12,15 @@ test("exports the visible lines in UTC and USD", () => {
     toUsageCsv(lines, { by: "day", group: "key", keyNames }),
     'day_utc,mode,key_id,key_name,searches,charged_usd\r\n2030-01-01T00:00:00Z,live,k1,"\'=Production, EU",3,0.03\r\n2030-01-02T00:00:00Z,live,gone,,1,0.00\r\n',
   );
+  const forEndUser = [
+    { ...lines[0], start: "2030-01-01T00:00:00Z", mode: "live" as const, searches: 3, charged: "0.03" },
+  ];
+  assert.equal(
+    toUsageCsv(
+      forEndUser.map((line) => ({ ...line, end_user: "~Zm9vYmFyYmF6cXV4MTIzNA" })),
+      { by: "day", group: "end_user", keyNames },
+    ),
+    "day_utc,mode,end_user,searches,charged_usd\r\n2030-01-01T00:00:00Z,live,~Zm9vYmFyYmF6cXV4MTIzNA,3,0.03\r\n",
+  );
   assert.match(toUsageCsv(lines, { by: "day", group: undefined, keyNames }), /^day_utc,mode,searches,charged_usd\r\n/);
 });

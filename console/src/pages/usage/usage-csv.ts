@@ -7,7 +7,12 @@ export function toUsageCsv(
   lines: readonly UsagePeriod[],
   { by, group, keyNames }: { by: string; group: UsageGroup | undefined; keyNames: ReadonlyMap<string, string> },
 ): string {
-  const headers = { key: ["key_id", "key_name"], category: ["category"], outcome: ["outcome"] };
+  const headers = {
+    key: ["key_id", "key_name"],
+    category: ["category"],
+    outcome: ["outcome"],
+    end_user: ["end_user"],
+  };
   const cells = (line: UsagePeriod): string[] => {
     if (group === "key") return [line.key_id ?? "", keyNames.get(line.key_id ?? "") ?? ""];
     return group === undefined ? [] : [line[group] ?? ""];

@@ -85,7 +85,7 @@ export function UsageTable(props: {
 function BucketLink(props: { bucket: Bucket; filter?: Partial<Record<UsageGroup, string>>; children: ReactNode }) {
   const { id } = useWallet();
   const { bucket, filter, children } = props;
-  const none = { key: undefined, category: undefined, outcome: undefined, run: undefined };
+  const none = { key: undefined, category: undefined, outcome: undefined, end_user: undefined, run: undefined };
   return (
     <Link
       to="/w/$walletId/usage"
