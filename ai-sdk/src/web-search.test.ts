@@ -101,6 +101,7 @@ test("failures are errors with a next step", async () => {
     { query: "test:upstream_unreachable" },
     { query: "test:insufficient_balance" },
     { query: "test:key_budget_spent" },
+    { query: "test:end_user_budget_spent" },
     { query: "test:api_key_revoked" },
     { query: "cats", n: 50 },
   ]);
@@ -109,6 +110,7 @@ test("failures are errors with a next step", async () => {
     /already retried several times.*Do not answer from memory/,
     /balance is too low and to top up at http/,
     /budget of the API key is spent/,
+    /do not search again before 20\d\d-.*they have spent their search budget/,
     /rejected the key of this application/,
     /correct the input as described/,
   ];
@@ -133,6 +135,22 @@ test("a search that got no response is repeated with its Idempotency-Key", async
   assert.match(received[0]?.value ?? "", /search again with exactly the same input; it will not be charged twice/);
   assert.match(received[1]?.value ?? "", /^\d+ results\. Charged by an earlier search\./);
   assert.equal(keys[0], keys[1]);
+});
+
+test("searches name the end user of the conversation", async () => {
+  const created = await new Pennyblack({ apiKey: wallet.management, baseUrl: server.url }).keys.create({
+    mode: "test",
+    name: "chat",
+    end_user_limit: { amount: "0.01", period: "day" },
+  });
+  const limited = new Pennyblack({ apiKey: created.key, baseUrl: server.url, maxRetries: 0 });
+  const { outputs } = await converse({ client: limited, for: "user-1" }, [{ query: "cats" }, { query: "dogs" }]);
+  assert.deepEqual(
+    outputs.map((output) => (output.ok ? "ok" : output.code)),
+    ["ok", "end_user_budget_spent"],
+  );
+  const other = await converse({ client: limited, for: "user-2" }, [{ query: "cats" }]);
+  assert.equal(other.outputs[0]?.ok, true);
 });
 
 test("markers in results are removed", async () => {

@@ -16,6 +16,8 @@ export interface WebSearchOptions {
    * the same id share one budget. Default: random, one budget for each tool.
    */
   conversationId?: string;
+  /** Your own id of the end user that the conversation belongs to. Required if the key limits what each end user spends. */
+  for?: string;
   /** Identical searches within this time window share one answer and one charge, such as "20m". */
   repeat?: Duration;
 }
@@ -48,7 +50,7 @@ const inputSchema = jsonSchema<WebSearchInput>({
 
 /** Creates the tool for one conversation. A failed search is an error for the model, never an empty result. */
 export function createWebSearch(options: WebSearchOptions = {}): Tool<WebSearchInput, WebSearchOutput> {
-  const { client = new Pennyblack(), max = "0.50", ttl = 30 * 86_400, conversationId, repeat } = options;
+  const { client = new Pennyblack(), max = "0.50", ttl = 30 * 86_400, conversationId, for: endUser, repeat } = options;
   const run = { id: `ai-sdk-${conversationId ?? crypto.randomUUID()}`, max, ttl };
   // Idempotency keys of searches that may have been charged, by input. A repeated search reuses the key.
   const unresolvedKeys = new Map<string, string>();
@@ -61,6 +63,7 @@ export function createWebSearch(options: WebSearchOptions = {}): Tool<WebSearchI
       try {
         const answer = await client.search(query, {
           run,
+          ...(endUser !== undefined && { for: endUser }),
           ...(n !== undefined && { n }),
           ...(category && { category }),
           ...(abortSignal && { signal: abortSignal }),

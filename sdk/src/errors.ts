@@ -4,6 +4,7 @@
 import type {
   BalanceReservedProblem,
   ConcurrencyLimitedProblem,
+  EndUserBudgetSpentProblem,
   InsufficientBalanceProblem,
   KeyBudgetSpentProblem,
   Problem,
@@ -71,7 +72,7 @@ export class BalanceError extends PennyblackError {
 export class PermissionError extends PennyblackError {}
 /** 403: the key, run or end user has spent its budget. `problem` has `limit`, `spent` and `resets_at`. */
 export class BudgetError extends PennyblackError {
-  declare readonly problem: KeyBudgetSpentProblem | RunBudgetSpentProblem;
+  declare readonly problem: KeyBudgetSpentProblem | RunBudgetSpentProblem | EndUserBudgetSpentProblem;
 }
 /** 429: rate or concurrency limit exceeded. `problem.exceeded` has the limit. */
 export class RateLimitError extends PennyblackError {
