@@ -41,9 +41,9 @@ export const dialectFaults: readonly PlantedFault[] = [
     file: "server/src/keys/compat.ts",
     find: "if (known.includes(name)) return undefined;",
     replace: "if (known.length > 0) return undefined;",
-    tests: ["stories/keys.test"],
+    tests: ["stories/compat.test"],
     caughtBy:
-      "compat.ignore accepts groups and parameters of every dialect, and suggests the name that was probably meant",
+      "compat.ignore of a key accepts groups and parameters of every dialect, and suggests the name that was probably meant",
   },
   {
     description: "repeat on the key has no effect for tool calls",

@@ -153,7 +153,7 @@ export const unpaidFaults: PlantedFault[] = [
   {
     description: "searches at once do not reserve their unpaid calls",
     file: unpaidLimit,
-    find: "local.change(walletId, 1, share);",
+    find: "local.change(walletId, callsAtOnce, share);",
     replace: "local.change(walletId, 0, share);",
     tests: ["src/search/unpaid-limit.test"],
     caughtBy: "searches at once cannot exceed the allowance of a wallet with unpaid calls",
