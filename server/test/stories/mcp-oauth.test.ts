@@ -330,7 +330,11 @@ test("a person can connect 20 apps, and parallel first requests connect one", as
   // Both servers find no key and wait for the wallet.
   const lock = await lockWallet(db, ada, "no key update");
   const first = [server, second].map((at) => post(token, listTools, at));
-  await until("a server waits for the wallet", async () => (await lock.waiting()) > 0, 10_000).finally(lock.release);
+  try {
+    await until("a server waits for the wallet", async () => (await lock.waiting()) > 0, 10_000);
+  } finally {
+    await lock.release();
+  }
   const searches = Array.from({ length: 8 }, (_, index) => search(token, undefined, index % 2 === 0 ? server : second));
   for (const { status } of await Promise.all([...first, ...searches])) assert.equal(status, 200);
   assert.equal(await readBalance(ada), 950_000n, "five searches are within the budget");
