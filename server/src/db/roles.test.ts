@@ -103,6 +103,7 @@ const operatorMayCall = words(
 const peopleMayCall = words(
   "request_sign_in create_sign_in_token redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
   "open_own_account read_team invite_to_team revoke_invitation change_team read_own_invitation accept_own_invitation",
+  "begin_oidc_session connect_app forget_app read_apps set_app_wallet",
 );
 /** Reads what reconciliation compares, and writes only through these. */
 const workerMayCall = words(

@@ -24,13 +24,14 @@ export interface SignedLedger {
 const dayMs = 86_400_000;
 
 /**
- * Four wallets with entries of every kind in the last seven hours of the day before yesterday. The hours of that day, and the
- * last seven of the day before it, are closed, but not signed.
+ * Four wallets with entries of every kind in the last seven hours of a day. The hours of that day, and the last seven of the day
+ * before it, are closed, but not signed. The day ended at least two days ago: the entries are older than their wallets, so
+ * balances must not include those of the last 26 hours.
  */
 export async function seedClosedLedger(db: TestDatabase): Promise<TestWallet[]> {
   const wallets: TestWallet[] = [];
   for (let count = 0; count < 4; count += 1) wallets.push(await createTestWallet(db, "0.00"));
-  const end = Math.floor(Date.now() / dayMs) * dayMs - dayMs;
+  const end = Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs;
   const start = end - 7 * 3_600_000;
   await db.owner.query("select pb.make_partitions($1::date - 1, $1::date + 1)", [new Date(start)]);
   for (const [index, { walletId }] of wallets.entries()) await insertEntries(db, walletId, start, index);

@@ -43,7 +43,8 @@ export async function openSessions({ owner }: TestDatabase, walletId: string): P
   );
   const idOf = (email: string): string => rows.find((row) => row.email === email)?.person_id ?? "";
   const ownInvitationId = await inviteToOthers(owner, people[0]?.email ?? "");
-  const found: Tenant = { walletId: [walletId], ownInvitationId, ...(await writeLinks(owner, walletId)) };
+  const appId = await writeDisconnectedApps(owner, walletId, people[0]?.email ?? "");
+  const found: Tenant = { walletId: [walletId], ownInvitationId, appId, ...(await writeLinks(owner, walletId)) };
   for (const { placeholder, token, email } of people) {
     (found[placeholder] ??= []).push(placeholder === "memberId" ? idOf(email) : token);
   }
@@ -81,6 +82,20 @@ async function inviteToOthers(owner: TestDatabase["owner"], email: string): Prom
     [email, Array.from({ length: linksOfEach }, mintToken).map(digestToken)],
   );
   return rows.map(({ id }) => id);
+}
+
+/** Apps of the tenant's owner that can be allowed again. Returns the ids of their keys. */
+async function writeDisconnectedApps(owner: TestDatabase["owner"], walletId: string, email: string): Promise<string[]> {
+  const { rows } = await owner.query<{ key_id: string }>(
+    `with revoked as (
+       insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, revoked_at)
+       select gen_random_uuid(), $1, 'live', 'app', 'oauth', 1, t.digest, array['search'], now()
+       from unnest($2::bytea[]) as t (digest) returning id)
+     insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
+     select revoked.id, $1, p.id, revoked.id::text from revoked, pb.people p where p.email = $3 returning key_id`,
+    [walletId, Array.from({ length: linksOfEach }, mintToken).map(digestToken), email],
+  );
+  return rows.map(({ key_id }) => key_id);
 }
 
 /** A unique e-mail address. */

@@ -99,6 +99,7 @@ const idPlaceholders: Record<string, string> = {
   "/v1/searches": "{{requestId}}",
   "/v1/members": "{{memberId}}",
   "/v1/invitations": "{{invitationId}}",
+  "/v1/apps": "{{appId}}",
   "/console/api/invitations": "{{ownInvitationId}}",
   "/operator/wallets": "{{victimId}}",
   "/operator/keys": "{{keyId}}",
