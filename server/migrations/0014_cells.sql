@@ -1,6 +1,6 @@
 -- A cell is one whole installation out of several behind one address. The keys of an account in a named cell carry a label:
--- three characters that name the cell in which the account was created, and seven for the account. Both tables stay empty in
--- an installation without cells.
+-- three characters that name the cell in which the account was created, and seven for the account. Without cells, the table
+-- stays empty and no account has a label.
 create table pb.cell (
   single_row boolean primary key default true check (single_row),
   name text not null check (name ~ '^[a-z0-9]{3}$')

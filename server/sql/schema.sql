@@ -2911,7 +2911,7 @@ begin
   if found_label is not null or cell is null then
     return found_label;
   end if;
-  -- Waits for a second first key of the account, which then has the same label.
+  -- If two first keys of the account are created at once, both get the same label.
   perform from pb.accounts a where a.id = owner for no key update;
   loop
     candidate := cell || left(gen_random_uuid()::text, 7);

@@ -139,15 +139,15 @@ const replicationMs = 60_000;
 /** Replicas accept connections to the new database once they have replayed its creation. */
 async function untilReplicated(url: string): Promise<void> {
   const deadline = Date.now() + replicationMs;
-  const isFound = (): Promise<boolean> =>
-    findPrimary(url).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof NoPrimary && Date.now() < deadline) return false;
-        throw error;
-      },
-    );
-  while (!(await isFound())) await wait(500);
+  for (;;) {
+    try {
+      await findPrimary(url);
+      return;
+    } catch (error) {
+      if (!(error instanceof NoPrimary) || Date.now() > deadline) throw error;
+      await wait(500);
+    }
+  }
 }
 
 /** The migrations grant to these roles by name, so the connection settings must use them. */
