@@ -68,7 +68,7 @@ export const problems = {
     status: 401,
     title: "Invalid API key",
     detail:
-      "{fault}. You were not charged. Send the whole key: it starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 characters.",
+      "{fault}. You were not charged. Send the whole key: it starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 or 55 characters.",
     values: { fault: "This server has no such API key" },
     page: "The key is mistyped or truncated, or was never issued by this server. The last six characters are a checksum, so a typo never matches another key.",
     headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
