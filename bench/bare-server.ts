@@ -44,7 +44,8 @@ app.post("/v1/search", async (request, reply) => {
   const options = { signal: new AbortController().signal, deadlineMs: 10_000 };
   const answer = await caller.callProvider(upstream, input, options);
   if (!answer.ok) throw new Error(answer.reason);
-  const { results } = ranking.rank({ ...input, results: cleanResults(answer.hits) });
+  const ranked = ranking.rank({ ...input, results: cleanResults(answer.hits) });
+  const results = ranked.results.map((result) => result.toPlain());
   reply.header("content-type", "application/json; charset=utf-8");
   return Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
 });

@@ -75,6 +75,19 @@ test("the rank benchmark prints results for loading the lenses and for 20 and 40
   assert.deepEqual(readdirSync(folder), []);
 });
 
+test("the in-flight benchmark pays for every search and prints memory and event loop delay", async () => {
+  const { output, ended } = startBench("in-flight", "--connections", "40", "--seconds", "8", "--wallets", "4");
+  assert.equal(await ended, 0, output.stderr);
+  const figures = JSON.parse(output.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  for (const suffix of ["", "_slow"]) {
+    assert.ok((figures[`in_flight_per_s${suffix}`] ?? 0) > 0);
+    assert.equal(figures[`in_flight_not_paid${suffix}`], 0);
+    assert.ok((figures[`event_loop_p99_ms${suffix}`] ?? -1) >= 0);
+  }
+  assert.match(output.stdout, /40 searches in flight, 4 wallets/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 test("the growth benchmark prints results, reconciles at each size and writes little WAL per search", async () => {
   const options = ["--quick", "--rounds", "1", "--seconds", "0.5", "--loops", "200", "--requests", "5"];
   const { output, ended } = startBench("growth", ...options);

@@ -3,6 +3,7 @@ import { createHarness, type Harness } from "./harness.ts";
 import { type BenchOptions, help, OptionError, readOptions } from "./read-options.ts";
 import { reportShares } from "./report-shares.ts";
 import { runGrowthBench } from "./run-growth-bench.ts";
+import { runInFlightBench } from "./run-in-flight-bench.ts";
 import { runLatencyBench } from "./run-latency-bench.ts";
 import { runLedgerBench } from "./run-ledger-bench.ts";
 import { runLoadBench } from "./run-load-bench.ts";
@@ -24,6 +25,7 @@ const benches = {
   rank: runRankBench,
   usage: runUsageBench,
   load: runLoadBench,
+  "in-flight": runInFlightBench,
   shares: (_harness: Harness, options: BenchOptions) => reportShares(options.profileFolder ?? "profiles"),
   charts: () => drawCharts(),
   growth: runGrowthBench,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { escape, fontAttribute, paper } from "../server/test/pictures/draw-panels.ts";
 import { insertCapacity } from "./capacity-table.ts";
-import { titles } from "./start-servers.ts";
+import { targetNames, titles } from "./start-servers.ts";
 
 // `npm run bench -- charts` updates docs/performance.md from the recorded output in docs/performance/NAME.txt. The last
 // line of each file is JSON and is drawn as a chart; the other lines are copied to the page.
@@ -62,7 +62,8 @@ const secondary = "#8f8a80";
 const colors = ["#14171a", "#1f5aa6", "#a6501f", "#4f7a3a", "#7a3a6b", "#b08a2e", "#63686d", "#9fb3c8", "#c9b8a6"];
 
 function drawThroughput(figures: Figures): string {
-  const bars = Object.entries(titles).map(([name, label]): Bar => {
+  const bars = targetNames.map((name): Bar => {
+    const label = titles[name];
     const value = figures[`${name}_per_s`] ?? 0;
     const color = name === "billed" ? primary : secondary;
     return { label, segments: [{ value, color }], valueLabel: value.toLocaleString("en") };

@@ -48,7 +48,9 @@ export async function startEnvironment(harness: Harness, options: BenchOptions):
   console.log(`Postgres  ${postgres.version} ${postgres.settings}`);
   const owner = connectAsOwner(postgres.urls);
   const keys = await seedKeys(owner, harness.folder, pepper, options.wallets);
-  const serverOptions = { urls: postgres.urls, redisUrl: redis.url, upstreamUrl: upstream.url, pepper, profileFolder };
+  const beforeFolder = options.beforeFolder && resolve(options.beforeFolder);
+  const urls = { urls: postgres.urls, redisUrl: redis.url, upstreamUrl: upstream.url };
+  const serverOptions = { ...urls, pepper, profileFolder, beforeFolder };
   return { harness, wrk, postgres, owner, serverOptions, keys, options, answered: 0 };
 }
 
@@ -90,7 +92,7 @@ export async function checkSameResponse(env: Environment, targets: readonly Targ
       const text = await response.text();
       if (response.status !== 200) throw new Error(`${name} returned ${response.status}: ${text}`);
       if (isBilled) env.answered += 1;
-      return isBilled || name === "bare" ? [text] : [];
+      return isBilled || name === "bare" || name === "before" ? [text] : [];
     }),
   );
   if (new Set(bodies.flat()).size > 1) throw new Error("the servers return different responses to the same search");

@@ -9,6 +9,7 @@ const kinds = [
   "rank",
   "usage",
   "load",
+  "in-flight",
   "growth",
   "reconcile",
   "restore",
@@ -41,16 +42,21 @@ export interface BenchOptions {
   isOverload: boolean;
   overloadSeconds: number;
   latencyMs: number;
+  /** Searches in flight in the in-flight benchmark, and the wallets that they are spread over. */
+  inFlight: number;
+  owners: number;
   only: readonly ScenarioName[];
   /** Servers to run. Default: all. */
   servers: readonly string[] | undefined;
+  /** Another checkout to compare the bare server with. */
+  beforeFolder: string | undefined;
   /** Output folder for CPU profiles. */
   profileFolder: string | undefined;
 }
 
 export class OptionError extends Error {}
 
-export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | growth | reconcile | restore | shares | charts] options]
+export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | in-flight | growth | reconcile | restore | shares | charts] options]
 
 Measures the cost of a paid search compared with the same search without billing (bare), other proxies (nginx, Portkey's
 gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them at
@@ -62,6 +68,7 @@ the end. The last line of output is JSON.
   rank              loading the lenses; ranking without a server, compared with merging duplicates only
   usage             usage roll-up and usage queries for one wallet over a year
   load              open-loop load: a constant rate, then three times the server's capacity
+  in-flight         thousands of searches in flight on one server: memory and event loop delay
   shares            CPU time by category, from the profiles in the --profile folder
   charts            draw docs/images/performance-*.svg from docs/performance/*.txt
   reconcile         hourly and full reconciliation of two ledger sizes, and a hot wallet meanwhile
@@ -72,10 +79,10 @@ the end. The last line of output is JSON.
   --seconds S       seconds per round (5; quick: 1)
   --only NAME       run one scenario: ${Object.keys(scenarios).join(", ")}; repeatable
   --server NAME     run only this server and the billed one: nginx, bare, gateway, naive; repeatable
-  --wallets N       number of wallets (10000); for growth, the maximum (10000000; quick: 2000)
+  --wallets N       number of wallets (10000; in-flight: 8); for growth, the maximum (10000000; quick: 2000)
   --rows N          maximum number of ledger rows for growth (100000000; quick: 20000), or their number for restore
                     (2000000; quick: 10000)
-  --connections N   wrk connections (64)
+  --connections N   wrk connections (64), or searches in flight for in-flight (3500; quick: 200)
   --loops N         concurrent loops for ledger (500)
   --searches N      searches of the wallet in a year for usage (5000000; quick: 100000), or of the larger ledger for
                     reconcile (1000000; quick: 100000)
@@ -83,6 +90,7 @@ the end. The last line of output is JSON.
   --rate N          searches per second for load (500; 0: overload only), for --seconds (600; quick: 10)
   --latency MS      upstream latency for load (300)
   --no-overload     constant rate only, for load
+  --before FOLDER   compare with the bare server of another checkout, with its dependencies installed
   --profile FOLDER  write a V8 CPU profile of each server`;
 
 const defaults = {
@@ -95,6 +103,8 @@ const defaults = {
   searches: 5_000_000,
   requests: 200,
   loadSeconds: 600,
+  inFlightSeconds: 30,
+  inFlight: 3_500,
   overloadSeconds: 30,
 };
 const quick = {
@@ -107,6 +117,8 @@ const quick = {
   searches: 100_000,
   requests: 20,
   loadSeconds: 10,
+  inFlightSeconds: 3,
+  inFlight: 200,
   overloadSeconds: 10,
 };
 
@@ -116,7 +128,11 @@ export function readOptions(args: string[]): BenchOptions | "help" {
   const [kind = "search", ...rest] = positionals;
   if (!isKind(kind) || rest.length > 0) throw new OptionError(`Unknown benchmark "${positionals.join(" ")}"`);
   const pace = values.quick ? quick : defaults;
-  const seconds = kind === "load" ? pace.loadSeconds : pace.seconds;
+  const secondsByKind: Partial<Record<typeof kind, number>> = {
+    load: pace.loadSeconds,
+    "in-flight": pace.inFlightSeconds,
+  };
+  const seconds = secondsByKind[kind] ?? pace.seconds;
   return {
     kind,
     isQuick: values.quick,
@@ -139,8 +155,11 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     isOverload: !values["no-overload"],
     overloadSeconds: pace.overloadSeconds,
     latencyMs: parsePositive("--latency", values.latency, 300),
+    inFlight: parseCount("--connections", values.connections, pace.inFlight),
+    owners: parseCount("--wallets", values.wallets, 8),
     only: readScenarios(values.only),
     servers: values.server,
+    beforeFolder: values.before,
     profileFolder: values.profile,
   };
 }
@@ -169,6 +188,7 @@ function parse(args: string[]) {
         rate: { type: "string" },
         latency: { type: "string" },
         "no-overload": { type: "boolean", default: false },
+        before: { type: "string" },
         profile: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },

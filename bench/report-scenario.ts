@@ -11,6 +11,11 @@ export interface RoundResult extends LoadResult {
 
 export type Rounds = Map<TargetName, { rounds: RoundResult[]; allocatedKib: number | undefined }>;
 
+const cpuRatios = [
+  ["billed", "bare"],
+  ["bare", "before"],
+] as const;
+
 /** Prints the table of a scenario and returns its results for the last line. */
 export function reportScenario({ title, suffix }: Scenario, rounds: Rounds): Record<string, number> {
   const values = (name: TargetName, figure: keyof RoundResult): number[] =>
@@ -37,6 +42,13 @@ export function reportScenario({ title, suffix }: Scenario, rounds: Rounds): Rec
     const { median, min, max } = over(name);
     console.log(`billed / ${name}: ${median.toFixed(2)} (${min.toFixed(2)}..${max.toFixed(2)})`);
     figures[`billed_over_${name}${suffix}`] = Number(median.toFixed(3));
+  }
+  for (const [over, under] of cpuRatios) {
+    if (!rounds.has(over) || !rounds.has(under)) continue;
+    const ratio = summarizeRatio({ over: values(over, "serverUs"), under: values(under, "serverUs") });
+    const spread = `${ratio.min.toFixed(2)}..${ratio.max.toFixed(2)}`;
+    console.log(`server CPU, ${over} / ${under}: ${ratio.median.toFixed(2)} (${spread})`);
+    figures[`${over}_over_${under}_cpu${suffix}`] = Number(ratio.median.toFixed(3));
   }
   for (const name of rounds.keys()) figures[`${name}_per_s${suffix}`] = Math.round(median(name, "perSecond"));
   if (rounds.has("bare")) figures[`bare_cpu_us${suffix}`] = Math.round(median("bare", "serverUs"));

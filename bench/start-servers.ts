@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-
+import { pathToFileURL } from "node:url";
 import { choosePort } from "../server/src/dev/choose-port.ts";
 import type { DatabaseUrls } from "../server/src/dev/prepare-database.ts";
 import type { Pepper } from "../server/src/keys/keys.ts";
@@ -9,7 +9,7 @@ import { gatewayVersion, startGateway, startPlainProxy } from "./start-peers.ts"
 
 /** In display order. */
 export const targetNames = ["nginx", "bare", "gateway", "billed", "naive"] as const;
-export type TargetName = (typeof targetNames)[number];
+export type TargetName = (typeof targetNames)[number] | "before";
 
 /** Display names. */
 export const titles: Record<TargetName, string> = {
@@ -18,6 +18,7 @@ export const titles: Record<TargetName, string> = {
   gateway: `Portkey's gateway ${gatewayVersion}`,
   billed: "billed: Pennyblack",
   naive: "naive: a transaction per step",
+  before: "bare, of another checkout",
 };
 
 export interface Target {
@@ -37,6 +38,7 @@ const scripts: Record<ServerName, string> = {
   bare: "./bare-server.ts",
   billed: "../server/src/main.ts",
   naive: "./naive-server.ts",
+  before: "./bare-server.ts",
 };
 
 export interface ServersOptions {
@@ -45,6 +47,10 @@ export interface ServersOptions {
   upstreamUrl: string;
   pepper: Pepper;
   profileFolder?: string | undefined;
+  /** Another checkout, whose bare server is measured beside ours. */
+  beforeFolder?: string | undefined;
+  /** A module to import first. Default: count-allocations.ts. */
+  preload?: URL;
 }
 
 /** Starts one process per server with production settings. All run at once; those not under test are idle. */
@@ -56,6 +62,7 @@ export async function startServers(
   const targets: Target[] = [];
   for (const name of targetNames)
     if (name === "billed" || names.includes(name)) targets.push(await startByName(harness, name, options));
+  if (options.beforeFolder !== undefined) targets.push(await startTarget(harness, "before", options));
   return targets;
 }
 
@@ -76,13 +83,15 @@ const countAllocations = ["--import", new URL("./count-allocations.ts", import.m
 
 export async function startTarget(harness: Harness, name: ServerName, options: ServersOptions): Promise<Target> {
   const port = await choosePort({ host: "127.0.0.1" });
+  const isBare = name === "bare" || name === "before";
+  const bench = name === "before" ? pathToFileURL(`${options.beforeFolder}/bench/`) : import.meta.url;
   const { pid } = await harness.start({
     name: `the ${name} server ${port}`,
     program: process.execPath,
     args: [
       ...profiling(name, options.profileFolder),
-      ...countAllocations,
-      new URL(scripts[name], import.meta.url).pathname,
+      ...(options.preload ? ["--import", options.preload.href] : countAllocations),
+      new URL(scripts[name], bench).pathname,
     ],
     env: {
       HOST: "127.0.0.1",
@@ -101,7 +110,7 @@ export async function startTarget(harness: Harness, name: ServerName, options: S
     port,
   });
   const url = `http://127.0.0.1:${port}`;
-  return { name, url, pid, request: searchRequest, isNode: true, isBilled: name !== "bare" };
+  return { name, url, pid, request: searchRequest, isNode: true, isBilled: !isBare };
 }
 
 function profiling(name: TargetName, folder: string | undefined): string[] {

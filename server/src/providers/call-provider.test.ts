@@ -265,6 +265,19 @@ test("consecutive searches share one socket", async () => {
   assert.equal(new Set(upstream.requests.map(({ connection }) => connection)).size, 1);
 });
 
+test("closing waits for all of several hundred calls in flight", async () => {
+  const fresh = createCaller({ connectMs: 9_000, headersMs: 9_000, bodyMs: 9_000 });
+  const options = { signal: neverAborted, deadlineMs: 9_000 };
+  let answered = 0;
+  const calls = Array.from({ length: 300 }, async () => {
+    const { ok } = await fresh.callProvider(provider, { query: "cats", n: 10 }, options);
+    if (ok) answered += 1;
+  });
+  await fresh.close();
+  assert.equal(answered, 300);
+  await Promise.all(calls);
+});
+
 test("resends a request once, on a new socket, if the reused socket was closing", async () => {
   await upstream.behave("refused"); // drops every idle socket
   await upstream.behave("reset_on_reused_socket");

@@ -43,7 +43,45 @@ export function createCaller(
   { connectMs, headersMs, bodyMs, maxBytes = 1024 * 1024 }: CallerLimits,
   onReply?: OnReply,
 ): Caller {
-  const agent = new Agent({
+  const groups: AgentGroup[] = [];
+  const openGroup = (): AgentGroup => {
+    const group = { agent: createAgent({ connectMs, headersMs, bodyMs, maxBytes }), inFlight: 0 };
+    groups.push(group);
+    return group;
+  };
+
+  async function call(provider: Provider, search: UpstreamSearch, options: QueryOptions): Promise<UpstreamAnswer> {
+    const group = groups.find(({ inFlight }) => inFlight < maxPerAgent) ?? openGroup();
+    group.inFlight += 1;
+    try {
+      return await callProvider({ agent: group.agent, onReply }, provider, search, options);
+    } finally {
+      group.inFlight -= 1;
+    }
+  }
+
+  return {
+    callProvider: call,
+    async close() {
+      await Promise.all(groups.map(({ agent }) => agent.close()));
+    },
+  };
+}
+
+/**
+ * undici looks for a free connection among all connections of a pool, which for each call costs as much as the rest of it
+ * with a few thousand in flight. So calls beyond this number use another pool.
+ */
+const maxPerAgent = 128;
+
+interface AgentGroup {
+  agent: Agent;
+  /** Calls, not connections. */
+  inFlight: number;
+}
+
+function createAgent({ connectMs, headersMs, bodyMs, maxBytes }: Required<CallerLimits>): Agent {
+  return new Agent({
     connect: { timeout: connectMs },
     headersTimeout: headersMs,
     bodyTimeout: bodyMs,
@@ -56,11 +94,6 @@ export function createCaller(
     factory: (origin, options: Pool.Options) =>
       new Pool(origin, { ...options, factory: (address, settings) => new Connection(address, settings) }),
   });
-
-  return {
-    callProvider: (provider, search, options) => callProvider({ agent, onReply }, provider, search, options),
-    close: () => agent.close(),
-  };
 }
 
 async function callProvider(
@@ -70,9 +103,11 @@ async function callProvider(
   { signal, deadlineMs, cutOff, onSent }: QueryOptions,
 ): Promise<UpstreamAnswer> {
   const startedAt = performance.now();
-  // Not AbortSignal.any: it creates weak references for each call, which slow down garbage collection.
-  const ended = new AbortController();
-  const end = (): void => ended.abort();
+  const ending: Ending = { hasEnded: false, onEnd: undefined };
+  const end = (): void => {
+    ending.hasEnded = true;
+    ending.onEnd?.();
+  };
   const timer = setTimeout(end, deadlineMs);
   signal.addEventListener("abort", end);
   cutOff?.addEventListener("abort", end);
@@ -85,13 +120,13 @@ async function callProvider(
 
   try {
     const pages = await collectHits({ n: search.n, maxPages: maxUsefulPages(provider, search.n) }, async (number) => {
-      const outcome = await send(agent, provider.request(search, number), ended.signal, recordSent);
+      const outcome = await send(agent, provider.request(search, number), ending, recordSent);
       if (outcome.head) onReply?.(outcome.head);
-      return readOutcome(provider, outcome, ended.signal);
+      return readOutcome(provider, outcome, ending);
     });
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
     const result = { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
-    const isDeadline = ended.signal.aborted && !cutOff?.aborted;
+    const isDeadline = ending.hasEnded && !cutOff?.aborted;
     return !result.ok && result.reason === "timeout" && isDeadline ? { ...result, isDeadline } : result;
   } finally {
     clearTimeout(timer);
@@ -100,19 +135,29 @@ async function callProvider(
   }
 }
 
+/**
+ * Ends a call before its answer. Not an AbortSignal, because its listeners cost more than the timer, and AbortSignal.any
+ * creates weak references, which slow down garbage collection.
+ */
+interface Ending {
+  hasEnded: boolean;
+  /** Set while a request is in flight. */
+  onEnd: (() => void) | undefined;
+}
+
 /** A paid page is requested only if full earlier pages would not be enough. */
 function maxUsefulPages({ costMicros, resultsPerPage, maxPages }: Provider, n: number): number {
   return costMicros(n) === 0n ? maxPages : Math.min(maxPages, Math.ceil(n / resultsPerPage));
 }
 
-function readOutcome(provider: Provider, outcome: Outcome, signal: AbortSignal): Page {
+function readOutcome(provider: Provider, outcome: Outcome, { hasEnded }: Ending): Page {
   const { head } = outcome;
   const upstreamStatus = head?.status;
 
   if (outcome.ok) return { ...readReply(provider, outcome.head, Date.now()), upstreamStatus };
   // An error status counts even if its body was cut off.
   if (head !== undefined && head.status >= 400) return { ...readReply(provider, head, Date.now()), upstreamStatus };
-  return { ok: false, reason: signal.aborted ? "timeout" : reasonForFault(outcome), upstreamStatus };
+  return { ok: false, reason: hasEnded ? "timeout" : reasonForFault(outcome), upstreamStatus };
 }
 
 function reasonForFault({ error, hasStarted }: Fault): FailureReason {
@@ -128,10 +173,10 @@ const timeouts = new Set(["ConnectTimeoutError", "HeadersTimeoutError", "BodyTim
  * An upstream may close an idle socket just as we write to it. It has most likely not seen the request, so the request is
  * resent once. A reset of a new socket is a failure of the upstream and is not retried.
  */
-async function send(agent: Agent, call: UpstreamCall, signal: AbortSignal, onSent: () => void): Promise<Outcome> {
-  const outcome = await exchange(agent, call, signal, onSent);
+async function send(agent: Agent, call: UpstreamCall, ending: Ending, onSent: () => void): Promise<Outcome> {
+  const outcome = await exchange(agent, call, ending, onSent);
   const wasStale = !outcome.ok && outcome.isStaleSocket && isClosedSocket(outcome.error);
-  return wasStale && !signal.aborted ? exchange(agent, call, signal, onSent) : outcome;
+  return wasStale && !ending.hasEnded ? exchange(agent, call, ending, onSent) : outcome;
 }
 
 function isClosedSocket(error: Error): boolean {
@@ -151,7 +196,7 @@ interface Fault {
   isStaleSocket: boolean;
 }
 
-function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal, onSent: () => void): Promise<Outcome> {
+function exchange(agent: Agent, call: UpstreamCall, ending: Ending, onSent: () => void): Promise<Outcome> {
   return new Promise((resolve) => {
     let head: UpstreamReply | undefined;
     let hasStarted = false;
@@ -159,7 +204,7 @@ function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal, onSent:
     const chunks: Buffer[] = [];
 
     const settle = (outcome: Outcome) => {
-      signal.removeEventListener("abort", giveUp);
+      if (ending.onEnd === giveUp) ending.onEnd = undefined;
       resolve(outcome);
     };
     const fail = (error: Error) => {
@@ -174,7 +219,7 @@ function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal, onSent:
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started;
-        if (signal.aborted) started.abort(new Error("aborted"));
+        if (ending.hasEnded) started.abort(new Error("aborted"));
         else onSent();
       },
       onResponseStarted() {
@@ -188,24 +233,29 @@ function exchange(agent: Agent, call: UpstreamCall, signal: AbortSignal, onSent:
       },
       onResponseEnd() {
         if (head === undefined) return fail(new Error("ended without a status"));
-        settle({ ok: true, head: { ...head, body: new TextDecoder().decode(Buffer.concat(chunks)) } });
+        head.body = decoder.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+        settle({ ok: true, head });
       },
       onResponseError(_controller, error) {
         fail(error);
       },
     };
 
-    if (signal.aborted) {
+    if (ending.hasEnded) {
       giveUp();
       return;
     }
-    signal.addEventListener("abort", giveUp);
-    const { origin, pathname, search } = new URL(call.url);
-    const path = pathname + search;
+    ending.onEnd = giveUp;
+    // Not parsed, because adapters return normalized URLs; contract.test.ts checks that.
+    const pathStart = call.url.indexOf("/", "https://".length);
+    const [origin, path] = [call.url.slice(0, pathStart), call.url.slice(pathStart)];
     const headers = { ...call.headers, ...ourHeaders };
     agent.dispatch({ origin, path, method: call.method, headers, body: call.body ?? null }, handler);
   });
 }
+
+// Unlike Buffer.toString, it removes a byte order mark, which JSON.parse rejects.
+const decoder = new TextDecoder();
 
 const ourHeaders = { accept: "application/json", "accept-encoding": "identity", "user-agent": "pennyblack" };
 
@@ -220,5 +270,7 @@ class Connection extends Client {
 }
 
 function singleValues(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  const single: Record<string, string> = {};
+  for (const name of Object.keys(headers)) single[name] = String(headers[name]);
+  return single;
 }

@@ -133,7 +133,8 @@ function assertParsedAs(name: string, provider: Provider, reply: UpstreamReply):
 }
 
 function assertSafe(call: UpstreamCall, query: string, headersWithKey: number): void {
-  const { host, pathname, username, password, hash } = new URL(call.url);
+  const { href, host, pathname, username, password, hash } = new URL(call.url);
+  assert.equal(call.url, href, "call-provider.ts expects a normalized URL");
   assert.equal(host, new URL(testUrl).host);
   assert.ok(pathname.startsWith(`${new URL(testUrl).pathname}/`));
   assert.equal(username + password + hash, "");

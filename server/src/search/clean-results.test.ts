@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cleanResults } from "./clean-results.ts";
+import { lensOf } from "../../test/support/data/lens-of.ts";
+import type { Hit } from "../providers/provider.ts";
+import { createRanking } from "../ranking/ranking.ts";
+import { cleanResults, type SearchResult } from "./clean-results.ts";
+
+function clean(hits: readonly Hit[]): SearchResult[] {
+  return cleanResults(hits).map((result) => result.toPlain());
+}
 
 function cleanTitle(title: string): string {
   return cleanResults([{ title, url: "https://example.org/", snippet: "" }])[0]?.title ?? "";
@@ -12,10 +19,9 @@ function cleanUrl(url: string): string | undefined {
 }
 
 test("a result has four strings, and its source is the hostname", () => {
-  assert.deepEqual(
-    cleanResults([{ title: " A  title\n", url: "https://www.Example.org:8080/a b", snippet: "Some\ttext" }]),
-    [{ title: "A title", url: "https://www.example.org:8080/a%20b", snippet: "Some text", source: "example.org" }],
-  );
+  assert.deepEqual(clean([{ title: " A  title\n", url: "https://www.Example.org:8080/a b", snippet: "Some\ttext" }]), [
+    { title: "A title", url: "https://www.example.org:8080/a%20b", snippet: "Some text", source: "example.org" },
+  ]);
 });
 
 test("uses the hostname if the title is empty", () => {
@@ -182,9 +188,39 @@ test("cleaning is idempotent", () => {
   const plain = text.map((raw) => raw.replaceAll("&", ""));
   fc.assert(
     fc.property(plain, plain, fc.webUrl({ withQueryParameters: true, withFragments: true }), (title, snippet, url) => {
-      const once = cleanResults([{ title, url, snippet }]);
-      assert.deepEqual(cleanResults(once), once);
+      const once = clean([{ title, url, snippet }]);
+      assert.deepEqual(clean(once), once);
     }),
     { numRuns: 3000 },
   );
 });
+
+test("collapses white space in text of any script", () => {
+  const unit = fc.constantFrom(" ", " ", "a", ".", "\t", "\n", "\u00A0", "\u3000", "\u2028", "é", "😀");
+  const ascii = fc.constantFrom(" ", " ", "a", ".", "~", "!");
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit }), fc.string({ unit: ascii })), (title) => {
+      assert.equal(cleanTitle(title), title.replace(/\s+/g, " ").trim() || "example.org");
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("results that are cleaned on demand rank like results cleaned in advance", () => {
+  const lens = lensOf("$tier=A,site=b.example,why=x\n$cap=E,site=d.example,why=y");
+  const ranking = createRanking(() => new Map([["base", lens]]));
+  const words = fc.constantFrom(...shared, ...shared.map((shown) => shown.replaceAll(" ", "  <b>\u200B</b>&#32;")));
+  const url = fc.constantFrom("a", "b", "c", "d").map((site) => `https://${site}.example/`);
+  const hit = fc.record({ title: text, url: fc.tuple(url, fc.nat(9)).map((parts) => parts.join("")), snippet: words });
+  fc.assert(
+    fc.property(fc.array(hit, { maxLength: 20 }), fc.integer({ min: 1, max: 20 }), (hits, n) => {
+      const onDemand = ranking
+        .rank({ results: cleanResults(hits), n, query: "" })
+        .results.map((result) => result.toPlain());
+      assert.deepEqual(onDemand, ranking.rank({ results: clean(hits), n, query: "" }).results);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+const shared = ["port", "crane"].map((word) => Array.from({ length: 20 }, (_, index) => `${word}${index}`).join(" "));

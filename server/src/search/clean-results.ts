@@ -12,14 +12,41 @@ export interface SearchResult {
  * Sanitizes upstream results. Their text comes from arbitrary web pages and is read by people, browsers and language
  * models, so markup, bidirectional controls and invisible characters are removed. Results without a valid URL are dropped.
  */
-export function cleanResults(hits: Hit[]): SearchResult[] {
+export function cleanResults(hits: readonly Hit[]): CleanResult[] {
   return hits.flatMap((hit) => {
     const url = parseWebUrl(hit.url);
-    if (url === undefined) return [];
-    const source = url.hostname.replace(/^www\./, "");
-    const title = cleanText(hit.title, 300) || source;
-    return [{ title, url: url.href, snippet: cleanText(hit.snippet, 1000), source }];
+    return url === undefined ? [] : [new CleanResult(hit, url)];
   });
+}
+
+/** Cleans each text when it is first read: ranking reads and returns only about half of an upstream's results. */
+class CleanResult implements SearchResult {
+  readonly url: string;
+  readonly source: string;
+  readonly #hit: Hit;
+  #title: string | undefined;
+  #snippet: string | undefined;
+
+  constructor(hit: Hit, { href, hostname }: URL) {
+    this.url = href;
+    this.source = hostname.startsWith("www.") ? hostname.slice(4) : hostname;
+    this.#hit = hit;
+  }
+
+  get title(): string {
+    this.#title ??= cleanText(this.#hit.title, 300) || this.source;
+    return this.#title;
+  }
+
+  get snippet(): string {
+    this.#snippet ??= cleanText(this.#hit.snippet, 1000);
+    return this.#snippet;
+  }
+
+  /** A plain object, as it is sent to the caller. */
+  toPlain(): SearchResult {
+    return { title: this.title, url: this.url, snippet: this.snippet, source: this.source };
+  }
 }
 
 function parseWebUrl(text: string): URL | undefined {
@@ -44,15 +71,22 @@ const overlongHost = /^[^:]*:[\\/\s]*[^\\/?#]{260}/;
 function cleanText(raw: string, maxLength: number): string {
   // Most text needs none of these steps, and testing is far cheaper than replacing.
   const decoded = raw.includes("&") ? decodeHTMLStrict(raw) : raw;
-  const visible = beyondPrintableAscii.test(decoded) ? decoded.replace(hiddenCharacters, "") : decoded;
+  const isPrintableAscii = !beyondPrintableAscii.test(decoded);
+  const visible = isPrintableAscii ? decoded : decoded.replace(hiddenCharacters, "");
   const stripped = visible.includes("<") ? stripTags(visible) : visible;
-  const text = looseSpace.test(stripped) ? stripped.replace(/\s+/g, " ").trim() : stripped;
+  const hasLooseSpace = isPrintableAscii ? hasLooseBlank(stripped) : looseSpace.test(stripped);
+  const text = hasLooseSpace ? stripped.replace(/\s+/g, " ").trim() : stripped;
   // Twice, because truncation can turn `<bold` into `<b`.
   return fit(fit(text, maxLength), maxLength);
 }
 
 const beyondPrintableAscii = /[^ -~]/;
 const looseSpace = /^\s|\s$|\s\s|[^\S ]/;
+
+/** The same as `looseSpace` for printable ASCII, whose only white space is the blank. */
+function hasLooseBlank(text: string): boolean {
+  return text.startsWith(" ") || text.endsWith(" ") || text.includes("  ");
+}
 
 // White space is collapsed instead. Default_Ignorable_Code_Point covers bidi controls, zero-width characters, variation
 // selectors and the tag block, which can hide whole sentences. With the u flag, Surrogate matches only lone surrogates.
