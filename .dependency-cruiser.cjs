@@ -136,11 +136,11 @@ module.exports = {
     {
       name: "one-file-calls-upstreams",
       comment:
-        "Limits, deadlines and redirects are set in one place: call-provider.ts for upstreams, deliver.ts for webhooks. A lint rule covers the global fetch.",
+        "Limits, deadlines and redirects are set in one place: call-provider.ts for upstreams, deliver.ts for webhooks, forward-request.ts for other cells. A lint rule covers the global fetch.",
       severity: "error",
       from: {
         path: "^server/src/",
-        pathNot: [tests, "^server/src/(?:providers/call-provider|webhooks/deliver)\\.ts$"],
+        pathNot: [tests, "^server/src/(?:providers/call-provider|webhooks/deliver|http/forward-request)\\.ts$"],
       },
       to: { path: "(?:^|/)node_modules/undici/|^undici(?:/|$)" },
     },

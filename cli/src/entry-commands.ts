@@ -29,6 +29,7 @@ const entryKinds: Record<EntryKind, true> = {
   correction: true,
   payout: true,
   breakage: true,
+  move: true,
 };
 
 export function addEntryCommands(program: Command, context: Context): void {

@@ -117,6 +117,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform from pb.accounts a where a.id = p_account and a.deleted_at is null for no key update;
   if found then
+    perform pb.require_no_account_fence(p_account);
     delete from pb.invitations i where i.account_id = p_account and i.email = p_email and i.accepted_at is null;
     insert into pb.invitations as i (account_id, email, role, digest, expires_at)
     values (p_account, p_email, p_role, p_token, clock_timestamp() + interval '7 days')
@@ -136,6 +137,7 @@ declare
 begin
   perform from pb.accounts a
   where a.id = (select f.account_id from pb.invitations f where f.digest = p_token) for no key update;
+  perform pb.require_no_account_fence((select f.account_id from pb.invitations f where f.digest = p_token));
   update pb.invitations f set accepted_at = clock_timestamp()
   where f.digest = p_token and f.accepted_at is null and f.expires_at > clock_timestamp()
   returning f.* into i;
@@ -153,6 +155,8 @@ $$;
 create or replace function pb.change_member(p_account uuid, p_person uuid, new_role pb.member_role) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  perform from pb.accounts a where a.id = p_account for no key update;
+  perform pb.require_no_account_fence(p_account);
   if new_role is null then
     delete from pb.members m where m.account_id = p_account and m.person_id = p_person;
   else

@@ -11,12 +11,15 @@ declare
   found_label text;
   candidate text;
 begin
-  select a.label into found_label from pb.accounts a where a.id = owner;
-  if found_label is not null or cell is null then
-    return found_label;
+  if cell is null then
+    return (select a.label from pb.accounts a where a.id = owner);
   end if;
   -- If two first keys of the account are created at once, both get the same label.
-  perform from pb.accounts a where a.id = owner for no key update;
+  select a.label into found_label from pb.accounts a where a.id = owner for no key update;
+  perform pb.require_no_account_fence(owner);
+  if found_label is not null then
+    return found_label;
+  end if;
   loop
     candidate := cell || left(gen_random_uuid()::text, 7);
     exit when not exists (select from pb.accounts a where a.label = candidate);

@@ -9,7 +9,7 @@
 -- Money that a wallet owes is not available. For 'insufficient_balance', spent_micros is the amount owed: a column of its
 -- own would change the result type, which prepared statements of the previous release reject.
 --
--- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), key budget, end user, run budget
+-- Order of refusals (part of the API contract): move of the account, key, account, idempotency, wallet (402), key budget, end user, run budget
 -- (403).
 --
 -- A test search costs nothing, and spends the price as play money against its run and key budget. Play money has counters
@@ -143,7 +143,7 @@ begin
   open items no scroll for
     select b.*, w.id is not null and k.id is not null as known,
       w.credited_micros - w.debited_micros as balance, w.held_micros as held, w.owed_micros as owed,
-      w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
+      w.suspended_at is not null as suspended, w.fenced_until > now_at as fenced, k.mode, k.revoked_at is not null as revoked,
       k.expires_at is not null and k.expires_at <= now_at as key_expired,
       count(*) over (partition by b.search_id) > 1 as is_repeated,
       case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end
@@ -266,6 +266,8 @@ begin
       when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
       when held_by <> i.wallet_id then 'id_taken'
       when held_by is not null then case when still_held then 'held' else 'lost' end
+      -- Before the key: the one in the account's other cell may differ.
+      when i.fenced then pb.why_fenced(i.wallet_id)
       when not i.known then 'api_key_invalid'
       when i.revoked then 'api_key_revoked'
       when i.key_expired then 'api_key_expired'
@@ -508,7 +510,7 @@ begin
         then (select f.id from pb.wallets f where f.id = wallet_ids[1] for no key update skip locked)
         else wallet_ids[1]
       end
-      and w.suspended_at is null
+      and w.suspended_at is null and w.fenced_until is null
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
@@ -583,7 +585,7 @@ begin
       from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
       join pb.wallets w on w.id = b.wallet_id
       join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
-      where w.suspended_at is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
+      where w.suspended_at is null and w.fenced_until is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
         and (k.expires_at is null or k.expires_at > now_at)
         and b.search_id between oldest_id and newest_id
     )

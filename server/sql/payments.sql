@@ -35,9 +35,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   existing integer;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   if cardinality(other_keys) > 0 then
     -- Two servers may write under different versions, which the unique key does not detect.
-    perform pb.lock_wallets(array[pb.own_wallet()]);
     existing := (
       select array_position(other_keys, t.key_hmac) from pb.top_ups t
       where t.wallet_id = pb.own_wallet() and t.key_hmac = any (other_keys) limit 1
@@ -62,6 +62,7 @@ create or replace function pb.record_checkout(p_top_up uuid, p_checkout text, p_
 returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   update pb.top_ups t
   set checkout_id = p_checkout, checkout_url = p_url, expires_at = p_end
   where t.id = p_top_up and t.wallet_id = pb.own_wallet() and t.checkout_id is null;
@@ -72,6 +73,7 @@ $$;
 create or replace function pb.record_customer(p_customer text) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   insert into pb.payment_customers (wallet_id, customer_id) values (pb.own_wallet(), p_customer)
   on conflict (wallet_id) do nothing;
   return (select c.customer_id from pb.payment_customers c where c.wallet_id = pb.own_wallet());
@@ -91,6 +93,10 @@ declare
   result text;
 begin
   perform pb.lock_wallets(array[v_wallet]);
+  -- Cells can share an account at the processor, which then reports every payment to all of them.
+  if not exists (select from pb.wallets w where w.id = v_wallet) and exists (select from pb.cell) then
+    return 'other_cell';
+  end if;
   perform from pb.auto_top_ups a where a.wallet_id = v_wallet for update;
   select * into expected from pb.top_ups t where t.id = p_top_up and t.wallet_id = v_wallet for update;
   fault := case
@@ -136,6 +142,7 @@ begin
   if p_status not in ('failed', 'expired') then
     raise exception 'a top-up does not end as %', p_status using errcode = '22023';
   end if;
+  perform pb.lock_wallets(array[v_wallet]);
   -- Locks the automatic top-up before its top-up, in the same order as pb.begin_auto_top_ups.
   perform from pb.auto_top_ups a where a.wallet_id = v_wallet for update;
   update pb.top_ups t
@@ -169,6 +176,7 @@ begin
     select d.id from pb.top_ups d
     where d.status = 'pending' and d.kind = 'checkout'
       and coalesce(d.expires_at, d.created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
+      and exists (select from pb.wallets w where w.id = d.wallet_id and w.fenced_until is null)
     order by d.created_at limit p_limit for update skip locked
   );
   get diagnostics expired = row_count;
@@ -226,6 +234,7 @@ begin
     select a.wallet_id
     from pb.auto_top_ups a join pb.wallets w on w.id = a.wallet_id
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
+      and w.fenced_until is null
       -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
@@ -245,7 +254,7 @@ begin
       where b.wallet_id = a.wallet_id and b.kind = 'automatic' and b.status not in ('failed', 'expired')
         and b.created_at >= pb.utc_month(clock_timestamp())::timestamp at time zone 'utc'
     ) taken
-    where a.wallet_id = due
+    where a.wallet_id = due and w.fenced_until is null
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
       and taken.of_day + a.amount_micros <= a.day_cap_micros
       and taken.of_month + a.amount_micros <= a.month_cap_micros
@@ -266,6 +275,7 @@ create or replace function pb.set_auto_top_up(p_threshold bigint, p_amount bigin
 returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   insert into pb.auto_top_ups as a (wallet_id, threshold_micros, amount_micros, day_cap_micros, month_cap_micros)
   values (pb.own_wallet(), p_threshold, p_amount, p_day_cap, p_month_cap)
   on conflict (wallet_id) do update
@@ -282,6 +292,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   was_set boolean;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   delete from pb.auto_top_ups a where a.wallet_id = pb.own_wallet();
   was_set := found;
   update pb.top_ups t set saves_card = false where t.wallet_id = pb.own_wallet() and t.saves_card;

@@ -122,7 +122,7 @@ begin
       return;
     end if;
   else
-    perform pb.lock_wallets(wallet_ids);
+    perform pb.lock_fenced_wallets(wallet_ids);
   end if;
   now_at := clock_timestamp();
   -- Only for pending searches: the outcome of a search that has ended is final.

@@ -27,7 +27,7 @@ grant execute on function pb.read_replica_timeline
 
 grant execute on function
   pb.hold, pb.capture, pb.release, pb.find_principals, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
-  pb.read_schema_version, pb.report_secrets
+  pb.read_schema_version, pb.report_secrets, pb.owner_cell
   to pennyblack_ledger;
 
 grant execute on function
@@ -167,8 +167,10 @@ grant select on
   pb.wallets, pb.transfers, pb.searches, pb.key_budgets, pb.run_budgets, pb.end_user_budgets, pb.payments, pb.refunds,
   pb.receivables, pb.reversals, pb.manual_credits, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
   pb.usage_watermark, pb.reconciliations, pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days,
-  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months
+  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months,
+  pb.booked_elsewhere, pb.spent_elsewhere
   to pennyblack_worker;
+grant select (account_id, activated_at) on pb.arrivals to pennyblack_worker;
 grant select (id, wallet_id) on pb.keys to pennyblack_worker;
 grant select (id, wallet_id, status, amount_micros, refunded_micros, payment_id) on pb.top_ups to pennyblack_worker;
 grant select (wallet_id, mode, key_hmac, search_id, claimed_at, answer) on pb.idempotency to pennyblack_worker;

@@ -16,7 +16,8 @@ CREATE TYPE pb.ledger_account AS ENUM (
     'receivable',
     'fees',
     'bad_debt',
-    'breakage'
+    'breakage',
+    'other_cells'
 );
 
 CREATE TYPE pb.member_role AS ENUM (
@@ -45,7 +46,8 @@ CREATE TYPE pb.transfer_kind AS ENUM (
     'payout',
     'write_off',
     'fee',
-    'breakage'
+    'breakage',
+    'move'
 );
 
 CREATE FUNCTION pb.accept_invitation(p_token bytea, p_name text) RETURNS TABLE(account_id uuid, person_id uuid, role pb.member_role)
@@ -57,6 +59,7 @@ declare
 begin
   perform from pb.accounts a
   where a.id = (select f.account_id from pb.invitations f where f.digest = p_token) for no key update;
+  perform pb.require_no_account_fence((select f.account_id from pb.invitations f where f.digest = p_token));
   update pb.invitations f set accepted_at = clock_timestamp()
   where f.digest = p_token and f.accepted_at is null and f.expires_at > clock_timestamp()
   returning f.* into i;
@@ -79,6 +82,68 @@ declare
 begin
   perform from pb.accept_invitation(i.digest, p_name);
   return found;
+end
+$$;
+
+CREATE TABLE pb.wallets (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    credited_micros bigint DEFAULT 0 NOT NULL,
+    debited_micros bigint DEFAULT 0 NOT NULL,
+    held_micros bigint DEFAULT 0 NOT NULL,
+    suspended_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    account_id uuid NOT NULL,
+    low_balance_micros bigint,
+    alert_email text,
+    owed_micros bigint DEFAULT 0 NOT NULL,
+    fenced_until timestamp with time zone,
+    CONSTRAINT wallet_never_below_zero CHECK ((((credited_micros - debited_micros) - held_micros) >= 0)),
+    CONSTRAINT wallets_alert_email_check CHECK (((length(alert_email) >= 3) AND (length(alert_email) <= 254))),
+    CONSTRAINT wallets_debited_micros_check CHECK ((debited_micros >= 0)),
+    CONSTRAINT wallets_held_micros_check CHECK ((held_micros >= 0)),
+    CONSTRAINT wallets_low_balance_micros_check CHECK ((low_balance_micros > 0)),
+    CONSTRAINT wallets_owed_micros_check CHECK ((owed_micros >= 0))
+)
+WITH (fillfactor='30');
+
+CREATE FUNCTION pb.account_wallets(p_account uuid) RETURNS uuid[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT ARRAY( SELECT w.id
+            FROM pb.wallets w
+           WHERE (w.account_id = account_wallets.p_account)
+           ORDER BY w.id) AS "array";
+END;
+
+CREATE FUNCTION pb.activate_account(p_operator text, p_reason text, p_account uuid, p_epoch integer) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  own_wallets uuid[] := pb.account_wallets(p_account);
+  arrived pb.arrivals;
+begin
+  perform from pb.accounts a where a.id = p_account for no key update;
+  perform pb.lock_fenced_wallets(own_wallets);
+  select * into arrived from pb.arrivals a where a.account_id = p_account for update;
+  if arrived.epoch is distinct from p_epoch then
+    return 'not_imported';
+  elsif arrived.activated_at is not null then
+    return 'activated';
+  end if;
+  perform pb.book_move(arrived.balances, is_leaving => false);
+  perform pb.set_account_owner(p_account, p_epoch, (select c.name from pb.cell c));
+  insert into pb.events select * from jsonb_populate_recordset(null::pb.events, arrived.events) on conflict do nothing;
+  insert into pb.webhook_deliveries
+  select * from jsonb_populate_recordset(null::pb.webhook_deliveries, arrived.deliveries) on conflict do nothing;
+  update pb.arrivals a set activated_at = clock_timestamp(), events = '[]', deliveries = '[]' where a.account_id = p_account;
+  perform pb.record_audit(
+    p_operator, 'move_account', null, p_account::text, p_reason, 'moved_in',
+    jsonb_build_object('from', arrived.from_cell, 'epoch', p_epoch, 'balances', arrived.balances)
+  );
+  return 'activated';
 end
 $$;
 
@@ -161,6 +226,7 @@ begin
     select a.wallet_id
     from pb.auto_top_ups a join pb.wallets w on w.id = a.wallet_id
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
+      and w.fenced_until is null
       -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
@@ -180,7 +246,7 @@ begin
       where b.wallet_id = a.wallet_id and b.kind = 'automatic' and b.status not in ('failed', 'expired')
         and b.created_at >= pb.utc_month(clock_timestamp())::timestamp at time zone 'utc'
     ) taken
-    where a.wallet_id = due
+    where a.wallet_id = due and w.fenced_until is null
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
       and taken.of_day + a.amount_micros <= a.day_cap_micros
       and taken.of_month + a.amount_micros <= a.month_cap_micros
@@ -281,9 +347,9 @@ CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fin
 declare
   existing integer;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   if cardinality(other_keys) > 0 then
     -- Two servers may write under different versions, which the unique key does not detect.
-    perform pb.lock_wallets(array[pb.own_wallet()]);
     existing := (
       select array_position(other_keys, t.key_hmac) from pb.top_ups t
       where t.wallet_id = pb.own_wallet() and t.key_hmac = any (other_keys) limit 1
@@ -360,6 +426,31 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.book_move(p_balances jsonb, is_leaving boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  b record;
+  now_at timestamptz := pb.entry_time();
+begin
+  for b in select * from jsonb_to_recordset(p_balances) as r (wallet_id uuid, balance bigint, owed bigint) loop
+    update pb.wallets w
+    set credited_micros = w.credited_micros + case when is_leaving then 0 else b.balance end,
+        debited_micros = w.debited_micros + case when is_leaving then b.balance else 0 end,
+        owed_micros = w.owed_micros + case when is_leaving then -b.owed else b.owed end,
+        fenced_until = case when is_leaving then timestamptz 'infinity' end
+    where w.id = b.wallet_id;
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    select pb.new_uuid(), b.wallet_id, 'move',
+      case when is_leaving then leg.debit else leg.credit end::pb.ledger_account,
+      case when is_leaving then leg.credit else leg.debit end::pb.ledger_account, leg.micros, now_at
+    from (values ('wallet', 'other_cells', b.balance), ('other_cells', 'receivable', b.owed)) as leg (debit, credit, micros)
+    where leg.micros > 0;
+  end loop;
+end
+$$;
+
 CREATE FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -371,6 +462,10 @@ declare
   result text;
 begin
   perform pb.lock_wallets(array[v_wallet]);
+  -- Cells can share an account at the processor, which then reports every payment to all of them.
+  if not exists (select from pb.wallets w where w.id = v_wallet) and exists (select from pb.cell) then
+    return 'other_cell';
+  end if;
   perform from pb.auto_top_ups a where a.wallet_id = v_wallet for update;
   select * into expected from pb.top_ups t where t.id = p_top_up and t.wallet_id = v_wallet for update;
   fault := case
@@ -592,6 +687,8 @@ CREATE FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.memb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform from pb.accounts a where a.id = p_account for no key update;
+  perform pb.require_no_account_fence(p_account);
   if new_role is null then
     delete from pb.members m where m.account_id = p_account and m.person_id = p_person;
   else
@@ -662,6 +759,7 @@ CREATE FUNCTION pb.change_webhook(p_id uuid, new_url text, new_description text,
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   update pb.webhook_endpoints e
   set url = coalesce(new_url, e.url), description = coalesce(new_description, e.description),
     events = coalesce(new_events, e.events),
@@ -737,6 +835,7 @@ begin
   select a.id into team_account
   from pb.wallets w join pb.accounts a on a.id = w.account_id
   where w.id = p_wallet and a.deleted_at is null for no key update of a;
+  perform pb.require_no_account_fence(team_account);
   select * into s from pb.sessions f where f.digest = p_session for key share;
   select m.role into v_role
   from pb.members m where m.account_id = team_account and m.person_id = s.person_id for share;
@@ -1143,6 +1242,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.count_pending(p_account uuid, p_held_before timestamp with time zone DEFAULT 'infinity'::timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (
+    select count(*) from pb.searches s
+    where s.state = 'pending' and s.wallet_id = any (pb.account_wallets(p_account)) and s.held_at < p_held_before
+      and s.id >= pb.uuid_floor(clock_timestamp() - interval '2 days')
+  );
+end
+$$;
+
 CREATE FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(wallet_id uuid, hour timestamp with time zone, key_id uuid, mode pb.key_mode, category text, outcome text, searches bigint, charged_micros bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1383,6 +1495,7 @@ CREATE FUNCTION pb.delete_auto_top_up() RETURNS boolean
 declare
   was_set boolean;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   delete from pb.auto_top_ups a where a.wallet_id = pb.own_wallet();
   was_set := found;
   update pb.top_ups t set saves_card = false where t.wallet_id = pb.own_wallet() and t.saves_card;
@@ -1579,6 +1692,7 @@ CREATE FUNCTION pb.delete_webhook(p_id uuid) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   delete from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet();
   return found;
 end
@@ -1646,27 +1760,6 @@ CREATE FUNCTION pb.describe_key(k pb.keys) RETURNS jsonb
   select jsonb_build_object('id', k.id, 'name', k.name, 'mode', k.mode, 'start', k.start)
 $$;
 
-CREATE TABLE pb.wallets (
-    id uuid NOT NULL,
-    name text NOT NULL,
-    credited_micros bigint DEFAULT 0 NOT NULL,
-    debited_micros bigint DEFAULT 0 NOT NULL,
-    held_micros bigint DEFAULT 0 NOT NULL,
-    suspended_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    account_id uuid NOT NULL,
-    low_balance_micros bigint,
-    alert_email text,
-    owed_micros bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT wallet_never_below_zero CHECK ((((credited_micros - debited_micros) - held_micros) >= 0)),
-    CONSTRAINT wallets_alert_email_check CHECK (((length(alert_email) >= 3) AND (length(alert_email) <= 254))),
-    CONSTRAINT wallets_debited_micros_check CHECK ((debited_micros >= 0)),
-    CONSTRAINT wallets_held_micros_check CHECK ((held_micros >= 0)),
-    CONSTRAINT wallets_low_balance_micros_check CHECK ((low_balance_micros > 0)),
-    CONSTRAINT wallets_owed_micros_check CHECK ((owed_micros >= 0))
-)
-WITH (fillfactor='30');
-
 CREATE FUNCTION pb.describe_wallet(p_type text, w pb.wallets) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1703,6 +1796,28 @@ begin
   return true;
 end
 $$;
+
+CREATE TABLE pb.arrivals (
+    account_id uuid NOT NULL,
+    epoch integer NOT NULL,
+    from_cell text NOT NULL,
+    fence timestamp with time zone NOT NULL,
+    balances jsonb NOT NULL,
+    events jsonb NOT NULL,
+    deliveries jsonb NOT NULL,
+    imported_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    activated_at timestamp with time zone,
+    CONSTRAINT arrivals_epoch_check CHECK ((epoch > 0)),
+    CONSTRAINT arrivals_from_cell_check CHECK ((from_cell ~ '^[a-z0-9]{3}$'::text))
+);
+
+CREATE FUNCTION pb.discard_arrival(p_account uuid, p_epoch integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ DELETE FROM pb.arrivals AS a
+   WHERE ((a.account_id = discard_arrival.p_account) AND (a.epoch = discard_arrival.p_epoch) AND (a.activated_at IS NULL));
+END;
 
 CREATE FUNCTION pb.dispatch_events(max_events integer, with_email boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1807,6 +1922,9 @@ CREATE FUNCTION pb.emit_event(p_wallet uuid, p_type text, p_data jsonb) RETURNS 
              now_at.now_at,
              now_at.now_at
             FROM clock_timestamp() now_at(now_at)
+           WHERE (NOT (EXISTS ( SELECT
+                    FROM pb.wallets w
+                   WHERE ((w.id = emit_event.p_wallet) AND (w.fenced_until = 'infinity'::timestamp with time zone)))))
    RETURNING events.id;
 END;
 
@@ -1818,6 +1936,9 @@ declare
   now_at timestamptz := clock_timestamp();
   emit_at timestamptz;
 begin
+  if exists (select from pb.wallets w where w.id = p_wallet and w.fenced_until = 'infinity') then
+    return;
+  end if;
   insert into pb.event_throttles as p (subject_id, type, emitted_at) values (p_subject, p_type, now_at)
   on conflict (subject_id, type) do update set emitted_at = greatest(now_at, p.emitted_at + interval '1 hour')
   where p.emitted_at <= now_at
@@ -1896,6 +2017,7 @@ begin
   if p_status not in ('failed', 'expired') then
     raise exception 'a top-up does not end as %', p_status using errcode = '22023';
   end if;
+  perform pb.lock_wallets(array[v_wallet]);
   -- Locks the automatic top-up before its top-up, in the same order as pb.begin_auto_top_ups.
   perform from pb.auto_top_ups a where a.wallet_id = v_wallet for update;
   update pb.top_ups t
@@ -1950,10 +2072,115 @@ begin
     select d.id from pb.top_ups d
     where d.status = 'pending' and d.kind = 'checkout'
       and coalesce(d.expires_at, d.created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
+      and exists (select from pb.wallets w where w.id = d.wallet_id and w.fenced_until is null)
     order by d.created_at limit p_limit for update skip locked
   );
   get diagnostics expired = row_count;
   return expired;
+end
+$$;
+
+CREATE FUNCTION pb.export_account(p_account uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  own_wallets uuid[] := pb.account_wallets(p_account);
+  result jsonb;
+begin
+  select jsonb_object_agg(m.name, pb.export_rows(m.name, own_wallets)) into result from pb.moved_tables() m;
+  return result || jsonb_build_object(
+    'keys', (
+      select coalesce(jsonb_agg(to_jsonb(k)), '[]') from pb.keys k
+      where k.wallet_id = any (own_wallets)
+        and not exists (select from pb.connected_apps a where a.key_id = k.id)
+    ),
+    -- Those that have ended may have been deleted in one cell only.
+    'run_budgets', (
+      select coalesce(jsonb_agg(to_jsonb(r)), '[]') from pb.run_budgets r
+      where r.wallet_id = any (own_wallets) and r.expires_at > clock_timestamp()
+    ),
+    'end_user_budgets', (
+      select coalesce(jsonb_agg(to_jsonb(u)), '[]') from pb.end_user_budgets u
+      where u.wallet_id = any (own_wallets) and u.resets_at > clock_timestamp()
+    ),
+    'account', (select to_jsonb(a) from pb.accounts a where a.id = p_account),
+    'wallets', (select jsonb_agg(to_jsonb(w) order by w.id) from pb.wallets w where w.id = any (own_wallets)),
+    'balances', (
+      select jsonb_agg(jsonb_build_object(
+        'wallet_id', w.id, 'balance', w.credited_micros - w.debited_micros, 'owed', w.owed_micros
+      ) order by w.id)
+      from pb.wallets w where w.id = any (own_wallets)
+    ),
+    'members', (
+      select coalesce(jsonb_agg(jsonb_build_object('email', p.email, 'name', p.name, 'role', m.role)), '[]')
+      from pb.members m join pb.people p on p.id = m.person_id where m.account_id = p_account
+    ),
+    'events', (
+      select coalesce(jsonb_agg(to_jsonb(e)), '[]') from pb.events e
+      where e.wallet_id = any (own_wallets) and (
+        e.dispatched_at is null or e.email_due_at is not null
+        or exists (select from pb.webhook_deliveries d where d.event_id = e.id and d.state = 'pending')
+      )
+    ),
+    'deliveries', (
+      select coalesce(jsonb_agg(to_jsonb(d)), '[]') from pb.webhook_deliveries d
+      where d.wallet_id = any (own_wallets) and d.state = 'pending'
+    )
+  );
+end
+$$;
+
+CREATE FUNCTION pb.export_claims(p_account uuid, p_since timestamp with time zone, p_after jsonb, p_limit integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  last_claim pb.idempotency := jsonb_populate_record(null::pb.idempotency, p_after);
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(c)), '[]') from (
+      select * from pb.idempotency i
+      where i.wallet_id = any (pb.account_wallets(p_account)) and i.claimed_at >= p_since and i.answer is not null
+        and (p_after is null or (i.wallet_id, i.key_hmac, i.mode) > (last_claim.wallet_id, last_claim.key_hmac, last_claim.mode))
+      order by i.wallet_id, i.key_hmac, i.mode limit p_limit
+    ) c
+  );
+end
+$$;
+
+CREATE FUNCTION pb.export_rows(p_table text, p_wallets uuid[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  result jsonb;
+begin
+  execute format('select coalesce(jsonb_agg(to_jsonb(t)), ''[]'') from pb.%I t where t.wallet_id = any ($1)', p_table)
+  into result using p_wallets;
+  return result;
+end
+$_$;
+
+CREATE FUNCTION pb.fence_account(p_account uuid, p_ms integer) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  own_wallets uuid[];
+  until_at timestamptz;
+begin
+  perform from pb.accounts a where a.id = p_account and a.deleted_at is null for no key update;
+  own_wallets := pb.account_wallets(p_account);
+  if cardinality(own_wallets) = 0 then
+    raise exception 'the account does not exist' using errcode = 'no_data_found';
+  end if;
+  perform pb.lock_wallets(own_wallets);
+  -- pb.begin_auto_top_ups locks this row and not the wallet. A top-up that it has begun is exported.
+  perform from pb.auto_top_ups a where a.wallet_id = any (own_wallets) for update;
+  until_at := clock_timestamp() + p_ms * interval '1 millisecond';
+  update pb.wallets w set fenced_until = until_at where w.id = any (own_wallets);
+  return until_at;
 end
 $$;
 
@@ -2229,6 +2456,48 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.hand_over(p_operator text, p_reason text, p_account uuid, p_fence timestamp with time zone, p_to text, p_epoch integer, p_balances jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  own_wallets uuid[] := pb.account_wallets(p_account);
+  known pb.account_owners;
+begin
+  perform from pb.accounts a where a.id = p_account for no key update;
+  perform pb.lock_fenced_wallets(own_wallets);
+  select * into known from pb.account_owners o where o.account_id = p_account;
+  if (known.epoch, known.cell) = (p_epoch, p_to) then
+    return 'handed_over';
+  elsif p_fence <= clock_timestamp()
+    or exists (select from pb.wallets w where w.id = any (own_wallets) and w.fenced_until is distinct from p_fence)
+    or coalesce(known.epoch, 0) <> p_epoch - 1
+  then
+    return 'fence_ended';
+  end if;
+  if p_balances is distinct from (
+    select jsonb_agg(jsonb_build_object(
+      'wallet_id', w.id, 'balance', w.credited_micros - w.debited_micros - w.held_micros, 'owed', w.owed_micros
+    ) order by w.id)
+    from pb.wallets w where w.id = any (own_wallets)
+  ) or pb.count_pending(p_account) > 0 then
+    raise exception 'the account has changed since its export' using errcode = 'object_not_in_prerequisite_state';
+  end if;
+  perform pb.book_move(p_balances, is_leaving => true);
+  perform pb.set_account_owner(p_account, p_epoch, p_to);
+  delete from pb.arrivals a where a.account_id = p_account;
+  -- The other cell sends them.
+  delete from pb.webhook_deliveries d where d.wallet_id = any (own_wallets) and d.state = 'pending';
+  delete from pb.events e where e.wallet_id = any (own_wallets) and e.dispatched_at is null;
+  update pb.events e set email_due_at = null where e.wallet_id = any (own_wallets) and e.email_due_at is not null;
+  perform pb.record_audit(
+    p_operator, 'move_account', null, p_account::text, p_reason, 'moved_out',
+    jsonb_build_object('to', p_to, 'epoch', p_epoch, 'balances', p_balances)
+  );
+  return 'handed_over';
+end
+$$;
+
 CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], min_timeline integer DEFAULT NULL::integer, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2258,7 +2527,7 @@ begin
         then (select f.id from pb.wallets f where f.id = wallet_ids[1] for no key update skip locked)
         else wallet_ids[1]
       end
-      and w.suspended_at is null
+      and w.suspended_at is null and w.fenced_until is null
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
@@ -2333,7 +2602,7 @@ begin
       from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
       join pb.wallets w on w.id = b.wallet_id
       join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
-      where w.suspended_at is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
+      where w.suspended_at is null and w.fenced_until is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
         and (k.expires_at is null or k.expires_at > now_at)
         and b.search_id between oldest_id and newest_id
     )
@@ -2453,7 +2722,7 @@ begin
   open items no scroll for
     select b.*, w.id is not null and k.id is not null as known,
       w.credited_micros - w.debited_micros as balance, w.held_micros as held, w.owed_micros as owed,
-      w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
+      w.suspended_at is not null as suspended, w.fenced_until > now_at as fenced, k.mode, k.revoked_at is not null as revoked,
       k.expires_at is not null and k.expires_at <= now_at as key_expired,
       count(*) over (partition by b.search_id) > 1 as is_repeated,
       case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end
@@ -2576,6 +2845,8 @@ begin
       when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
       when held_by <> i.wallet_id then 'id_taken'
       when held_by is not null then case when still_held then 'held' else 'lost' end
+      -- Before the key: the one in the account's other cell may differ.
+      when i.fenced then pb.why_fenced(i.wallet_id)
       when not i.known then 'api_key_invalid'
       when i.revoked then 'api_key_revoked'
       when i.key_expired then 'api_key_expired'
@@ -2810,6 +3081,214 @@ CREATE FUNCTION pb.hour_waits_for() RETURNS text
      pb.usage_watermark u;
 END;
 
+CREATE FUNCTION pb.import_account(p_export jsonb, p_from text, p_epoch integer, p_fence timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  v_account uuid := p_export #>> '{account,id}';
+  own_wallets uuid[];
+begin
+  perform pb.prepare_arrival(p_export);
+  update pb.accounts a set name = p_export #>> '{account,name}', label = p_export #>> '{account,label}'
+  where a.id = v_account;
+  own_wallets := pb.account_wallets(v_account);
+  perform pb.lock_fenced_wallets(own_wallets);
+  if exists (select from pb.wallets w where w.id = any (own_wallets) and w.fenced_until is distinct from 'infinity')
+    or p_epoch <= coalesce((select o.epoch from pb.account_owners o where o.account_id = v_account), 0)
+  then
+    raise exception 'the account is active in this cell' using errcode = 'object_not_in_prerequisite_state';
+  end if;
+  update pb.wallets w
+  set name = n.name, suspended_at = n.suspended_at, low_balance_micros = n.low_balance_micros, alert_email = n.alert_email
+  from jsonb_populate_recordset(null::pb.wallets, p_export -> 'wallets') n where n.id = w.id;
+
+  perform pb.import_spending(p_export);
+  -- Rows that were deleted in the other cell. Others are never deleted while the account exists.
+  delete from pb.webhook_endpoints e where e.wallet_id = any (own_wallets);
+  delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
+  delete from pb.run_budgets r where r.wallet_id = any (own_wallets);
+  delete from pb.test_run_budgets r where r.wallet_id = any (own_wallets);
+  delete from pb.end_user_budgets u where u.wallet_id = any (own_wallets);
+  perform pb.import_rows(m.name, m.key_columns, p_export -> m.name) from pb.moved_tables() m;
+  delete from pb.spent_elsewhere s
+  where not exists (select from pb.key_budgets b where b.id = s.id)
+    and not exists (select from pb.run_budgets r where r.id = s.id)
+    and not exists (select from pb.end_user_budgets u where u.id = s.id);
+
+  insert into pb.booked_elsewhere (id)
+  select r.id from (
+    select p.transfer_id as id from pb.payments p where p.wallet_id = any (own_wallets)
+    union select unnest(array[v.taken_transfer_id, v.owed_transfer_id, v.returned_transfer_id])
+      from pb.reversals v where v.wallet_id = any (own_wallets)
+    union select unnest(array[a.transfer_id, a.owed_transfer_id])
+      from pb.adjustments a where a.wallet_id = any (own_wallets)
+  ) r
+  where r.id is not null and not exists (select from pb.transfers t where t.id = r.id)
+  on conflict do nothing;
+
+  delete from pb.members m using pb.people p
+  where m.account_id = v_account and p.id = m.person_id
+    and p.email not in (select x ->> 'email' from jsonb_array_elements(p_export -> 'members') x);
+  insert into pb.members as m (account_id, person_id, role)
+  select v_account, pb.find_or_create_person(x ->> 'email', x ->> 'name'), (x ->> 'role')::pb.member_role
+  from jsonb_array_elements(p_export -> 'members') x
+  on conflict (account_id, person_id) do update set role = excluded.role;
+
+  insert into pb.arrivals (account_id, epoch, from_cell, fence, balances, events, deliveries)
+  values (v_account, p_epoch, p_from, p_fence, p_export -> 'balances', p_export -> 'events', p_export -> 'deliveries')
+  on conflict (account_id) do update
+  set epoch = excluded.epoch, from_cell = excluded.from_cell, fence = excluded.fence, balances = excluded.balances,
+      events = excluded.events, deliveries = excluded.deliveries, imported_at = clock_timestamp(), activated_at = null;
+end
+$$;
+
+CREATE TABLE pb.idempotency (
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
+    key_hmac bytea NOT NULL,
+    fingerprint bytea NOT NULL,
+    search_id uuid NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    answer bytea,
+    scheme smallint DEFAULT 1 NOT NULL,
+    secret_version smallint DEFAULT 1 NOT NULL,
+    CONSTRAINT idempotency_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
+    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION pb.import_claims(p_claims jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pb.idempotency AS i (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, answer, scheme, secret_version)  SELECT n.wallet_id,
+             n.mode,
+             n.key_hmac,
+             n.fingerprint,
+             n.search_id,
+             n.claimed_at,
+             n.answer,
+             n.scheme,
+             n.secret_version
+            FROM jsonb_populate_recordset(NULL::pb.idempotency, import_claims.p_claims) n(wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, answer, scheme, secret_version)
+           WHERE (EXISTS ( SELECT
+                    FROM pb.wallets w
+                   WHERE ((w.id = n.wallet_id) AND (w.fenced_until = 'infinity'::timestamp with time zone)))) ON CONFLICT(wallet_id, key_hmac, mode) DO UPDATE SET fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at, answer = excluded.answer, scheme = excluded.scheme, secret_version = excluded.secret_version;
+END;
+
+CREATE FUNCTION pb.import_rows(p_table text, p_keys text[], p_rows jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  columns text[] := array(
+    select a.attname from pg_attribute a
+    where a.attrelid = ('pb.' || p_table)::regclass and a.attnum > 0 and not a.attisdropped
+  );
+  changes text := (select string_agg(format('%1$I = excluded.%1$I', c), ', ') from unnest(columns) c where c <> all (p_keys));
+  same integer;
+begin
+  execute format(
+    'insert into pb.%1$I select * from jsonb_populate_recordset(null::pb.%1$I, $1) on conflict (%2$s) do %3$s',
+    p_table, array_to_string(p_keys, ', '),
+    case when p_table in ('payments', 'manual_credits') then 'nothing' else 'update set ' || changes end
+  ) using p_rows;
+  execute format(
+    'select count(*) from jsonb_populate_recordset(null::pb.%1$I, $1) n join pb.%1$I t using (%2$s)
+     where to_jsonb(n) - ''changed_at'' = to_jsonb(t) - ''changed_at''',
+    p_table, array_to_string(p_keys, ', ')
+  ) into same using p_rows;
+  if same <> jsonb_array_length(p_rows) then
+    raise exception '% of % imported rows of % differ', jsonb_array_length(p_rows) - same, jsonb_array_length(p_rows), p_table;
+  end if;
+end
+$_$;
+
+CREATE TABLE pb.end_user_budgets (
+    wallet_id uuid NOT NULL,
+    key_budget_id uuid NOT NULL,
+    end_user text NOT NULL,
+    id uuid NOT NULL,
+    spent_micros bigint NOT NULL,
+    resets_at timestamp with time zone NOT NULL,
+    CONSTRAINT end_user_budgets_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 64))),
+    CONSTRAINT end_user_budgets_spent_micros_check CHECK ((spent_micros >= 0))
+)
+WITH (fillfactor='50');
+
+CREATE TABLE pb.run_budgets (
+    wallet_id uuid NOT NULL,
+    name text NOT NULL,
+    id uuid NOT NULL,
+    max_micros bigint NOT NULL,
+    spent_micros bigint NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT run_budgets_max_micros_check CHECK ((max_micros >= 0)),
+    CONSTRAINT run_budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 128))),
+    CONSTRAINT run_budgets_spent_micros_check CHECK ((spent_micros >= 0)),
+    CONSTRAINT run_never_above_max CHECK ((spent_micros <= max_micros))
+)
+WITH (fillfactor='50');
+
+CREATE TABLE pb.spent_elsewhere (
+    id uuid NOT NULL,
+    total_micros bigint NOT NULL,
+    day date DEFAULT '-infinity'::date NOT NULL,
+    day_micros bigint DEFAULT 0 NOT NULL,
+    month date DEFAULT '-infinity'::date NOT NULL,
+    month_micros bigint DEFAULT 0 NOT NULL
+);
+
+CREATE FUNCTION pb.import_spending(p_export jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pb.spent_elsewhere AS s (id, total_micros, day, day_micros, month, month_micros)  SELECT n.id,
+             (n.total_spent_micros - COALESCE((o.total_spent_micros - COALESCE(e.total_micros, (0)::bigint)), (0)::bigint)),
+             n.day,
+             (n.day_spent_micros -
+                 CASE
+                     WHEN (o.day = n.day) THEN (o.day_spent_micros -
+                     CASE
+                         WHEN (e.day = n.day) THEN e.day_micros
+                         ELSE (0)::bigint
+                     END)
+                     ELSE (0)::bigint
+                 END),
+             n.month,
+             (n.month_spent_micros -
+                 CASE
+                     WHEN (o.month = n.month) THEN (o.month_spent_micros -
+                     CASE
+                         WHEN (e.month = n.month) THEN e.month_micros
+                         ELSE (0)::bigint
+                     END)
+                     ELSE (0)::bigint
+                 END)
+            FROM ((jsonb_populate_recordset(NULL::pb.key_budgets, (import_spending.p_export -> 'key_budgets'::text)) n(id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros, total_spent_micros, day, day_spent_micros, month, month_spent_micros, mode, end_user_limit_micros, end_user_period)
+              LEFT JOIN pb.key_budgets o ON ((o.id = n.id)))
+              LEFT JOIN pb.spent_elsewhere e ON ((e.id = n.id))) ON CONFLICT(id) DO UPDATE SET total_micros = excluded.total_micros, day = excluded.day, day_micros = excluded.day_micros, month = excluded.month, month_micros = excluded.month_micros;
+ INSERT INTO pb.spent_elsewhere AS s (id, total_micros)  SELECT n.id,
+             (n.spent_micros - COALESCE((o.spent_micros - COALESCE(e.total_micros, (0)::bigint)), (0)::bigint))
+            FROM ((( SELECT r.id,
+                     r.spent_micros
+                    FROM jsonb_populate_recordset(NULL::pb.run_budgets, (import_spending.p_export -> 'run_budgets'::text)) r(wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
+                 UNION ALL
+                  SELECT u.id,
+                     u.spent_micros
+                    FROM jsonb_populate_recordset(NULL::pb.end_user_budgets, (import_spending.p_export -> 'end_user_budgets'::text)) u(wallet_id, key_budget_id, end_user, id, spent_micros, resets_at)) n
+              LEFT JOIN ( SELECT r.id,
+                     r.spent_micros
+                    FROM pb.run_budgets r
+                 UNION ALL
+                  SELECT u.id,
+                     u.spent_micros
+                    FROM pb.end_user_budgets u) o ON ((o.id = n.id)))
+              LEFT JOIN pb.spent_elsewhere e ON ((e.id = n.id))) ON CONFLICT(id) DO UPDATE SET total_micros = excluded.total_micros;
+END;
+
 CREATE FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2817,6 +3296,7 @@ CREATE FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p
 begin
   perform from pb.accounts a where a.id = p_account and a.deleted_at is null for no key update;
   if found then
+    perform pb.require_no_account_fence(p_account);
     delete from pb.invitations i where i.account_id = p_account and i.email = p_email and i.accepted_at is null;
     insert into pb.invitations as i (account_id, email, role, digest, expires_at)
     values (p_account, p_email, p_role, p_token, clock_timestamp() + interval '7 days')
@@ -2907,12 +3387,15 @@ declare
   found_label text;
   candidate text;
 begin
-  select a.label into found_label from pb.accounts a where a.id = owner;
-  if found_label is not null or cell is null then
-    return found_label;
+  if cell is null then
+    return (select a.label from pb.accounts a where a.id = owner);
   end if;
   -- If two first keys of the account are created at once, both get the same label.
-  perform from pb.accounts a where a.id = owner for no key update;
+  select a.label into found_label from pb.accounts a where a.id = owner for no key update;
+  perform pb.require_no_account_fence(owner);
+  if found_label is not null then
+    return found_label;
+  end if;
   loop
     candidate := cell || left(gen_random_uuid()::text, 7);
     exit when not exists (select from pb.accounts a where a.label = candidate);
@@ -2927,6 +3410,17 @@ CREATE FUNCTION pb.label_own_account() RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN pb.label_account(pb.own_wallet());
 
+CREATE FUNCTION pb.lift_fence(p_account uuid, p_fence timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.lock_fenced_wallets(pb.account_wallets(p_account));
+  update pb.wallets w set fenced_until = null where w.account_id = p_account and w.fenced_until = p_fence;
+  return found;
+end
+$$;
+
 CREATE FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) RETURNS pb.sessions
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2935,6 +3429,16 @@ begin
   perform pb.lock_wallets(array[p_wallet]);
   perform set_config('pb.wallet_id', p_wallet::text, true);
   return pb.find_session(p_session);
+end
+$$;
+
+CREATE FUNCTION pb.lock_fenced_wallets(wallet_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.require_timeline(nullif(current_setting('pb.min_timeline', true), '')::integer);
+  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
 end
 $$;
 
@@ -2961,8 +3465,8 @@ CREATE FUNCTION pb.lock_wallets(wallet_ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  perform pb.require_timeline(nullif(current_setting('pb.min_timeline', true), '')::integer);
-  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  perform pb.lock_fenced_wallets(wallet_ids);
+  perform pb.require_no_fence(wallet_ids);
 end
 $$;
 
@@ -3011,6 +3515,13 @@ CREATE FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) RETURNS jso
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN jsonb_strip_nulls(((p_limits || CASE jsonb_typeof((p_changes -> 'budget'::text)) WHEN 'object'::text THEN (p_changes -> 'budget'::text) WHEN 'null'::text THEN '{"day": null, "month": null, "total": null}'::jsonb ELSE '{}'::jsonb END) || CASE WHEN (p_changes ? 'end_user_limit'::text) THEN jsonb_build_object('end_user', (p_changes #> '{end_user_limit,amount}'::text[]), 'end_user_period', (p_changes #> '{end_user_limit,period}'::text[])) ELSE '{}'::jsonb END));
+
+CREATE FUNCTION pb.moved_tables() RETURNS TABLE(name text, key_columns text[])
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ VALUES ('key_budgets'::text,ARRAY['id'::text]), ('keys'::text,ARRAY['id'::text]), ('end_user_settings'::text,ARRAY['wallet_id'::text]), ('end_user_budgets'::text,ARRAY['key_budget_id'::text, 'end_user'::text]), ('run_budgets'::text,ARRAY['wallet_id'::text, 'name'::text]), ('test_run_budgets'::text,ARRAY['wallet_id'::text, 'name'::text]), ('webhook_endpoints'::text,ARRAY['id'::text]), ('payment_customers'::text,ARRAY['wallet_id'::text]), ('payments'::text,ARRAY['payment_id'::text]), ('top_ups'::text,ARRAY['id'::text]), ('reversals'::text,ARRAY['reversal_id'::text]), ('auto_top_ups'::text,ARRAY['wallet_id'::text]), ('manual_credits'::text,ARRAY['reference'::text]), ('adjustments'::text,ARRAY['id'::text]);
+END;
 
 CREATE FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3068,7 +3579,7 @@ CREATE TABLE pb.audit_log (
     CONSTRAINT audit_log_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
     CONSTRAINT audit_log_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
     CONSTRAINT audit_log_target_check CHECK (((length(target) >= 1) AND (length(target) <= 255))),
-    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text, 'accept_database'::text])))
+    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text, 'accept_database'::text, 'move_account'::text])))
 );
 
 CREATE FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
@@ -3494,6 +4005,27 @@ begin
 end
 $$;
 
+CREATE TABLE pb.account_owners (
+    account_id uuid NOT NULL,
+    epoch integer NOT NULL,
+    cell text NOT NULL,
+    since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT account_owners_cell_check CHECK ((cell ~ '^[a-z0-9]{3}$'::text)),
+    CONSTRAINT account_owners_epoch_check CHECK ((epoch > 0))
+);
+
+CREATE FUNCTION pb.owner_cell(p_wallet uuid) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT o.cell
+    FROM (pb.wallets w
+      JOIN pb.account_owners o ON ((o.account_id = w.account_id)))
+   WHERE ((w.id = owner_cell.p_wallet) AND (w.fenced_until = 'infinity'::timestamp with time zone) AND (NOT (EXISTS ( SELECT
+            FROM pb.arrivals a
+           WHERE ((a.account_id = w.account_id) AND (a.epoch > o.epoch) AND (a.fence > (clock_timestamp() - '00:00:10'::interval)))))));
+END;
+
 CREATE FUNCTION pb.partition_days_ahead() RETURNS integer
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3524,6 +4056,34 @@ CREATE FUNCTION pb.partitions_to_drop() RETURNS TABLE(parent text, partition tex
       LEFT JOIN pg_inherits i ON ((i.inhrelid = c.oid)))
    WHERE ((c.relkind = 'r'::"char") AND (c.relname ~ (('^'::text || p.name) || '_\d{8}$'::text)) AND ("right"((c.relname)::text, 8) < to_char((r.retained_since)::timestamp with time zone, 'YYYYMMDD'::text)))
    ORDER BY c.relname;
+END;
+
+CREATE TABLE pb.accounts (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deleted_at timestamp with time zone,
+    label text,
+    CONSTRAINT deleted_accounts_have_no_name CHECK (((deleted_at IS NULL) OR (name = ''::text))),
+    CONSTRAINT well_formed_label CHECK ((label ~ '^[a-z0-9]{10}$'::text))
+);
+
+CREATE FUNCTION pb.prepare_arrival(p_export jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pb.accounts (id, name, created_at, deleted_at, label)  SELECT jsonb_populate_record.id,
+             jsonb_populate_record.name,
+             jsonb_populate_record.created_at,
+             jsonb_populate_record.deleted_at,
+             jsonb_populate_record.label
+            FROM jsonb_populate_record(NULL::pb.accounts, (prepare_arrival.p_export -> 'account'::text)) jsonb_populate_record(id, name, created_at, deleted_at, label) ON CONFLICT(id) DO NOTHING;
+ INSERT INTO pb.wallets (id, name, account_id, created_at, fenced_until)  SELECT w.id,
+             w.name,
+             w.account_id,
+             w.created_at,
+             'infinity'
+            FROM jsonb_populate_recordset(NULL::pb.wallets, (prepare_arrival.p_export -> 'wallets'::text)) w(id, name, credited_micros, debited_micros, held_micros, suspended_at, created_at, account_id, low_balance_micros, alert_email, owed_micros, fenced_until) ON CONFLICT(id) DO NOTHING;
 END;
 
 CREATE FUNCTION pb.prepare_hour(p_now timestamp with time zone DEFAULT clock_timestamp(), OUT hour timestamp with time zone, OUT state text) RETURNS record
@@ -3648,6 +4208,25 @@ CREATE FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) 
             FROM clock_timestamp() now_at(now_at)
    RETURNING webhook_deliveries.id;
 END;
+
+CREATE FUNCTION pb.read_account_place(p_account uuid, OUT cell text, OUT label text, OUT is_active boolean, OUT fenced_until timestamp with time zone, OUT epoch integer, OUT owner_cell text, OUT arrival_epoch integer, OUT arrival_fence timestamp with time zone, OUT is_activated boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  cell := (select c.name from pb.cell c);
+  select a.label into label from pb.accounts a where a.id = p_account and a.deleted_at is null;
+  select max(w.fenced_until) into fenced_until from pb.wallets w where w.account_id = p_account;
+  is_active := exists (
+    select from pb.wallets w join pb.accounts a on a.id = w.account_id
+    where a.id = p_account and a.deleted_at is null and (w.fenced_until is null or w.fenced_until < 'infinity')
+  );
+  select o.epoch, o.cell into epoch, owner_cell from pb.account_owners o where o.account_id = p_account;
+  epoch := coalesce(epoch, 0);
+  select a.epoch, a.fence, a.activated_at is not null into arrival_epoch, arrival_fence, is_activated
+  from pb.arrivals a where a.account_id = p_account;
+end
+$$;
 
 CREATE FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3786,6 +4365,7 @@ CREATE FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   update pb.top_ups t
   set checkout_id = p_checkout, checkout_url = p_url, expires_at = p_end
   where t.id = p_top_up and t.wallet_id = pb.own_wallet() and t.checkout_id is null;
@@ -3797,6 +4377,7 @@ CREATE FUNCTION pb.record_customer(p_customer text) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   insert into pb.payment_customers (wallet_id, customer_id) values (pb.own_wallet(), p_customer)
   on conflict (wallet_id) do nothing;
   return (select c.customer_id from pb.payment_customers c where c.wallet_id = pb.own_wallet());
@@ -4040,7 +4621,7 @@ begin
       return;
     end if;
   else
-    perform pb.lock_wallets(wallet_ids);
+    perform pb.lock_fenced_wallets(wallet_ids);
   end if;
   now_at := clock_timestamp();
   -- Only for pending searches: the outcome of a search that has ended is final.
@@ -4080,6 +4661,7 @@ CREATE FUNCTION pb.replay_delivery(p_id uuid) RETURNS uuid
 declare
   d pb.webhook_deliveries;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   -- Locks the endpoint first, in the same order as its deletion.
   select f.* into d from pb.webhook_deliveries f join pb.webhook_endpoints e on e.id = f.endpoint_id
   where f.id = p_id and f.wallet_id = pb.own_wallet() for key share of e;
@@ -4090,7 +4672,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) RETURNS record
+CREATE FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[] DEFAULT '{}'::smallint[], p_pepper_checks bytea[] DEFAULT '{}'::bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -4101,11 +4683,13 @@ begin
       || case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end
   into writing_version, check_value, required
   from pb.secret_state s for share;
-  insert into pb.secret_reports as r (process_id, versions, check_values, seen_at, has_stopped)
-  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped)
+  insert into pb.secret_reports as r
+    (process_id, versions, check_values, seen_at, has_stopped, pepper_versions, pepper_checks)
+  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped, p_pepper_versions, p_pepper_checks)
   on conflict (process_id) do update
   set versions = excluded.versions, check_values = excluded.check_values, seen_at = excluded.seen_at,
-    has_stopped = excluded.has_stopped;
+    has_stopped = excluded.has_stopped, pepper_versions = excluded.pepper_versions,
+    pepper_checks = excluded.pepper_checks;
   delete from pb.secret_reports where seen_at < clock_timestamp() - interval '1 day';
 end
 $$;
@@ -4130,6 +4714,34 @@ CREATE FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open 
  INSERT INTO pb.pending_emails (id, sign_in_digest, sealed)
    VALUES (request_sign_in.p_email_id, request_sign_in.p_token, request_sign_in.p_sealed);
 END;
+
+CREATE FUNCTION pb.require_no_account_fence(p_account uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.require_no_fence(array(select w.id from pb.wallets w where w.account_id = p_account));
+end
+$$;
+
+CREATE FUNCTION pb.require_no_fence(wallet_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  reason text;
+begin
+  reason := (
+    select pb.why_fenced(w.id) from pb.wallets w
+    where w.id = any (wallet_ids) and w.fenced_until > clock_timestamp() limit 1
+  );
+  if reason = 'account_moved' then
+    raise exception 'the account is in another cell' using errcode = 'PB003';
+  elsif reason is not null then
+    raise exception 'the account is being moved' using errcode = 'PB002';
+  end if;
+end
+$$;
 
 CREATE FUNCTION pb.require_owner() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4385,6 +4997,7 @@ CREATE FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) RETURNS ti
 declare
   ends timestamptz;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   update pb.webhook_endpoints e
   set previous_secret = e.secret, previous_until = clock_timestamp() + interval '24 hours', secret = new_secret
   where e.id = p_id and e.wallet_id = pb.own_wallet()
@@ -4475,6 +5088,14 @@ CREATE FUNCTION pb.searches_listed_since() RETURNS timestamp with time zone
    WHERE (i.inhparent = ('pb.searches'::regclass)::oid);
 END;
 
+CREATE FUNCTION pb.set_account_owner(p_account uuid, p_epoch integer, p_cell text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pb.account_owners AS o (account_id, epoch, cell)
+   VALUES (set_account_owner.p_account, set_account_owner.p_epoch, set_account_owner.p_cell) ON CONFLICT(account_id) DO UPDATE SET epoch = excluded.epoch, cell = excluded.cell, since = clock_timestamp();
+END;
+
 CREATE FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4513,6 +5134,7 @@ CREATE FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_ca
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   insert into pb.auto_top_ups as a (wallet_id, threshold_micros, amount_micros, day_cap_micros, month_cap_micros)
   values (pb.own_wallet(), p_threshold, p_amount, p_day_cap, p_month_cap)
   on conflict (wallet_id) do update
@@ -4705,7 +5327,7 @@ declare
 begin
   if only_wallet is not null then
     perform set_config('lock_timeout', '200', true);
-    perform pb.lock_wallets(array[only_wallet]);
+    perform pb.lock_fenced_wallets(array[only_wallet]);
   end if;
   skipped_ids := '{}';
   loop
@@ -4733,6 +5355,10 @@ begin
         and s.wallet_id = any (skipped_ids)
     );
   end if;
+
+  -- A move that was interrupted. Holds work already, but not on their fast path.
+  update pb.wallets w set fenced_until = null
+  where w.id in (select f.id from pb.wallets f where f.fenced_until <= now_at for no key update skip locked);
 
   update pb.sweep_watermark
   set settled_before = least(
@@ -4834,6 +5460,7 @@ CREATE FUNCTION pb.test_webhook(p_id uuid) RETURNS uuid
 declare
   v_event uuid;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   perform from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() for key share;
   if not found then
     return null;
@@ -4936,7 +5563,9 @@ begin
         payout wallet cash, write_off bad_debt receivable, fee fees cash, breakage wallet breakage,
         correction wallet cash, correction wallet promotion, correction receivable cash,
         correction receivable promotion, correction cash wallet, correction receivable bad_debt,
-        correction cash fees, correction breakage wallet}'::text[]
+        correction cash fees, correction breakage wallet,
+        move wallet other_cells, move other_cells wallet, move other_cells receivable,
+        move receivable other_cells}'::text[]
     );
 end
 $$;
@@ -5095,6 +5724,15 @@ CREATE FUNCTION pb.webhook_lag() RETURNS double precision
            WHERE ((d.state = 'pending'::text) AND (d.due_at <= clock_timestamp()) AND (w.failing_since IS NULL)))))), (0)::numeric))::double precision AS "coalesce";
 END;
 
+CREATE FUNCTION pb.why_fenced(p_wallet uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return case when pb.owner_cell(p_wallet) is null then 'account_moving' else 'account_moved' end;
+end
+$$;
+
 CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb DEFAULT '[]'::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5193,16 +5831,6 @@ CREATE TABLE pb.abandoned_calls (
 )
 WITH (fillfactor='50');
 
-CREATE TABLE pb.accounts (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    deleted_at timestamp with time zone,
-    label text,
-    CONSTRAINT deleted_accounts_have_no_name CHECK (((deleted_at IS NULL) OR (name = ''::text))),
-    CONSTRAINT well_formed_label CHECK ((label ~ '^[a-z0-9]{10}$'::text))
-);
-
 CREATE TABLE pb.adjustments (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     kind text NOT NULL,
@@ -5273,6 +5901,10 @@ CREATE TABLE pb.auto_top_ups (
     CONSTRAINT off_after_four_declines CHECK (((off_at IS NOT NULL) = (declines = 4)))
 );
 
+CREATE TABLE pb.booked_elsewhere (
+    id uuid NOT NULL
+);
+
 CREATE TABLE pb.budget_checkpoints (
     budget_id uuid NOT NULL,
     total_micros bigint NOT NULL,
@@ -5317,18 +5949,6 @@ CREATE TABLE pb.closed_months (
     CONSTRAINT closed_months_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric))
 );
 
-CREATE TABLE pb.end_user_budgets (
-    wallet_id uuid NOT NULL,
-    key_budget_id uuid NOT NULL,
-    end_user text NOT NULL,
-    id uuid NOT NULL,
-    spent_micros bigint NOT NULL,
-    resets_at timestamp with time zone NOT NULL,
-    CONSTRAINT end_user_budgets_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 64))),
-    CONSTRAINT end_user_budgets_spent_micros_check CHECK ((spent_micros >= 0))
-)
-WITH (fillfactor='50');
-
 CREATE TABLE pb.end_user_settings (
     wallet_id uuid NOT NULL,
     sealed_key bytea NOT NULL,
@@ -5349,21 +5969,6 @@ CREATE TABLE pb.hour_trees (
     CONSTRAINT hour_trees_level_check CHECK ((level >= 0))
 );
 ALTER TABLE ONLY pb.hour_trees ALTER COLUMN hashes SET STORAGE EXTERNAL;
-
-CREATE TABLE pb.idempotency (
-    wallet_id uuid NOT NULL,
-    mode pb.key_mode NOT NULL,
-    key_hmac bytea NOT NULL,
-    fingerprint bytea NOT NULL,
-    search_id uuid NOT NULL,
-    claimed_at timestamp with time zone NOT NULL,
-    answer bytea,
-    scheme smallint DEFAULT 1 NOT NULL,
-    secret_version smallint DEFAULT 1 NOT NULL,
-    CONSTRAINT idempotency_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
-    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
-)
-WITH (fillfactor='70');
 
 CREATE TABLE pb.identities (
     issuer text NOT NULL,
@@ -5504,21 +6109,6 @@ CREATE TABLE pb.reversals (
     CONSTRAINT reversals_taken_micros_check CHECK ((taken_micros >= 0))
 );
 
-CREATE TABLE pb.run_budgets (
-    wallet_id uuid NOT NULL,
-    name text NOT NULL,
-    id uuid NOT NULL,
-    max_micros bigint NOT NULL,
-    spent_micros bigint NOT NULL,
-    opened_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT run_budgets_max_micros_check CHECK ((max_micros >= 0)),
-    CONSTRAINT run_budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 128))),
-    CONSTRAINT run_budgets_spent_micros_check CHECK ((spent_micros >= 0)),
-    CONSTRAINT run_never_above_max CHECK ((spent_micros <= max_micros))
-)
-WITH (fillfactor='50');
-
 CREATE TABLE pb.run_checkpoints (
     run_id uuid NOT NULL,
     micros bigint NOT NULL,
@@ -5537,6 +6127,8 @@ CREATE TABLE pb.secret_reports (
     check_values bytea[] NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     has_stopped boolean NOT NULL,
+    pepper_versions smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    pepper_checks bytea[] DEFAULT '{}'::bytea[] NOT NULL,
     CONSTRAINT one_check_value_per_version CHECK ((cardinality(versions) = cardinality(check_values)))
 );
 
@@ -5759,6 +6351,9 @@ END;
 ALTER TABLE ONLY pb.abandoned_calls
     ADD CONSTRAINT abandoned_calls_pkey PRIMARY KEY (since, wallet_id);
 
+ALTER TABLE ONLY pb.account_owners
+    ADD CONSTRAINT account_owners_pkey PRIMARY KEY (account_id);
+
 ALTER TABLE ONLY pb.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -5777,6 +6372,9 @@ ALTER TABLE ONLY pb.app_settings
 ALTER TABLE ONLY pb.approval_limit
     ADD CONSTRAINT approval_limit_pkey PRIMARY KEY (single_row);
 
+ALTER TABLE ONLY pb.arrivals
+    ADD CONSTRAINT arrivals_pkey PRIMARY KEY (account_id);
+
 ALTER TABLE ONLY pb.audit_log
     ADD CONSTRAINT audit_log_number_key UNIQUE (number);
 
@@ -5785,6 +6383,9 @@ ALTER TABLE ONLY pb.audit_log
 
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_pkey PRIMARY KEY (wallet_id);
+
+ALTER TABLE ONLY pb.booked_elsewhere
+    ADD CONSTRAINT booked_elsewhere_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.budget_checkpoints
     ADD CONSTRAINT budget_checkpoints_pkey PRIMARY KEY (budget_id);
@@ -5975,6 +6576,9 @@ ALTER TABLE ONLY pb.sessions
 ALTER TABLE ONLY pb.sign_in_tokens
     ADD CONSTRAINT sign_in_tokens_pkey PRIMARY KEY (digest);
 
+ALTER TABLE ONLY pb.spent_elsewhere
+    ADD CONSTRAINT spent_elsewhere_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pb.sweep_watermark
     ADD CONSTRAINT sweep_watermark_pkey PRIMARY KEY (single_row);
 
@@ -6137,6 +6741,8 @@ CREATE INDEX wallet_hours_by_wallet ON pb.wallet_hours USING btree (wallet_id, h
 
 CREATE INDEX wallets_by_account ON pb.wallets USING btree (account_id);
 
+CREATE INDEX wallets_fenced ON pb.wallets USING btree (fenced_until) WHERE (fenced_until IS NOT NULL);
+
 CREATE CONSTRAINT TRIGGER account_has_owner AFTER DELETE OR UPDATE ON pb.members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.role = 'owner'::pb.member_role)) EXECUTE FUNCTION pb.require_owner();
 
 CREATE TRIGGER assign_account BEFORE INSERT ON pb.wallets FOR EACH ROW EXECUTE FUNCTION pb.assign_account();
@@ -6203,6 +6809,9 @@ CREATE TRIGGER wallet_hours_append_only BEFORE DELETE OR UPDATE ON pb.wallet_hou
 
 CREATE TRIGGER wallet_hours_no_truncate BEFORE TRUNCATE ON pb.wallet_hours FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
+ALTER TABLE ONLY pb.account_owners
+    ADD CONSTRAINT account_owners_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
+
 ALTER TABLE ONLY pb.adjustments
     ADD CONSTRAINT adjustments_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
@@ -6214,6 +6823,9 @@ ALTER TABLE ONLY pb.app_settings
 
 ALTER TABLE ONLY pb.app_settings
     ADD CONSTRAINT app_settings_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
+ALTER TABLE ONLY pb.arrivals
+    ADD CONSTRAINT arrivals_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
 
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
@@ -6424,6 +7036,44 @@ REVOKE ALL ON FUNCTION pb.accept_invitation(p_token bytea, p_name text) FROM PUB
 REVOKE ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) TO pennyblack_people;
 
+GRANT SELECT ON TABLE pb.wallets TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_payments;
+GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_payments;
+GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(account_id) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(low_balance_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+
+GRANT SELECT(alert_email) ON TABLE pb.wallets TO pennyblack_tenant;
+
+GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.account_wallets(p_account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.activate_account(p_operator text, p_reason text, p_account uuid, p_epoch integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.assign_account() FROM PUBLIC;
@@ -6446,6 +7096,8 @@ REVOKE ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea
 GRANT ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[], other_fingerprints bytea[]) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.book_adjustment(p_adjustment uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.book_move(p_balances jsonb, is_leaving boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) TO pennyblack_payments;
@@ -6557,6 +7209,8 @@ REVOKE ALL ON FUNCTION pb.correction_fault(p_transfer uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.count_pending(p_account uuid, p_held_before timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) FROM PUBLIC;
@@ -6640,43 +7294,15 @@ REVOKE ALL ON FUNCTION pb.describe_budget(b pb.key_budgets) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
 
-GRANT SELECT ON TABLE pb.wallets TO pennyblack_worker;
-
-GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_payments;
-GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_payments;
-GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(account_id) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(low_balance_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-
-GRANT SELECT(alert_email) ON TABLE pb.wallets TO pennyblack_tenant;
-
-GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
 REVOKE ALL ON FUNCTION pb.describe_wallet(p_type text, w pb.wallets) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.disable_webhook(p_id uuid, reason text) FROM PUBLIC;
+
+GRANT SELECT(account_id) ON TABLE pb.arrivals TO pennyblack_worker;
+
+GRANT SELECT(activated_at) ON TABLE pb.arrivals TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.discard_arrival(p_account uuid, p_epoch integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) TO pennyblack_worker;
@@ -6712,6 +7338,14 @@ REVOKE ALL ON FUNCTION pb.entry_time() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.expire_top_ups(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.expire_top_ups(p_limit integer) TO pennyblack_payments;
+
+REVOKE ALL ON FUNCTION pb.export_account(p_account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.export_claims(p_account uuid, p_since timestamp with time zone, p_after jsonb, p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.export_rows(p_table text, p_wallets uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.fence_account(p_account uuid, p_ms integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.find_keys(digests bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.find_keys(digests bytea[]) TO pennyblack_ledger;
@@ -6752,6 +7386,8 @@ REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.hand_over(p_operator text, p_reason text, p_account uuid, p_fence timestamp with time zone, p_to text, p_epoch integer, p_balances jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer, end_users text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer, end_users text[]) TO pennyblack_ledger;
 
@@ -6762,6 +7398,49 @@ REVOKE ALL ON FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) FROM PU
 GRANT SELECT ON TABLE pb.usage_watermark TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.hour_waits_for() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.import_account(p_export jsonb, p_from text, p_epoch integer, p_fence timestamp with time zone) FROM PUBLIC;
+
+GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(mode) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(key_hmac) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(search_id) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_operator;
+GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(secret_version) ON TABLE pb.idempotency TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.import_claims(p_claims jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.import_rows(p_table text, p_keys text[], p_rows jsonb) FROM PUBLIC;
+
+GRANT SELECT ON TABLE pb.end_user_budgets TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.run_budgets TO pennyblack_worker;
+
+GRANT SELECT(wallet_id) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(name) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(id) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(max_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(spent_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(opened_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(expires_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT ON TABLE pb.spent_elsewhere TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.import_spending(p_export jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) FROM PUBLIC;
 
@@ -6785,7 +7464,11 @@ REVOKE ALL ON FUNCTION pb.label_account(p_wallet uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.label_own_account() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.label_own_account() TO pennyblack_tenant;
 
+REVOKE ALL ON FUNCTION pb.lift_fence(p_account uuid, p_fence timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.lock_fenced_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
@@ -6795,6 +7478,8 @@ REVOKE ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) FROM PU
 GRANT ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.moved_tables() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) TO pennyblack_people;
@@ -6917,12 +7602,19 @@ GRANT ALL ON FUNCTION pb.own_top_up_entry(p_top_up uuid) TO pennyblack_tenant;
 REVOKE ALL ON FUNCTION pb.own_version(before uuid, since uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_version(before uuid, since uuid) TO pennyblack_tenant;
 
+REVOKE ALL ON FUNCTION pb.owner_cell(p_wallet uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.owner_cell(p_wallet uuid) TO pennyblack_ledger;
+
 REVOKE ALL ON FUNCTION pb.partition_days_ahead() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.partition_days_ahead() TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.retention TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.partitions_to_drop() FROM PUBLIC;
+
+GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.prepare_arrival(p_export jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) TO pennyblack_worker;
@@ -6988,6 +7680,8 @@ GRANT SELECT(created_at) ON TABLE pb.webhook_deliveries TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.read_account_place(p_account uuid, OUT cell text, OUT label text, OUT is_active boolean, OUT fenced_until timestamp with time zone, OUT epoch integer, OUT owner_cell text, OUT arrival_epoch integer, OUT arrival_fence timestamp with time zone, OUT is_activated boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) TO pennyblack_people;
 
@@ -7046,12 +7740,16 @@ REVOKE ALL ON FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) 
 REVOKE ALL ON FUNCTION pb.replay_delivery(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.replay_delivery(p_id uuid) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_ledger;
-GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_worker;
+REVOKE ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[], p_pepper_checks bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[], p_pepper_checks bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[], p_pepper_checks bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) TO pennyblack_people;
+
+REVOKE ALL ON FUNCTION pb.require_no_account_fence(p_account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.require_no_fence(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.require_owner() FROM PUBLIC;
 
@@ -7095,6 +7793,8 @@ REVOKE ALL ON FUNCTION pb.search_states(search_ids uuid[], wallet_ids uuid[], no
 
 REVOKE ALL ON FUNCTION pb.searches_listed_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.set_account_owner(p_account uuid, p_epoch integer, p_cell text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) TO pennyblack_tenant;
@@ -7184,12 +7884,12 @@ REVOKE ALL ON FUNCTION pb.webhook_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_worker;
 
+REVOKE ALL ON FUNCTION pb.why_fenced(p_wallet uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) TO pennyblack_ledger;
 
 GRANT SELECT ON TABLE pb.abandoned_calls TO pennyblack_operator;
-
-GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.adjustments TO pennyblack_worker;
 
@@ -7231,6 +7931,8 @@ GRANT SELECT(next_attempt_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
 GRANT SELECT(off_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
+GRANT SELECT ON TABLE pb.booked_elsewhere TO pennyblack_worker;
+
 GRANT SELECT ON TABLE pb.budget_checkpoints TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.budget_openings TO pennyblack_worker;
@@ -7243,28 +7945,11 @@ GRANT SELECT(closed_at) ON TABLE pb.closed_months TO pennyblack_operator;
 
 GRANT SELECT(trial_balance) ON TABLE pb.closed_months TO pennyblack_operator;
 
-GRANT SELECT ON TABLE pb.end_user_budgets TO pennyblack_worker;
-
 GRANT SELECT(wallet_id) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
 GRANT SELECT(sealed_key) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
 GRANT SELECT(stores_plain_ids) ON TABLE pb.end_user_settings TO pennyblack_tenant;
-
-GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(mode) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(key_hmac) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(search_id) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_operator;
-GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(secret_version) ON TABLE pb.idempotency TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.ledger_days TO pennyblack_worker;
 
@@ -7311,22 +7996,6 @@ GRANT SELECT(kind) ON TABLE pb.reversals TO pennyblack_payments;
 GRANT SELECT(state) ON TABLE pb.reversals TO pennyblack_payments;
 
 GRANT SELECT(created_at) ON TABLE pb.reversals TO pennyblack_payments;
-
-GRANT SELECT ON TABLE pb.run_budgets TO pennyblack_worker;
-
-GRANT SELECT(wallet_id) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(name) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(id) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(max_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(spent_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(opened_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(expires_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.run_checkpoints TO pennyblack_worker;
 

@@ -40,6 +40,7 @@ create or replace function pb.change_webhook(
 ) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   update pb.webhook_endpoints e
   set url = coalesce(new_url, e.url), description = coalesce(new_description, e.description),
     events = coalesce(new_events, e.events),
@@ -60,6 +61,7 @@ $$;
 create or replace function pb.delete_webhook(p_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   delete from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet();
   return found;
 end
@@ -71,6 +73,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   ends timestamptz;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   update pb.webhook_endpoints e
   set previous_secret = e.secret, previous_until = clock_timestamp() + interval '24 hours', secret = new_secret
   where e.id = p_id and e.wallet_id = pb.own_wallet()
@@ -93,6 +96,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_event uuid;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   perform from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() for key share;
   if not found then
     return null;
@@ -109,6 +113,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   d pb.webhook_deliveries;
 begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
   -- Locks the endpoint first, in the same order as its deletion.
   select f.* into d from pb.webhook_deliveries f join pb.webhook_endpoints e on e.id = f.endpoint_id
   where f.id = p_id and f.wallet_id = pb.own_wallet() for key share of e;

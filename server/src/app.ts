@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
+import { openCells } from "./app/cells-app.ts";
 import { compatRoutes } from "./app/compat-app.ts";
 import { type Connections, openConnections } from "./app/connections.ts";
 import { type ConsoleAppDependencies, consolePageRoutes, createConsoleRoutes, openOidc } from "./app/console-app.ts";
@@ -27,7 +28,7 @@ import { createManagementGuard } from "./keys/management-guard.ts";
 import { createKeyUseRecorder } from "./keys/record-key-uses.ts";
 import { openLenses } from "./lenses/lenses.ts";
 import { networkOf } from "./lib/network-of.ts";
-import { createSecrets } from "./lib/secrets.ts";
+import { createSecrets, type Secrets } from "./lib/secrets.ts";
 import { version } from "./lib/version.ts";
 import { createCaller } from "./providers/call-provider.ts";
 import { createRanking } from "./ranking/ranking.ts";
@@ -71,13 +72,15 @@ export function createApp(config: ServerConfig, log: Log): App {
   const lenses = openLenses(config.lenses, config.registries);
   const ranking = createRanking(lenses.current);
   const figures = openFigures(config, { redis, ledger, state });
+  const cells = openCells(config, ledgerPool);
   const services = { config, secrets, log, metrics, keys, ledger, ...limits, router, ranking, tally, tracing };
-  const search = createSearchDependencies({ ...services, connections });
+  const shared = { ...services, connections };
+  const search = createSearchDependencies(shared);
   const createManagementFor = createManagement(config, log, { ...limits, connections, secrets });
-  const management = createManagementFor(createManagementGuard(keys, limits));
+  const management = createManagementFor(createManagementGuard(keys, { ...limits, ...cells }));
   const api = countSearches(apiRoutes({ search, lenses, publicUrl: config.publicUrl, management }), figures);
   const manage = (guard: Guard): Route[] => managementRoutes(createManagementFor(guard));
-  const others = otherRoutes({ ...services, connections, search, figures, recordKeyUse: keyUses.record, manage });
+  const others = otherRoutes({ ...shared, ...cells, search, figures, recordKeyUse: keyUses.record, manage });
   const forwarding = createForwardingWatch(log);
   const http = createHttpServer({
     routes: [...api, ...compatRoutes(search, figures), ...siteRoutes(api, config, reports.whyNotReady), ...others],
@@ -87,20 +90,15 @@ export function createApp(config: ServerConfig, log: Log): App {
     log,
     whenStopping: () => state,
     admission: limits.admission,
+    forward: cells.forward,
     onResponse(request, reply) {
       recordResponse({ metrics, figures }, request, reply);
       forwarding.record(request.raw, request.ips);
     },
     onNoResponse: (request, reply, error) => recordNoResponse({ metrics, figures }, request, reply, error),
   });
-  const ops = createOpsServer({
-    log,
-    renderMetrics: metrics.render,
-    operators: config.operators,
-    publicUrl: config.publicUrl,
-    secrets,
+  const ops = openOps(services, {
     operatorRoutes: createOperatorRoutes({ config, operatorPool, router, figures, forwarding }),
-    pages: consolePageRoutes("operator.html"),
     whyNotReady: async () => (state.isDraining ? "stopping" : await reports.whyNotReady()),
   });
 
@@ -127,6 +125,16 @@ export function createApp(config: ServerConfig, log: Log): App {
   };
 }
 
+/** The internal listener. */
+function openOps(
+  { config, log, metrics, secrets }: { config: ServerConfig; log: Log; metrics: Metrics; secrets: Secrets },
+  options: Pick<Parameters<typeof createOpsServer>[0], "operatorRoutes" | "whyNotReady">,
+): FastifyInstance {
+  const { operators, publicUrl } = config;
+  const pages = consolePageRoutes("operator.html");
+  return createOpsServer({ log, renderMetrics: metrics.render, operators, publicUrl, secrets, pages, ...options });
+}
+
 /** Routes that openapi.json does not describe: MCP, whose clients discover its tools, and the console. People sign in to both. */
 function otherRoutes(services: Omit<ConsoleAppDependencies & McpAppDependencies, "oidc">): Route[] {
   const dependencies = { ...services, oidc: openOidc(services.config, services.secrets) };
@@ -139,7 +147,7 @@ function openReports(config: ServerConfig, connections: Connections, log: Log) {
   const db = connections.ledgerPool;
   const tally = createTally({ db, log, writer: processId });
   const secrets = createSecrets(config.secrets);
-  const secretReports = startSecretReports({ db, secrets, processId });
+  const secretReports = startSecretReports({ db, secrets, processId, peppers: config.keyPeppers });
   const { fence, redis } = connections;
   const timelines = startTimelineSharing({ fence, db, redis, secrets, databaseUrl: config.ledgerDatabaseUrl });
   return {

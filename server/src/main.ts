@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { ConfigFaults, readConfig, serverSettings } from "./config/config.ts";
 import { LensFaults } from "./lenses/lenses.ts";
+import { FleetFault } from "./operator/operator-client.ts";
 import { createLog } from "./telemetry/log.ts";
 
 // Server process: reads the configuration, checks the database and listens. On SIGTERM it stops without failing requests:
@@ -57,7 +58,7 @@ function orExit<Result>(create: () => Result): Result {
   try {
     return create();
   } catch (error) {
-    if (!(error instanceof ConfigFaults || error instanceof LensFaults)) throw error;
+    if (!(error instanceof ConfigFaults || error instanceof LensFaults || error instanceof FleetFault)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }

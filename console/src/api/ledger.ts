@@ -13,6 +13,7 @@ export const entryKinds = [
   "correction",
   "payout",
   "breakage",
+  "move",
 ] as const;
 export type EntryKind = (typeof entryKinds)[number];
 

@@ -61,6 +61,7 @@ const outcomes: Record<string, OutcomeText> = {
   overloaded: { summary: "the service was overloaded", action: "Retry with exponential backoff." },
   shutting_down: { summary: "the server was shutting down", action: "Retry on a new connection." },
   ledger_unavailable: { summary: "the ledger was unavailable", action: retryLater },
+  account_moving: { summary: "the account was being moved", action: retryLater },
   expired: { summary: "the search expired before it finished", action: retryLater },
   caller_left: { summary: "the client disconnected before the response", action: "Use a longer client timeout." },
   released: { summary: "the search ended without a response", action: retryLater },

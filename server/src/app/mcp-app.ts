@@ -34,19 +34,24 @@ export interface McpAppDependencies {
   search: SearchDependencies;
   metrics: Pick<Metrics, "countSearch" | "countRejected">;
   figures: Pick<ProcessFigures, "duringSearch">;
+  /** Throws if another cell serves the wallet. Undefined if there are no other cells. */
+  assertServed?: (walletId: string) => Promise<void>;
 }
 
 const loopback = ["localhost", "127.0.0.1", "[::1]"];
 
 export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
-  const { config, connections, keys, acquireSlot, admission, figures } = dependencies;
+  const { config, connections, keys, acquireSlot, admission, figures, assertServed } = dependencies;
   const oauth = openOauth(dependencies);
   const routes = mcpRoutes({
     allowedHosts: [new URL(config.publicUrl).hostname, ...loopback, ...config.mcpHosts],
     searchBody: searchRequestSchema,
     authenticate: ({ raw, ip }) => authenticate(raw.rawHeaders, ip, { keys, oauth }),
     enter: ({ mode, walletId }) => admission.enter(mode === "test" ? "tests" : "callers", walletId),
-    limitRequest: ({ walletId }, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
+    async limitRequest({ walletId }, reply) {
+      await limitWallet({ acquireSlot, admission }, walletId, reply);
+      await assertServed?.(walletId);
+    },
     runSearch: (call) => figures.duringSearch(() => runSearch(dependencies, call)),
     readBalance: (caller) => readBalance(connections, caller),
   });

@@ -5,6 +5,8 @@ import type { Pool } from "../db/pool.ts";
 import { readLastBackup } from "../db/read-backup.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import type { ForwardingWatch } from "../http/watch-forwarding.ts";
+import { fleetRoutes } from "../operator/fleet-routes.ts";
+import { readFleet } from "../operator/operator-client.ts";
 import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
 import { profileRoutes } from "../operator/profile-routes.ts";
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
@@ -18,12 +20,12 @@ import {
   readWalletDays,
   readWalletMargin,
 } from "../usage/usage.ts";
-import { findEntries, listWallets, readReconciliation } from "../wallet/wallet.ts";
+import { findEntries, listWallets, readReconciliation, readTotalBalance } from "../wallet/wallet.ts";
 import { readWebhookLag } from "../webhooks/webhooks.ts";
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
 export function createOperatorRoutes(dependencies: {
-  config: Pick<ServerConfig, "hasHeapSnapshots" | "servers">;
+  config: Pick<ServerConfig, "hasHeapSnapshots" | "servers" | "fleet">;
   operatorPool: Pool | undefined;
   router: Router;
   figures: { readServers: Heartbeats["read"] };
@@ -37,8 +39,8 @@ export function createOperatorRoutes(dependencies: {
     expectedServers: config.servers,
     db: operatorPool && watchedDatabase(operatorPool),
   });
-  const profiling = profileRoutes(config);
-  return [...watching, ...profiling, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
+  const others = [...profileRoutes(config), ...fleetRoutes(config.fleet === undefined ? [] : readFleet(config.fleet))];
+  return [...watching, ...others, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
 }
 
 function operatorDependencies(db: Pool): OperatorDependencies {
@@ -48,6 +50,7 @@ function operatorDependencies(db: Pool): OperatorDependencies {
     listAccounts: (query) => listAccounts(db, query),
     findEntries: (requestId) => findEntries(db, requestId),
     readReconciliation: () => readReconciliation(db),
+    readTotalBalance: () => readTotalBalance(db),
     readMargin: (days) => readMargin(db, days),
     readWalletMargin: (query) => readWalletMargin(db, query),
     readWalletDays: (query) => readWalletDays(db, query),

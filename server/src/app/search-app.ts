@@ -72,7 +72,8 @@ export function createSearchDependencies(
     }),
     rank([hits = [], others], input) {
       const fusedWith = others && cleanResults(others);
-      return ranking.rank({ ...input, results: cleanResults(hits), fusedWith });
+      const ranked = ranking.rank({ ...input, results: cleanResults(hits), fusedWith });
+      return { ...ranked, results: ranked.results.map((result) => result.toPlain()) };
     },
     ...createSearchPayments({ ledger, metrics, log }),
     recordRefusal: tally.recordRefusal,

@@ -7,6 +7,7 @@ import {
   addresses,
   ConfigFaults,
   cellName,
+  cellUrls,
   Fault,
   hostNames,
   httpUrl,
@@ -83,6 +84,7 @@ export const serverSettings = [
   "upstreams",
   "isFusing",
   "operators",
+  "fleet",
   "lenses",
   "registries",
   "topUpUrl",
@@ -93,6 +95,8 @@ export const serverSettings = [
   "topUpMax",
   "securityContact",
   "trustedProxies",
+  "cell",
+  "cells",
   "mcpHosts",
   "servers",
   "maxInFlight",
@@ -223,6 +227,8 @@ const settings = {
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
   /** The name of this installation among several behind one address. `npm run migrate` stores it in the database. */
   cell: { variable: "PENNYBLACK_CELL", read: optional(cellName) },
+  /** Base URLs of all cells, to forward requests of accounts that were moved: "eu1=https://10.1.0.10,us2=https://10.2.0.10". */
+  cells: { variable: "PENNYBLACK_CELLS", read: onlyWith("PENNYBLACK_CELL", cellUrls) },
   /**
    * Free credit for a new account in USD, and the maximum number of such accounts per day (UTC). `npm run migrate` stores
    * them in the database; servers cannot change them.
@@ -246,6 +252,8 @@ const settings = {
   securityContact: { variable: "PENNYBLACK_SECURITY_CONTACT", read: optional(urlOf("mailto:", "https:")) },
   /** "alice:<token>,bob:<token>": access to /operator/* on the internal listener. */
   operators: { variable: "PENNYBLACK_OPERATORS", read: withDefault<Operator[]>([], operatorTokens) },
+  /** File that lists all cells, for the page "Cells" of the operator console. The same as for `npm run fleet`. */
+  fleet: { variable: "PENNYBLACK_FLEET", read: onlyWith("PENNYBLACK_OPERATORS", (text) => text) },
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies: { variable: "PENNYBLACK_TRUSTED_PROXIES", read: withDefault<string[]>([], addresses) },
   /** Host names of /mcp besides that of the public URL and of this machine, for requests and for the pages that send them. */

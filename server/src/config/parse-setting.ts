@@ -65,6 +65,15 @@ export function cellName(text: string): string {
   return text;
 }
 
+export function cellUrls(text: string): Map<string, string> {
+  return new Map(
+    text.split(",").map((pair) => {
+      const [name = "", url = ""] = pair.trim().split(/=(.*)/s);
+      return [cellName(name), httpUrl(url)];
+    }),
+  );
+}
+
 export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = Number(text);

@@ -14,7 +14,8 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 // server's roles until someone writes it down here.
 
 const ledgerMayCall = words(
-  "capture changed_keys find_keys find_principals hold read_schema_version record_key_uses release report_secrets write_tally",
+  "capture changed_keys find_keys find_principals hold owner_cell read_schema_version record_key_uses",
+  "release report_secrets write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
@@ -116,6 +117,7 @@ const workerMayCall = words(
   "trial_balance retained_since price_micros utc_day utc_month uuid_floor",
 );
 const workerMayRead: Record<string, string[]> = {
+  arrivals: ["account_id", "activated_at"],
   keys: ["id", "wallet_id"],
   top_ups: words("id wallet_id status amount_micros refunded_micros payment_id"),
   idempotency: words("wallet_id mode key_hmac search_id claimed_at answer"),
@@ -124,7 +126,7 @@ const workerMayReadWhole = words(
   "wallets transfers searches key_budgets run_budgets end_user_budgets payments refunds receivables reversals manual_credits openings",
   "budget_openings retention usage_hours usage_days usage_watermark reconciliations adjustments",
   "ledger_watermark ledger_hours ledger_days wallet_hours wallet_checkpoints budget_checkpoints run_checkpoints",
-  "closed_months",
+  "closed_months booked_elsewhere spent_elsewhere",
 );
 /** Never a digest, never what was asked or answered. Of the tables with a list, only these columns. */
 const operatorMayRead: Record<string, string[]> = {

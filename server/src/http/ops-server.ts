@@ -7,6 +7,7 @@ import Fastify, {
 } from "fastify";
 import { Type } from "typebox";
 import type { Secrets } from "../lib/secrets.ts";
+import { findMoveProblem } from "../problems/account-moved.ts";
 import { Problem } from "../problems/problems.ts";
 import { encodeProblem } from "./encode-problem.ts";
 import { disableBodyParsing } from "./http-server.ts";
@@ -145,7 +146,8 @@ function notAnOperator(): Problem {
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, publicUrl: string): void {
-  const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
+  const problem =
+    error instanceof Problem ? error : (findMoveProblem(error) ?? new Problem("internal_error", { cause: error }));
   if (problem.code === "internal_error") request.log.error({ err: problem.cause }, "internal error");
   const path = request.url.split("?", 1)[0] ?? "/";
   const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId: request.id, path });

@@ -1,6 +1,7 @@
+import { findMoveProblem } from "../problems/account-moved.ts";
 import { Problem } from "../problems/problems.ts";
 
-/** For routes whose database read failed: `read().catch(unavailable)`. */
+/** For routes whose database call failed: `read().catch(unavailable)`. */
 export function unavailable(cause: unknown): never {
-  throw new Problem("ledger_unavailable", { cause });
+  throw findMoveProblem(cause) ?? new Problem("ledger_unavailable", { cause });
 }

@@ -2,11 +2,17 @@ import { readCredential } from "../http/credentials.ts";
 import { limitWallet } from "../http/request-limits.ts";
 import type { Guard, Keys } from "./keys.ts";
 
+type GuardServices = Parameters<typeof limitWallet>[0] & {
+  /** Throws if another cell serves the wallet. Undefined if there are no other cells. */
+  assertServed?: (walletId: string) => Promise<void>;
+};
+
 /** Authenticates a management request and applies the wallet's request limits. */
-export function createManagementGuard(keys: Keys, limits: Parameters<typeof limitWallet>[0]): Guard {
+export function createManagementGuard(keys: Keys, services: GuardServices): Guard {
   return async function guard(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
-    await limitWallet(limits, principal.walletId, reply);
+    await limitWallet(services, principal.walletId, reply);
+    await services.assertServed?.(principal.walletId);
     return principal;
   };
 }

@@ -17,7 +17,7 @@ import {
 } from "../http/query-parameters.ts";
 import { jsonReader } from "../http/read-json.ts";
 import { textPatterns } from "../http/text-patterns.ts";
-import { formatUsd, parseUsd } from "../lib/money.ts";
+import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Margin, WalletDayRow, WalletMarginRow } from "../usage/usage.ts";
 import { creditManually, type EntryOfWallet, type WalletSummary } from "../wallet/wallet.ts";
@@ -35,6 +35,8 @@ export interface OperatorDependencies {
   listAccounts(query: { email?: string; limit: number }): Promise<AccountView[]>;
   findEntries(requestId: string): Promise<EntryOfWallet[]>;
   readReconciliation(): Promise<unknown>;
+  /** What all customers could still spend. */
+  readTotalBalance(): Promise<Micros>;
   readMargin(days: { from: string; to: string }): Promise<Margin>;
   /** The highest cost, in total or of unpaid searches, first. */
   readWalletMargin(query: {
@@ -122,6 +124,7 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
     },
     { method: "GET", path: "entries", handle: (request) => listEntries(dependencies, request) },
     { method: "GET", path: "margin", handle: (request) => getMargin(dependencies, request) },
+    { method: "GET", path: "money", handle: () => getMoney(dependencies) },
     { method: "GET", path: "reconciliation", handle: () => dependencies.readReconciliation() },
     { method: "GET", path: "audit", handle: (request) => listAudit(db, request) },
   ];
@@ -215,6 +218,16 @@ async function getMargin(dependencies: OperatorDependencies, request: FastifyReq
       .filter(({ walletId }) => wallet === undefined || walletId !== null)
       .map((row) => ({ day: row.day, wallet_id: row.walletId, ...serializeMargin(row) })),
   };
+}
+
+/** The liability to all customers, and the charges of the UTC day as far as usage has been counted. */
+async function getMoney(dependencies: OperatorDependencies) {
+  const today = daysAgo(0);
+  const [balance, { charged }] = await Promise.all([
+    dependencies.readTotalBalance(),
+    dependencies.readMargin({ from: today, to: today }),
+  ]);
+  return { customer_balance: formatUsd(balance), charged_today: formatUsd(charged) };
 }
 
 async function readNames(

@@ -1,3 +1,4 @@
+import { availabilityProblems } from "./availability-problems.ts";
 import { configurationProblems } from "./configuration-problems.ts";
 import { consoleProblems } from "./console-problems.ts";
 import { oauthProblems } from "./oauth-problems.ts";
@@ -335,14 +336,7 @@ export const problems = {
     page: "The server is shutting down and accepts no new searches. A new connection reaches another server.",
     retryAfterSeconds: 1,
   },
-  ledger_unavailable: {
-    status: 503,
-    title: "Ledger unavailable",
-    retryable: true,
-    detail: "The ledger is unavailable. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "A search that cannot be recorded in the ledger is not answered. You get this error only if it is certain that you were not charged. Otherwise the connection is closed without a response, and a retry with the same Idempotency-Key returns the answer without a second charge.",
-    retryAfterSeconds: 2,
-  },
+  ...availabilityProblems,
   ...configurationProblems,
   upstream_timeout: {
     status: 504,

@@ -76,7 +76,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
       dependencies.recordRefusal(caller, "replayed");
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
     }
-    if (held.outcome !== "held") throw holdOutcomeToProblem(held, run?.name, dependencies);
+    if (held.outcome !== "held") throw holdOutcomeToProblem(held, { ...hold, run: run?.name }, dependencies);
     isHeld = true;
 
     let found: FoundAnswer;

@@ -30,6 +30,10 @@ const validLegs = [
   "correction receivable bad_debt",
   "correction cash fees",
   "correction breakage wallet",
+  "move wallet other_cells",
+  "move other_cells wallet",
+  "move other_cells receivable",
+  "move receivable other_cells",
 ];
 
 test("the transfers table rejects accounts and search ids that do not match the kind", async () => {
@@ -66,7 +70,7 @@ test("the transfers table rejects accounts and search ids that do not match the 
     if (legs.startsWith("refund")) return [`${legs}, search: its own`, `${legs}, search: another`];
     return [`${legs}, search: none`];
   });
-  assert.ok(rows.length >= 13 * 8 * 8);
+  assert.ok(rows.length >= 14 * 9 * 9);
   assert.deepEqual(accepted.toSorted(), expected.toSorted());
 });
 

@@ -66,6 +66,8 @@ export type HoldDecision =
         | "account_suspended"
         | "end_user_required";
     }
+  /** The account is being moved to another cell, or has been moved there. */
+  | { outcome: "account_moving" | "account_moved" }
   /**
    * clock_skewed: the server's clock is more than a day off. id_taken: the id belongs to another wallet. lost: the hold
    * was settled or has expired.
@@ -264,7 +266,7 @@ export async function refundBatch(
 }
 
 /** Longer than batches of several servers wait for each other under load. */
-const shortLockWaitMs = 100;
+const shortLockWaitMs = 50;
 
 /** The arguments skip_locked and lock_wait_ms. */
 function lockArguments(lockWait: LockWait): [boolean, number | null] {

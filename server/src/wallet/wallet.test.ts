@@ -108,7 +108,8 @@ test("a retry while the first statement is still running reserves the price once
     await blocker.query("begin");
     await blocker.query("select from pb.wallets where id = $1 for update", [seed.walletId]);
     const holding = ledger.hold(request(seed));
-    await untilWaiting(1);
+    // Longer than the shared lane waits: a statement of the side lane, which keeps waiting after the cut.
+    await untilWaiting(1, 200);
     proxy.cut();
     await untilWaiting(2);
     await blocker.query("commit");
@@ -160,13 +161,14 @@ test("an unresponsive database makes the outcome unknown, and queued holds are r
   assert.equal((await ledger.hold(request(seed))).outcome, "held", "recovers with the database");
 });
 
-/** Resolves when this many statements wait for a lock. */
-async function untilWaiting(count: number): Promise<void> {
+/** Resolves when this many statements have waited so long for a lock. */
+async function untilWaiting(count: number, forMs = 0): Promise<void> {
   const deadline = performance.now() + 5_000;
   for (;;) {
     const { rows } = await database.owner.query<{ waiting: bigint }>(
-      "select count(*) as waiting from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = $1",
-      [database.name],
+      `select count(*) as waiting from pg_locks l join pg_stat_activity a using (pid)
+       where not l.granted and a.datname = $1 and l.waitstart <= clock_timestamp() - make_interval(secs => $2 / 1000.0)`,
+      [database.name, forMs],
     );
     if (rows[0]?.waiting === BigInt(count)) return;
     assert.ok(performance.now() < deadline, `${rows[0]?.waiting} statements are waiting, expected ${count}`);

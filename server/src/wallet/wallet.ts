@@ -56,7 +56,13 @@ export {
   type WalletOfAccount,
 } from "./manage-wallets.ts";
 export { creditManually, manualPaymentId, readManualCredit } from "./manual-credit.ts";
-export { type EntryOfWallet, findEntries, listWallets, type WalletSummary } from "./reads/read-all-wallets.ts";
+export {
+  type EntryOfWallet,
+  findEntries,
+  listWallets,
+  readTotalBalance,
+  type WalletSummary,
+} from "./reads/read-all-wallets.ts";
 export { type RunView, readRuns } from "./reads/read-runs.ts";
 export {
   countRecentSearches,

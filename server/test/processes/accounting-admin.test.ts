@@ -76,7 +76,7 @@ test("the trial balance and the journal of a month are printed, and an unfinishe
   const [, debits, credits] = /Total +([\d.]+) +([\d.]+)/.exec(printed) ?? assert.fail(printed);
   assert.equal(debits, credits);
   const { accounts } = JSON.parse(await succeed("month", "trial-balance", "--month", month, "--json"));
-  assert.equal(accounts.length, 8);
+  assert.equal(accounts.length, 9);
   const hledger = await succeed("month", "journal", "--month", month, "--format", "hledger");
   assert.match(hledger, /\* payout {2}; id:\S+, wallet:\S+, reference:wire 7\n {4}liabilities:wallet {2}400\.00 USD\n/);
   const csv = await succeed("month", "journal", "--month", month, "--format", "csv");

@@ -74,6 +74,8 @@ test("every block that is not run states the reason", () => {
     "server/test/processes/backup.test.ts runs it on its own cluster",
     "needs systemd",
     ...Array<string>(5).fill("server/test/processes/backup.test.ts runs it on its own cluster"),
+    "needs Docker; deploy/edge/compose/compose.test.ts checks the files",
+    "needs a cluster; deploy/helm/two-cells/two-cells.test.ts checks what it would create",
     "runs in the foreground; server/test/stories starts its own servers",
     "runs in the foreground and needs a SearXNG instance",
     "installs packages and runs in the foreground; server/test/processes/dev-with-searx.test.ts starts it",

@@ -56,6 +56,17 @@ async function seedEveryKind(): Promise<void> {
     { kind: "correction", reference: rows[0]?.id ?? "" },
   ] as const)
     assert.equal((await requestAdjustment(owner, { ...act, ...adjustment })).outcome, "booked", adjustment.kind);
+  // The balance leaves for another cell and returns, and a debt arrives and leaves.
+  for (const [wallet_id, owed, isLeaving] of [
+    [walletId, 0, true],
+    [walletId, 0, false],
+    [debtor.walletId, 1, false],
+    [debtor.walletId, 1, true],
+  ])
+    await owner.query("select pb.book_move($1, $2)", [
+      JSON.stringify([{ wallet_id, balance: owed === 0 ? 1 : 0, owed }]),
+      isLeaving,
+    ]);
 }
 
 async function readJournal(of: string, format: "csv" | "hledger"): Promise<string> {

@@ -51,6 +51,27 @@ test("a credit is applied once per reference, and every attempt is in the audit 
   ]);
 });
 
+test("an action on an account that is being moved, or is in another cell, can be retried", async () => {
+  const { live, liveKeyId, walletId } = await createWallet("0.05");
+  const requestId = (await server.search(live, { query: "cats" })).headers.get("request-id") ?? "";
+  const credit = { amount: "5.00", kind: "promotion", reference: "MOVED-1", reason: "moved" };
+  const reason = { reason: "moved" };
+  for (const until of ["infinity", "tomorrow"]) {
+    await db.owner.query("update pb.wallets set fenced_until = $2 where id = $1", [walletId, until]);
+    for (const [path, body] of [
+      [`wallets/${walletId}/credit`, credit],
+      [`wallets/${walletId}/suspend`, reason],
+      [`keys/${liveKeyId}/revoke`, reason],
+      [`searches/${requestId}/refund`, reason],
+    ] as const) {
+      const reply = await server.operate(path, body);
+      assert.deepEqual([path, reply.status, reply.body.code], [path, 503, "account_moving"]);
+    }
+  }
+  await db.owner.query("update pb.wallets set fenced_until = null where id = $1", [walletId]);
+  assert.equal((await server.operate(`wallets/${walletId}/credit`, credit)).body.outcome, "credited");
+});
+
 test("a search is refunded by its Request-Id at most once", async () => {
   const { live, management, walletId } = await createWallet("0.05");
   const reply = await server.search(live, { query: "cats" });

@@ -66,6 +66,7 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   overloaded: [503, true, ["exceeded"], ["retry-after"]],
   shutting_down: [503, true, [], ["retry-after"]],
   ledger_unavailable: [503, true, [], ["retry-after"]],
+  account_moving: [503, true, [], ["retry-after"]],
   upstream_not_configured: [503, false, [], []],
   payments_not_configured: [503, false, [], []],
   receipts_not_configured: [503, false, [], []],
@@ -212,6 +213,12 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     const reply = await server.search(poor.live, question);
     await db.owner.query("grant execute on function pb.hold to pennyblack_ledger");
     assert.equal(upstream.requests.length, calls, "the upstream was called without a hold");
+    return reply;
+  },
+  account_moving: async () => {
+    await db.owner.query("update pb.wallets set fenced_until = 'infinity' where id = $1", [poor.walletId]);
+    const reply = await server.search(poor.live, question, { prefer: "wait=1" });
+    await db.owner.query("update pb.wallets set fenced_until = null where id = $1", [poor.walletId]);
     return reply;
   },
   upstream_not_configured: async () => {

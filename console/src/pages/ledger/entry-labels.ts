@@ -10,5 +10,6 @@ export const entryLabels: Record<EntryKind, { singular: string; plural: string }
   settlement: { singular: "Debt settled", plural: "Settlements" },
   correction: { singular: "Correction", plural: "Corrections" },
   payout: { singular: "Payout", plural: "Payouts" },
+  move: { singular: "Move between cells", plural: "Moves between cells" },
   breakage: { singular: "Forfeited balance", plural: "Forfeited balances" },
 };

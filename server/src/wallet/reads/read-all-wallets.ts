@@ -25,6 +25,14 @@ export async function listWallets(
   return rows;
 }
 
+/** The balances of all wallets, including what is on hold. */
+export async function readTotalBalance(db: Queryable): Promise<Micros> {
+  const { rows } = await db.query<{ balance: Micros }>(
+    "select coalesce(sum(credited_micros - debited_micros), 0)::bigint as balance from pb.wallets",
+  );
+  return rows[0]?.balance ?? 0n;
+}
+
 export interface EntryOfWallet extends Entry {
   walletId: string;
 }

@@ -45,7 +45,8 @@ export interface Entry {
     | "payout"
     | "write_off"
     | "fee"
-    | "breakage";
+    | "breakage"
+    | "move";
   /** Negative if the wallet lost money. */
   amount: Micros;
   /** The search that was charged or refunded. */

@@ -16,6 +16,7 @@ export const entryKinds = [
   "correction",
   "payout",
   "breakage",
+  "move",
 ];
 
 export const entrySchema = Type.Object(
@@ -24,7 +25,7 @@ export const entrySchema = Type.Object(
     kind: Type.Enum(entryKinds, {
       title: "EntryKind",
       description:
-        "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: the operator reversed an entry that was wrong. `payout`: the operator paid out the balance. `breakage`: a balance was forfeited.",
+        "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: an entry was wrong. `payout`: the balance was paid out. `breakage`: a balance was forfeited. `move`: the account was moved.",
     }),
     amount: money("Amount added to the wallet; negative if it was deducted"),
     currency: Type.Literal("usd"),

@@ -1,3 +1,5 @@
+import { bookedHere } from "./reconcile-payments.ts";
+
 // Reconciliation checks of adjustments and closed months. As in reconcile.ts, each row is (subject, expected, actual).
 
 export const adjustmentsCheck = {
@@ -8,10 +10,10 @@ export const adjustmentsCheck = {
       from (
         select kind || ' ' || reference as subject, transfer_id,
           kind || ' ' || wallet_id || ' ' || amount_micros - owed_micros as expected
-        from pb.adjustments where transfer_id >= (select pb.retained_since())
+        from pb.adjustments where transfer_id >= (select pb.retained_since()) and ${bookedHere("transfer_id")}
         union all
         select kind || ' ' || reference || ' owed', owed_transfer_id, 'correction ' || wallet_id || ' ' || owed_micros
-        from pb.adjustments where owed_transfer_id >= (select pb.retained_since())
+        from pb.adjustments where owed_transfer_id >= (select pb.retained_since()) and ${bookedHere("owed_transfer_id")}
       ) a
       full join (
         select * from pb.transfers

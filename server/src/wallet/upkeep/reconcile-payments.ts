@@ -1,13 +1,19 @@
 // Reconciliation checks of payments and reversals. As in reconcile.ts, each row is (subject, expected, actual). Both passes
 // compare all of these rows: an index contains the transfers that are not captures.
 
+/** Payments move with their account, but their transfers stay in the cell that booked them. */
+export const bookedHere = (column: string): string =>
+  `not exists (select from pb.booked_elsewhere x where x.id = ${column})`;
+
 export const paymentChecks = [
   {
     name: "payments",
     sentence: "Payments and the transfers of top-ups and credits match one to one, with the same wallet and amount.",
     sql: `
       select coalesce(p.payment_id, t.id::text), p.wallet_id || ' ' || p.amount_micros, t.wallet_id || ' ' || t.amount_micros
-      from (select * from pb.payments where transfer_id >= (select pb.retained_since())) p
+      from (
+        select * from pb.payments where transfer_id >= (select pb.retained_since()) and ${bookedHere("transfer_id")}
+      ) p
       full join (
         select * from pb.transfers where kind in ('top_up', 'credit') and id >= (select pb.retained_since())
       ) t on t.id = p.transfer_id`,
@@ -18,7 +24,8 @@ export const paymentChecks = [
     sql: `
       select coalesce(p.wallet_id, o.wallet_id), p.micros, o.micros
       from (
-        select wallet_id, sum(amount_micros) as micros from pb.payments where transfer_id < (select pb.retained_since()) group by 1
+        select wallet_id, sum(amount_micros) as micros from pb.payments
+        where transfer_id < (select pb.retained_since()) and ${bookedHere("transfer_id")} group by 1
       ) p
       full join (
         select wallet_id, sum(amount_micros) as micros from pb.openings where kind in ('top_up', 'credit') group by 1
@@ -52,12 +59,15 @@ export const paymentChecks = [
         select reversal_id || ' taken' as subject, taken_transfer_id as transfer_id,
           'reversal ' || wallet_id || ' ' || taken_micros as expected
         from pb.reversals where taken_micros > 0 and taken_transfer_id >= (select pb.retained_since())
+          and ${bookedHere("taken_transfer_id")}
         union all
         select reversal_id || ' owed', owed_transfer_id, 'receivable ' || wallet_id || ' ' || owed_micros
         from pb.reversals where owed_micros > 0 and owed_transfer_id >= (select pb.retained_since())
+          and ${bookedHere("owed_transfer_id")}
         union all
         select reversal_id || ' returned', returned_transfer_id, 'reinstatement ' || wallet_id || ' ' || amount_micros
         from pb.reversals where returned_transfer_id >= (select pb.retained_since())
+          and ${bookedHere("returned_transfer_id")}
       ) r
       full join (
         select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement') and id >= (select pb.retained_since())

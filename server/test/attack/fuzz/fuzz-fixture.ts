@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { mintKey } from "../../../src/keys/key-format.ts";
 import { type NewKey, revokeKey } from "../../../src/keys/keys.ts";
 import { startFakeStripe } from "../../support/payments/fake-stripe.ts";
@@ -34,6 +37,10 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
   const upstream = await startBreakableUpstream();
   const stripe = await startFakeStripe();
   const openid = await startOpenidProvider("http://search.test");
+  const folder = await mkdtemp(join(tmpdir(), "pennyblack-fuzz-"));
+  const fleet = join(folder, "fleet.json");
+  // A cell that is not reachable, with a token file that does not exist.
+  await writeFile(fleet, JSON.stringify({ cells: [{ name: "eu1", url: "http://127.0.0.1:1", tokenFile: "token" }] }));
   const server = await launchServer(db, {
     ...webhookSettings(stripe.url),
     ...openid.settings,
@@ -44,6 +51,7 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
     PENNYBLACK_SEARXNG_URL: upstream.url,
     PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
     PENNYBLACK_OPERATORS: `fuzz:${operatorToken}`,
+    PENNYBLACK_FLEET: fleet,
     PENNYBLACK_SECURITY_CONTACT: "mailto:security@search.test",
     // Each input has its own client address; otherwise the limit of invalid keys would return 429.
     PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1",
@@ -68,6 +76,7 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
       server.process.kill("SIGTERM");
       await server.ended;
       await Promise.all([upstream.close(), stripe.close(), openid.close()]);
+      await rm(folder, { recursive: true });
       await db.drop();
     },
   };

@@ -101,6 +101,7 @@ const idPlaceholders: Record<string, string> = {
   "/v1/invitations": "{{invitationId}}",
   "/v1/apps": "{{appId}}",
   "/console/api/invitations": "{{ownInvitationId}}",
+  "/operator/cells": "eu1",
   "/operator/wallets": "{{victimId}}",
   "/operator/keys": "{{keyId}}",
   "/operator/searches": "{{requestId}}",

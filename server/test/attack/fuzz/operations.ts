@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Parameter } from "../../../src/dialects/dialect.ts";
 import { dialects } from "../../../src/dialects/dialects.ts";
+import { fleetRoutes } from "../../../src/operator/fleet-routes.ts";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
 import { profileRoutes } from "../../../src/operator/profile-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
@@ -92,6 +93,7 @@ function operatorOperations(): FuzzOperation[] {
     ...watchRoutes({} as WatchDependencies),
     ...operatorRoutes({} as OperatorDependencies),
     ...profileRoutes({ hasHeapSnapshots: false }),
+    ...fleetRoutes([]),
   ];
   return routes.map(({ method, path }) => {
     const requestBody = path.endsWith("/credit") ? creditBody : reasonBody;
