@@ -1,6 +1,12 @@
 import { formatTable } from "../../server/src/admin/format-table.ts";
 import { formatUsd, type Micros, parseUsd } from "../../server/src/lib/money.ts";
-import { type FleetCell, FleetFault, readCell } from "./operator-client.ts";
+import {
+  type CellReconciliation,
+  readCellMargin,
+  readCellReconciliation,
+  readCellStatus,
+} from "../../server/src/operator/cell-reports.ts";
+import { type FleetCell, FleetFault } from "../../server/src/operator/operator-client.ts";
 
 /** The text to print, and whether every cell was reached and needs no attention. */
 export interface Report {
@@ -8,54 +14,40 @@ export interface Report {
   isHealthy: boolean;
 }
 
-interface Servers {
-  servers: { version: string; searches_per_second: number; in_flight: number }[];
-}
-
-interface Attention {
-  items: { severity: "page" | "ticket"; title: string }[];
-}
-
-/** Version, load and open problems of every cell. */
+/** Version, load, customer balance and open problems of every cell. */
 export async function status(cells: readonly FleetCell[]): Promise<Report> {
-  const lines = await readEach(cells, async (cell) => {
-    const [{ servers }, { items }] = await Promise.all([
-      readCell<Servers>(cell, "servers"),
-      readCell<Attention>(cell, "attention"),
-    ]);
-    return { servers, items };
+  const statuses = await Promise.all(cells.map(readCellStatus));
+  const rows = statuses.map((cell) => {
+    if (cell.fault !== null) return [cell.name, "", "", "", "", "", cell.fault];
+    return [
+      cell.name,
+      cell.versions.join(", "),
+      // Without Redis there may be more.
+      `${cell.servers}${cell.is_complete ? "" : "+"}`,
+      cell.searches_per_second.toFixed(1),
+      String(cell.in_flight),
+      cell.customer_balance ?? "unknown",
+      cell.items.length === 0 ? "ok" : `${cell.items.length} open`,
+    ];
   });
-  const rows = lines.map(({ name, value, fault }) => {
-    if (!value) return [name, "", "", "", "", fault];
-    const { servers, items } = value;
-    const total = (figure: "searches_per_second" | "in_flight"): number =>
-      servers.reduce((sum, server) => sum + server[figure], 0);
-    const versions = [...new Set(servers.map(({ version }) => version))].join(", ");
-    const figures = [String(servers.length), total("searches_per_second").toFixed(1), String(total("in_flight"))];
-    return [name, versions, ...figures, items.length === 0 ? "ok" : `${items.length} open`];
-  });
-  const problems = lines.flatMap(({ name, value }) =>
-    (value?.items ?? []).map(({ severity, title }) => `${name}  ${severity}  ${title}`),
+  const problems = statuses.flatMap((cell) =>
+    cell.fault === null ? cell.items.map(({ severity, title }) => `${cell.name}  ${severity}  ${title}`) : [],
   );
   return {
     text: [
-      formatTable(rows, ["cell", "version", "servers", "searches/s", "in flight", "state"]),
+      formatTable(rows, ["cell", "version", "servers", "searches/s", "in flight", "customer balance", "state"]),
       ...(problems.length > 0 ? ["", ...problems.map((line) => `  ${line}`)] : []),
     ].join("\n"),
-    isHealthy: lines.every(({ value }) => value?.items.every(({ severity }) => severity !== "page")),
+    isHealthy: statuses.every((cell) => cell.fault === null && cell.items.every(({ severity }) => severity !== "page")),
   };
-}
-
-interface Reconciliation {
-  last: { at: string; differences: number } | null;
 }
 
 const maxAgeMs = 2 * 3_600_000;
 
 /** The latest reconciliation of every cell. The worker of a cell runs it every hour. */
 export async function reconcile(cells: readonly FleetCell[], now = Date.now()): Promise<Report> {
-  const lines = await readEach(cells, (cell) => readCell<Reconciliation>(cell, "reconciliation"));
-  const isClean = ({ last }: Reconciliation): boolean =>
+  const lines = await readEach(cells, readCellReconciliation);
+  const isClean = ({ last }: CellReconciliation): boolean =>
     last !== null && last.differences === 0 && now - Date.parse(last.at) <= maxAgeMs;
   const rows = lines.map(({ name, value, fault }) => {
     if (!value) return [name, "", fault];
@@ -70,14 +62,10 @@ export async function reconcile(cells: readonly FleetCell[], now = Date.now()): 
   };
 }
 
-interface Margin {
-  days: { revenue: string; cost: string; calls: number }[];
-}
-
 /** Revenue, upstream cost and margin of every cell in the last days, and the total. */
 export async function margin(cells: readonly FleetCell[], days: number, now = Date.now()): Promise<Report> {
   const day = (ago: number): string => new Date(now - ago * 86_400_000).toISOString().slice(0, 10);
-  const lines = await readEach(cells, (cell) => readCell<Margin>(cell, `margin?from=${day(days - 1)}&to=${day(0)}`));
+  const lines = await readEach(cells, (cell) => readCellMargin(cell, { from: day(days - 1), to: day(0) }));
   const totals = { calls: 0, revenue: 0n, cost: 0n };
   const rows = lines.map(({ name, value, fault }) => {
     if (!value) return [name, "", "", "", fault];

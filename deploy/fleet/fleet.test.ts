@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
+import { type FleetCell, FleetFault, readFleet } from "../../server/src/operator/operator-client.ts";
 import { reconcile as reconcileDatabase, saveReport } from "../../server/src/wallet/wallet.ts";
 import { createFixture, type Fixture } from "../../server/test/fixture.ts";
 import { closeAfter } from "../../server/test/support/close-after.ts";
 import { operators, operatorToken } from "../../server/test/support/services/server.ts";
 import { margin, reconcile, status } from "./commands.ts";
-import { type FleetCell, FleetFault, readFleet } from "./operator-client.ts";
 
 // Two cells, each with its own database and server, and the commands that read both.
 
@@ -20,17 +20,19 @@ const [first, second] = fixtures as [Fixture, Fixture];
 const cells = readFleet(
   write("fleet.json", {
     cells: [
-      { name: "eu1", url: `${first.server.opsUrl}/`, tokenFile: write("token", operatorToken) },
+      { name: "eu1", url: `${first.server.opsUrl}/`, tokenFile: basename(write("token", operatorToken)) },
       { name: "us1", url: second.server.opsUrl, tokenFile: join(folder, "token") },
     ],
   }),
 );
 const unreachable = { name: "ap1", url: "http://127.0.0.1:9", tokenFile: join(folder, "token") };
 
-test("status lists the load and the problems of every cell", async () => {
+test("status lists the load, the customer balance and the problems of every cell", async () => {
+  await first.createWallet("12.50");
   const { text, isHealthy } = await status(cells);
-  assert.match(text, /^ +cell +version +servers +searches\/s +in flight +state$/m);
-  assert.match(text, /^ +eu1 +\d+\.\d+\.\d+ +1 +0\.0 +0 +\d+ open$/m);
+  assert.match(text, /^ +cell +version +servers +searches\/s +in flight +customer balance +state$/m);
+  // Without Redis there may be more servers.
+  assert.match(text, /^ +eu1 +\d+\.\d+\.\d+ +1\+ +0\.0 +0 +12\.50 +\d+ open$/m);
   // No worker runs in this test.
   assert.match(text, /^ +us1 +page +No worker activity for five minutes$/m);
   assert.equal(isHealthy, false);
@@ -74,7 +76,9 @@ test("a cell that cannot be read is reported, and the others are still shown", a
 
 test("a list of cells with a fault is rejected", () => {
   for (const [content, message] of [
+    ["token", /is not valid JSON$/],
     [{ cells: [] }, /lists no cells/],
+    [{ cells: [unreachable, unreachable] }, /names a cell twice/],
     [{ cells: [{ name: "eu1", url: "http://127.0.0.1" }] }, /needs name, url and tokenFile/],
     [{ cells: [{ ...unreachable, url: "10.0.0.1:9090" }] }, /url of ap1 must start with/],
   ] as const)
@@ -82,6 +86,7 @@ test("a list of cells with a fault is rejected", () => {
       () => readFleet(write("bad.json", content)),
       (error) => error instanceof FleetFault && message.test(error.message),
     );
+  assert.throws(() => readFleet(join(folder, "missing.json")), /missing\.json cannot be read$/);
 });
 
 function startCell(): Promise<Fixture> {
