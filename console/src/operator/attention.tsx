@@ -2,7 +2,7 @@ import { Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { RelativeTime } from "../components/relative-time.tsx";
 import classes from "./operator.module.css";
-import { attentionQuery } from "./queries.ts";
+import { type AttentionItem, attentionQuery } from "./queries.ts";
 
 /** Current problems with links to their runbooks. Empty when there are none. */
 export function Attention() {
@@ -19,19 +19,28 @@ export function Attention() {
   return (
     <div role="alert">
       <ul className={classes.attention} aria-label="Needs attention">
-        {data.items.map(({ title, detail, runbook, severity }) => (
-          <li key={title} data-severity={severity}>
-            <Text fw={600}>{title}</Text>
-            <Text size="sm" c="var(--mantine-color-text)">
-              <Detail text={detail} />{" "}
-              <Anchor href={runbook} size="sm" inherit underline="always">
-                Runbook
-              </Anchor>
-            </Text>
+        {data.items.map((item) => (
+          <li key={item.title} data-severity={item.severity}>
+            <ProblemText item={item} />
           </li>
         ))}
       </ul>
     </div>
+  );
+}
+
+/** Inherits the color of the title. */
+export function ProblemText({ item: { title, detail, runbook } }: { item: AttentionItem }) {
+  return (
+    <>
+      <Text fw={600}>{title}</Text>
+      <Text size="sm" c="var(--mantine-color-text)">
+        <Detail text={detail} />{" "}
+        <Anchor href={runbook} size="sm" inherit underline="always">
+          Runbook
+        </Anchor>
+      </Text>
+    </>
   );
 }
 

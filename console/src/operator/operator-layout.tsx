@@ -1,6 +1,6 @@
 import { Button, Text } from "@mantine/core";
 import { useHash } from "@mantine/hooks";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { api } from "../api/client.ts";
 import { Icon, type IconName } from "../components/icon.tsx";
@@ -10,14 +10,17 @@ import stamp from "../stamp.svg";
 import { Accounts } from "./accounts.tsx";
 import { Attention } from "./attention.tsx";
 import { Audit } from "./audit.tsx";
+import { Cells } from "./cells.tsx";
+import { cellsQuery } from "./queries.ts";
 import { Reconciliation } from "./reconciliation.tsx";
 import { System } from "./system.tsx";
 import { Upstreams } from "./upstreams.tsx";
 
 const Margin = lazy(() => import("./margin.tsx").then(({ Margin: component }) => ({ default: component })));
 
-const pages = [
+const allPages = [
   { hash: "upstreams", label: "Upstreams", icon: "upstreams", component: Upstreams },
+  { hash: "cells", label: "Cells", icon: "cells", component: Cells },
   { hash: "margin", label: "Margin", icon: "usage", component: Margin },
   { hash: "accounts", label: "Accounts", icon: "accounts", component: Accounts },
   { hash: "reconciliation", label: "Ledger", icon: "reconciliation", component: Reconciliation },
@@ -27,7 +30,11 @@ const pages = [
 
 export function OperatorLayout({ operator }: { operator: string }) {
   const [hash] = useHash({ getInitialValueInEffect: false });
-  const page = pages.find((each) => `#${each.hash}` === hash) ?? pages[0];
+  const { data: fleet } = useQuery(cellsQuery);
+  // Until the list is loaded, a link to the page opens it.
+  const hasCells = fleet ? fleet.cells.length > 0 : hash === "#cells";
+  const pages = allPages.filter((each) => each.hash !== "cells" || hasCells);
+  const page = pages.find((each) => `#${each.hash}` === hash) ?? allPages[0];
   const links = (className: string | undefined) =>
     pages.map(({ hash: name, label, icon }) => (
       <a

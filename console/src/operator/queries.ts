@@ -132,6 +132,24 @@ export interface ServerLine {
   memory_mb: number;
 }
 
+/** A cell, or why it could not be read. */
+export type CellStatus = { name: string; fault: string } | CellFigures;
+
+export interface CellFigures {
+  name: string;
+  fault: null;
+  versions: string[];
+  servers: number;
+  /** False if only the server that answered is counted. */
+  is_complete: boolean;
+  searches_per_second: number;
+  in_flight: number;
+  /** Null if the cell's database is unavailable, or not configured for operators. */
+  customer_balance: string | null;
+  charged_today: string | null;
+  items: AttentionItem[];
+}
+
 /** Empty if no operator database is configured. */
 export interface SystemStatus {
   db?: { connections: number; max: number; size_mb: number };
@@ -192,6 +210,19 @@ export const systemQuery = queryOptions({
   queryKey: ["system"],
   queryFn: () => api<SystemStatus>("/operator/system"),
 });
+
+/** Empty without PENNYBLACK_FLEET, which a running server does not read again. */
+export const cellsQuery = queryOptions({
+  queryKey: ["cells"],
+  queryFn: () => api<{ cells: { name: string }[] }>("/operator/cells"),
+  refetchInterval: false,
+});
+
+export const cellQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["cells", name],
+    queryFn: () => api<CellStatus>(`/operator/cells/${encodeURIComponent(name)}`),
+  });
 
 export const auditQuery = queryOptions({
   queryKey: ["audit"],

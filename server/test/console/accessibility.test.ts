@@ -6,14 +6,19 @@ import { mintSignInToken } from "../../src/email/email.ts";
 import { noBrowser } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 import { consolePageRoutes, operatorPages } from "./pages.ts";
+import { startStandInCells } from "./stand-in-cells.ts";
 
 // Runs axe on every page, light on a desktop width and dark on a mobile width. Contrast depends on the color scheme and
 // layout on the width, so the other two combinations would repeat the same checks.
 
 describe("accessibility", { skip: noBrowser }, async () => {
-  const fixture = await startBrowserFixture();
+  const cells = await startStandInCells();
+  const fixture = await startBrowserFixture(cells.settings);
   const { demo } = fixture;
-  after(() => fixture.close());
+  after(async () => {
+    await fixture.close();
+    await cells.close();
+  });
 
   const longAddress = `${"a".repeat(64)}@${"b".repeat(60)}.example.org`;
   const variants = [

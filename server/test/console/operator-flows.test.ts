@@ -29,6 +29,7 @@ describe("operators", { skip: noBrowser }, async () => {
       await fixture.signInOperator(page);
       const line = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "brave" }) });
       await line.getByText("active").waitFor();
+      assert.equal(await page.getByRole("link", { name: "Cells" }).count(), 0, "PENNYBLACK_FLEET is not set");
 
       first.serve("brave", "down");
       const wallet = await createTestWallet(db, "50.00");

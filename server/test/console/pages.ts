@@ -19,9 +19,16 @@ export const consolePageRoutes: TestPage[] = [
   { name: "search", path: "/usage?span=24h&group=key", ready: searchOpened },
 ];
 
-export const operatorPages: TestPage[] = ["upstreams", "margin", "accounts", "reconciliation", "audit", "system"].map(
-  (name) => ({ name: `operator-${name}`, path: `#${name}`, ready: settled }),
-);
+/** The page "cells" needs `startStandInCells`. */
+export const operatorPages: TestPage[] = [
+  "upstreams",
+  "cells",
+  "margin",
+  "accounts",
+  "reconciliation",
+  "audit",
+  "system",
+].map((name) => ({ name: `operator-${name}`, path: `#${name}`, ready: settled }));
 
 async function settled(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();

@@ -13,6 +13,7 @@ import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { openPage } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 import { consolePageRoutes, operatorPages } from "./pages.ts";
+import { startStandInCells } from "./stand-in-cells.ts";
 
 const isForDocs = process.argv[2] === "--docs";
 const folder = isForDocs ? "docs/images" : (process.argv[2] ?? ".pennyblack/screenshots");
@@ -31,9 +32,11 @@ const shapes = {
 
 const upstream = await startFixtureUpstream("brave", "ok");
 const second = await startFixtureUpstream("searxng", "ok");
+const cells = await startStandInCells();
 // No payments are made, so the address can be unreachable.
 const fixture = await startBrowserFixture({
   ...webhookSettings("http://127.0.0.1:9"),
+  ...cells.settings,
   PENNYBLACK_BRAVE_KEY: "key",
   PENNYBLACK_BRAVE_URL: upstream.url,
   PENNYBLACK_SEARXNG_URL: second.url,
@@ -82,6 +85,7 @@ try {
   await fixture.close();
   await upstream.close();
   await second.close();
+  await cells.close();
 }
 for (const error of new Set(errors)) console.error(error);
 console.log(`${pictures} pictures in ${folder}, ${errors.length} errors`);
