@@ -7,41 +7,10 @@ import { test } from "node:test";
 import { Ajv } from "ajv";
 import { parse, parseAllDocuments } from "yaml";
 import { version } from "../../server/src/lib/version.ts";
-import { installOnDemand } from "../../tools/on-demand/install-on-demand.ts";
+import { apiVersions, models, moduleOf, validateObject } from "./kubernetes-models.ts";
 import { mergedValues, renderChart } from "./render-chart.ts";
 
 const folder = join(import.meta.dirname, "pennyblack");
-
-/** The API version of each kind that the chart renders. */
-const apiVersions = {
-  ConfigMap: "v1",
-  Deployment: "apps/v1",
-  HorizontalPodAutoscaler: "autoscaling/v2",
-  Job: "batch/v1",
-  NetworkPolicy: "networking.k8s.io/v1",
-  PodDisruptionBudget: "policy/v1",
-  PrometheusRule: "monitoring.coreos.com/v1",
-  Service: "v1",
-  ServiceMonitor: "monitoring.coreos.com/v1",
-};
-
-/** A class of kubernetes-models. */
-type Model = new (object: unknown) => { validate(): void };
-
-const models = installOnDemand("kubernetes");
-
-async function loadModel(kind: keyof typeof apiVersions): Promise<Model> {
-  const file = join(models, "node_modules", moduleOf(apiVersions[kind]), "index.js");
-  const classes = (await import(file)) as Record<string, Model | undefined>;
-  const model = classes[kind];
-  assert.ok(model, `no schema of ${kind}`);
-  return model;
-}
-
-function moduleOf(apiVersion: string): string {
-  const isOperator = apiVersion.startsWith("monitoring.");
-  return `${isOperator ? "@kubernetes-models/prometheus-operator" : "kubernetes-models"}/${apiVersion}`;
-}
 
 // A rendered object of any kind.
 type Rendered = ReturnType<typeof parse>;
@@ -101,12 +70,7 @@ for (const [name, values] of Object.entries(variants)) {
   test(`the chart ${name} renders valid Kubernetes objects`, async () => {
     const objects = render(values);
     assert.ok(objects.length >= 7);
-    for (const object of objects) {
-      const kind = object.kind as keyof typeof apiVersions;
-      assert.equal(object.apiVersion, apiVersions[kind], `version of ${kind}`);
-      const Kind = await loadModel(kind);
-      new Kind(object).validate();
-    }
+    for (const object of objects) await validateObject(object);
     assert.equal(new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size, objects.length);
   });
 }
