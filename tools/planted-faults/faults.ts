@@ -4,6 +4,7 @@ import { evidenceFaults } from "./evidence-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
 import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
 import { mcpFaults } from "./mcp-faults.ts";
+import { moveFaults } from "./move-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
@@ -28,4 +29,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...endUserFaults,
   ...mcpFaults,
   ...dialectFaults,
+  ...moveFaults,
 ];

@@ -5,7 +5,7 @@ import { plantedFaults } from "./faults.ts";
 import { staleReason } from "./planted-faults.ts";
 
 test("each fault applies to the current code, its test exists, and docs/security.md has their number", () => {
-  const files = globSync("{server,tools}/**/*.test.ts", { exclude: ["**/node_modules"] });
+  const files = globSync("{server,tools,deploy}/**/*.test.ts", { exclude: ["**/node_modules"] });
   assert.ok(readFileSync("docs/security.md", "utf8").includes(`Introduces ${plantedFaults.length} small bugs`));
   for (const fault of plantedFaults) {
     assert.equal(staleReason(fault, readFileSync(fault.file, "utf8")), undefined, fault.description);
