@@ -61,6 +61,18 @@ test("the ledger benchmark prints JSON results and matching charges and leaves n
   assert.deepEqual(readdirSync(folder), []);
 });
 
+test("the statements benchmark prints the cost of a hold and a capture for each batch size", async () => {
+  const { output, ended } = startBench("statements", "--rounds", "1", "--seconds", "0.2");
+  assert.equal(await ended, 0, output.stderr);
+  const figures = JSON.parse(output.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  for (const kind of ["hold", "capture"]) {
+    const [of1 = 0, of100 = 0] = [figures[`${kind}_us_of_1`], figures[`${kind}_us_of_100`]];
+    assert.ok(of1 > 0 && of100 > of1 && of100 < 100 * of1, `${kind}: ${of1} us and ${of100} us`);
+  }
+  assert.match(output.stdout, /(\d+) answered, \1 captured; \d+ reconciliation checks clean/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 test("the rank benchmark prints results for loading the lenses and for 20 and 40 candidates", async () => {
   const { output, ended } = startBench("rank", "--rounds", "1", "--seconds", "0.05");
   assert.equal(await ended, 0, output.stderr);

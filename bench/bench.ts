@@ -12,6 +12,7 @@ import { runRankBench } from "./run-rank-bench.ts";
 import { runReconcileBench } from "./run-reconcile-bench.ts";
 import { runRestoreBench } from "./run-restore-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
+import { runStatementsBench } from "./run-statements-bench.ts";
 import { runUsageBench } from "./run-usage-bench.ts";
 
 // `npm run bench`: see README.md for how to read the results. Progress goes to stderr. The last line of stdout is a JSON
@@ -22,6 +23,7 @@ const benches = {
   latency: runLatencyBench,
   processes: runProcessesBench,
   ledger: runLedgerBench,
+  statements: runStatementsBench,
   rank: runRankBench,
   usage: runUsageBench,
   load: runLoadBench,

@@ -29,7 +29,7 @@ export function drawCharts(): Record<string, number> {
 
 /** Replaces each code block below a `<!-- NAME.txt -->` comment with the recorded output. */
 export function insertOutputs(page: string): string {
-  return page.replace(/<!-- (\w+)\.txt -->\n\n```text\n.*?```/gs, (_block, name: string) => {
+  return page.replace(/<!-- ([\w-]+)\.txt -->\n\n```text\n.*?```/gs, (_block, name: string) => {
     const lines = readOutput(name)?.trimEnd().split("\n").slice(0, -1) ?? [];
     return `<!-- ${name}.txt -->\n\n\`\`\`text\n${lines.join("\n").trim()}\n\`\`\``;
   });

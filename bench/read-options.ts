@@ -6,6 +6,7 @@ const kinds = [
   "latency",
   "processes",
   "ledger",
+  "statements",
   "rank",
   "usage",
   "load",
@@ -65,6 +66,7 @@ the end. The last line of output is JSON.
   latency           latency added by billing at 20, 50 and 80% load
   processes         one, two and four servers sharing one database
   ledger            hold and capture on one wallet without HTTP, compared with pgbench and the same batches
+  statements        PostgreSQL's CPU time for one hold or capture, by the number of searches in it
   rank              loading the lenses; ranking without a server, compared with merging duplicates only
   usage             usage roll-up and usage queries for one wallet over a year
   load              open-loop load: a constant rate, then three times the server's capacity
@@ -90,7 +92,7 @@ the end. The last line of output is JSON.
   --rate N          searches per second for load (500; 0: overload only), for --seconds (600; quick: 10)
   --latency MS      upstream latency for load (300)
   --no-overload     constant rate only, for load
-  --before FOLDER   compare with the bare server of another checkout, with its dependencies installed
+  --before FOLDER   compare with the bare and billed servers of another checkout, with its dependencies installed
   --profile FOLDER  write a V8 CPU profile of each server`;
 
 const defaults = {

@@ -14,6 +14,7 @@ export type Rounds = Map<TargetName, { rounds: RoundResult[]; allocatedKib: numb
 const cpuRatios = [
   ["billed", "bare"],
   ["bare", "before"],
+  ["billed", "billedBefore"],
 ] as const;
 
 /** Prints the table of a scenario and returns its results for the last line. */

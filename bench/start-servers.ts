@@ -9,7 +9,7 @@ import { gatewayVersion, startGateway, startPlainProxy } from "./start-peers.ts"
 
 /** In display order. */
 export const targetNames = ["nginx", "bare", "gateway", "billed", "naive"] as const;
-export type TargetName = (typeof targetNames)[number] | "before";
+export type TargetName = (typeof targetNames)[number] | "before" | "billedBefore";
 
 /** Display names. */
 export const titles: Record<TargetName, string> = {
@@ -19,6 +19,7 @@ export const titles: Record<TargetName, string> = {
   billed: "billed: Pennyblack",
   naive: "naive: a transaction per step",
   before: "bare, of another checkout",
+  billedBefore: "billed, of another checkout",
 };
 
 export interface Target {
@@ -39,6 +40,7 @@ const scripts: Record<ServerName, string> = {
   billed: "../server/src/main.ts",
   naive: "./naive-server.ts",
   before: "./bare-server.ts",
+  billedBefore: "../server/src/main.ts",
 };
 
 export interface ServersOptions {
@@ -47,7 +49,7 @@ export interface ServersOptions {
   upstreamUrl: string;
   pepper: Pepper;
   profileFolder?: string | undefined;
-  /** Another checkout, whose bare server is measured beside ours. */
+  /** Another checkout, whose servers are measured beside ours. Its billed server must accept our schema. */
   beforeFolder?: string | undefined;
   /** A module to import first. Default: count-allocations.ts. */
   preload?: URL;
@@ -62,7 +64,8 @@ export async function startServers(
   const targets: Target[] = [];
   for (const name of targetNames)
     if (name === "billed" || names.includes(name)) targets.push(await startByName(harness, name, options));
-  if (options.beforeFolder !== undefined) targets.push(await startTarget(harness, "before", options));
+  if (options.beforeFolder !== undefined)
+    for (const name of ["before", "billedBefore"] as const) targets.push(await startTarget(harness, name, options));
   return targets;
 }
 
@@ -84,7 +87,9 @@ const countAllocations = ["--import", new URL("./count-allocations.ts", import.m
 export async function startTarget(harness: Harness, name: ServerName, options: ServersOptions): Promise<Target> {
   const port = await choosePort({ host: "127.0.0.1" });
   const isBare = name === "bare" || name === "before";
-  const bench = name === "before" ? pathToFileURL(`${options.beforeFolder}/bench/`) : import.meta.url;
+  const bench = name.toLowerCase().endsWith("before")
+    ? pathToFileURL(`${options.beforeFolder}/bench/`)
+    : import.meta.url;
   const { pid } = await harness.start({
     name: `the ${name} server ${port}`,
     program: process.execPath,
