@@ -9,6 +9,11 @@ export function readCpuMicroseconds(pid: number): number {
   return readProcess(pid)?.ownMicroseconds ?? 0;
 }
 
+/** The CPU time of a process with one thread, such as PostgreSQL's. Not in ticks, so that it can measure one statement. */
+export function readMainThreadMicroseconds(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ", 1)[0]) / 1_000;
+}
+
 /** The CPU time of a process and its children, including exited ones (the postmaster reaps each of them). */
 export function readTreeCpuMicroseconds(pid: number): number {
   const parent = readProcess(pid);

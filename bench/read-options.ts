@@ -49,7 +49,7 @@ export interface BenchOptions {
   only: readonly ScenarioName[];
   /** Servers to run. Default: all. */
   servers: readonly string[] | undefined;
-  /** Another checkout to compare the bare server with. */
+  /** Another checkout to compare with. */
   beforeFolder: string | undefined;
   /** Output folder for CPU profiles. */
   profileFolder: string | undefined;
@@ -57,7 +57,7 @@ export interface BenchOptions {
 
 export class OptionError extends Error {}
 
-export const help = `npm run bench [-- [latency | processes | ledger | rank | usage | load | in-flight | growth | reconcile | restore | shares | charts] options]
+export const help = `npm run bench [-- [latency | processes | ledger | statements | rank | usage | load | in-flight | growth | reconcile | restore | shares | charts] options]
 
 Measures the cost of a paid search compared with the same search without billing (bare), other proxies (nginx, Portkey's
 gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them at

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUIDv7 } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { createPool, type Pool } from "../server/src/db/pool.ts";
 import { type HoldRequest, sendCaptures, sendHolds } from "../server/src/wallet/statements.ts";
 import { checkCharges } from "./check-charges.ts";
 import { describeMachine } from "./describe-machine.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
 import type { Harness } from "./harness.ts";
+import { readMainThreadMicroseconds } from "./read-cpu.ts";
 import type { BenchOptions } from "./read-options.ts";
 import { type SeededWallet, seedWallets } from "./seed-wallets.ts";
 import { connectAsOwner, startPostgres } from "./start-postgres.ts";
@@ -85,19 +85,14 @@ async function drive({ pool, pid, wallets: seeded }: Driver, size: number, secon
       const { walletId, keyId } = seeded[(next + index) % seeded.length] as SeededWallet;
       return { searchId: randomUUIDv7(), walletId, keyId };
     });
-    const before = readCpu(pid);
+    const before = readMainThreadMicroseconds(pid);
     await sendHolds(pool, items, { isResend: false, lockWait: "short" });
-    const between = readCpu(pid);
+    const between = readMainThreadMicroseconds(pid);
     await sendCaptures(pool, items, { lockWait: "short" });
     total.hold += between - before;
-    total.capture += readCpu(pid) - between;
+    total.capture += readMainThreadMicroseconds(pid) - between;
     total.statements += 1;
   }
   const { hold, capture, statements } = total;
   return { hold: hold / statements, capture: capture / statements, statements };
-}
-
-/** In microseconds. Precise, unlike the ticks of read-cpu.ts, because a round has few of those. */
-function readCpu(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ", 1)[0]) / 1_000;
 }

@@ -87,9 +87,8 @@ const countAllocations = ["--import", new URL("./count-allocations.ts", import.m
 export async function startTarget(harness: Harness, name: ServerName, options: ServersOptions): Promise<Target> {
   const port = await choosePort({ host: "127.0.0.1" });
   const isBare = name === "bare" || name === "before";
-  const bench = name.toLowerCase().endsWith("before")
-    ? pathToFileURL(`${options.beforeFolder}/bench/`)
-    : import.meta.url;
+  const isOther = name === "before" || name === "billedBefore";
+  const bench = isOther ? pathToFileURL(`${options.beforeFolder}/bench/`) : import.meta.url;
   const { pid } = await harness.start({
     name: `the ${name} server ${port}`,
     program: process.execPath,
