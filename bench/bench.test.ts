@@ -14,8 +14,7 @@ import { insertCapacity } from "./capacity-table.ts";
 import { insertOutputs } from "./draw-charts.ts";
 import { driveOpenLoop, type Sample } from "./open-loop.ts";
 import { readCpuMicroseconds } from "./read-cpu.ts";
-import { summarize, summarizeRatio } from "./summarize.ts";
-import { percentile } from "./time-requests.ts";
+import { percentile, summarize, summarizeRatio } from "./summarize.ts";
 
 let folder: string;
 

@@ -13,7 +13,6 @@ import { runReconcileBench } from "./run-reconcile-bench.ts";
 import { runRestoreBench } from "./run-restore-bench.ts";
 import { runSearchBench } from "./run-search-bench.ts";
 import { runStatementsBench } from "./run-statements-bench.ts";
-import { runUsageBench } from "./run-usage-bench.ts";
 
 // `npm run bench`: see README.md for how to read the results. Progress goes to stderr. The last line of stdout is a JSON
 // object, printed only if every search succeeded and the charges match.
@@ -25,7 +24,6 @@ const benches = {
   ledger: runLedgerBench,
   statements: runStatementsBench,
   rank: runRankBench,
-  usage: runUsageBench,
   load: runLoadBench,
   "in-flight": runInFlightBench,
   shares: (_harness: Harness, options: BenchOptions) => reportShares(options.profileFolder ?? "profiles"),

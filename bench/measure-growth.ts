@@ -7,8 +7,7 @@ import { type NumberedWallet, numberedDigest, numberedWallet } from "./growth-id
 import type { BenchOptions } from "./read-options.ts";
 import type { Growth } from "./seed-growth.ts";
 import { connect, type Postgres } from "./start-postgres.ts";
-import { summarize } from "./summarize.ts";
-import { percentile } from "./time-requests.ts";
+import { percentile, summarize } from "./summarize.ts";
 
 /** Medians over the rounds. */
 export interface LoadResult {

@@ -8,7 +8,6 @@ const kinds = [
   "ledger",
   "statements",
   "rank",
-  "usage",
   "load",
   "in-flight",
   "growth",
@@ -34,8 +33,9 @@ export interface BenchOptions {
   maxRows: number;
   /** Ledger rows of the restore benchmark. */
   ledgerRows: number;
-  /** Searches of one wallet in a year, or of the ledger to reconcile, and requests per usage query. */
+  /** Searches of the ledger to reconcile. */
   searches: number;
+  /** Requests per query of the growth benchmark. */
   requests: number;
   /** Constant rate of the load benchmark. 0 runs only the overload. */
   perSecond: number;
@@ -57,7 +57,7 @@ export interface BenchOptions {
 
 export class OptionError extends Error {}
 
-export const help = `npm run bench [-- [latency | processes | ledger | statements | rank | usage | load | in-flight | growth | reconcile | restore | shares | charts] options]
+export const help = `npm run bench [-- [latency | processes | ledger | statements | rank | load | in-flight | growth | reconcile | restore | shares | charts] options]
 
 Measures the cost of a paid search compared with the same search without billing (bare), other proxies (nginx, Portkey's
 gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them at
@@ -68,7 +68,6 @@ the end. The last line of output is JSON.
   ledger            hold and capture on one wallet without HTTP, compared with pgbench and the same batches
   statements        PostgreSQL's CPU time for one hold or capture, by the number of searches in it
   rank              loading the lenses; ranking without a server, compared with merging duplicates only
-  usage             usage roll-up and usage queries for one wallet over a year
   load              open-loop load: a constant rate, then three times the server's capacity
   in-flight         thousands of searches in flight on one server: memory and event loop delay
   shares            CPU time by category, from the profiles in the --profile folder
@@ -86,9 +85,8 @@ the end. The last line of output is JSON.
                     (2000000; quick: 10000)
   --connections N   wrk connections (64), or searches in flight for in-flight (3500; quick: 200)
   --loops N         concurrent loops for ledger (500)
-  --searches N      searches of the wallet in a year for usage (5000000; quick: 100000), or of the larger ledger for
-                    reconcile (1000000; quick: 100000)
-  --requests N      requests per query for usage and growth (200; quick: 20)
+  --searches N      searches of the larger ledger for reconcile (1000000; quick: 100000)
+  --requests N      requests per query for growth (200; quick: 20)
   --rate N          searches per second for load (500; 0: overload only), for --seconds (600; quick: 10)
   --latency MS      upstream latency for load (300)
   --no-overload     constant rate only, for load
@@ -102,7 +100,7 @@ const defaults = {
   wallets: 10_000_000,
   rows: 100_000_000,
   restoreRows: 2_000_000,
-  searches: 5_000_000,
+  searches: 1_000_000,
   requests: 200,
   loadSeconds: 600,
   inFlightSeconds: 30,
@@ -147,11 +145,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     maxWallets: parseCount("--wallets", values.wallets, pace.wallets),
     maxRows: parseCount("--rows", values.rows, pace.rows),
     ledgerRows: parseCount("--rows", values.rows, pace.restoreRows),
-    searches: parseCount(
-      "--searches",
-      values.searches,
-      kind === "reconcile" ? Math.min(pace.searches, 1_000_000) : pace.searches,
-    ),
+    searches: parseCount("--searches", values.searches, pace.searches),
     requests: parseCount("--requests", values.requests, pace.requests),
     perSecond: values.rate === "0" ? 0 : parsePositive("--rate", values.rate, 500),
     isOverload: !values["no-overload"],

@@ -14,7 +14,7 @@ import { seedWallets } from "./seed-wallets.ts";
 import { connectAsOwner, startPostgres } from "./start-postgres.ts";
 import { startRedis } from "./start-redis.ts";
 import { type ServersOptions, startTarget, type Target } from "./start-servers.ts";
-import { percentile } from "./time-requests.ts";
+import { percentile } from "./summarize.ts";
 
 // Many searches in flight on one server, with upstreams of log-normal latency: a closed loop that starts a search whenever
 // one has ended. The first upstream is realistic. With it, thousands in flight mean more searches per second than one server

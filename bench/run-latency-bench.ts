@@ -7,8 +7,7 @@ import { driveOpenLoop } from "./open-loop.ts";
 import type { BenchOptions } from "./read-options.ts";
 import { rotate } from "./rotate.ts";
 import { startServers, type Target, type TargetName, titles } from "./start-servers.ts";
-import { summarize } from "./summarize.ts";
-import { percentile } from "./time-requests.ts";
+import { percentile, summarize } from "./summarize.ts";
 
 // Measures the latency added by billing. Each server gets the same open-loop load: 20, 50 and 80% of the billed server's
 // capacity.

@@ -11,7 +11,7 @@ import { seedWallets } from "./seed-wallets.ts";
 import { connectAsOwner, startPostgres } from "./start-postgres.ts";
 import { startRedis } from "./start-redis.ts";
 import { startTarget, type Target } from "./start-servers.ts";
-import { percentile } from "./time-requests.ts";
+import { percentile } from "./summarize.ts";
 
 /** Open-loop load: a constant rate, then three times the capacity, then half of it. */
 export async function runLoadBench(harness: Harness, options: BenchOptions): Promise<Record<string, number>> {

@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { choosePort } from "../server/src/dev/choose-port.ts";
 import type { DatabaseUrls } from "../server/src/dev/prepare-database.ts";
 import type { Pepper } from "../server/src/keys/keys.ts";
+import { replaceConstants } from "../server/test/support/replace-constants.ts";
 import { type BenchRequest, searchRequest } from "./bench-request.ts";
 import type { Harness } from "./harness.ts";
 import { gatewayVersion, startGateway, startPlainProxy } from "./start-peers.ts";
@@ -109,7 +110,7 @@ export async function startTarget(harness: Harness, name: ServerName, options: S
       PENNYBLACK_SECRET: secret,
       PENNYBLACK_KEY_PEPPERS: `${options.pepper.version}:${options.pepper.bytes.toString("base64")}`,
       PENNYBLACK_LOG_LEVEL: "info",
-      PENNYBLACK_DRAIN_MS: "0",
+      ...replaceConstants({ drainMs: 0 }),
     },
     port,
   });

@@ -21,3 +21,11 @@ function at(values: readonly number[], index: number): number {
   if (value === undefined) throw new Error("no measurements");
   return value;
 }
+
+/** Nearest-rank percentile. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)];
+  if (value === undefined) throw new Error("no measurements");
+  return value;
+}

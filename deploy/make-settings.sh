@@ -6,7 +6,7 @@
 #   deploy/make-settings.sh FOLDER
 #
 # The admin login creates the roles and the database: a superuser, or a role with CREATEDB and CREATEROLE. The files have one
-# NAME=value per line, for systemd, "fly secrets import" and the Render dashboard. Existing settings are never overwritten.
+# NAME=value per line, for systemd. Existing settings are never overwritten.
 
 set -eu
 umask 077

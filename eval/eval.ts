@@ -2,8 +2,7 @@ import { writeFileSync } from "node:fs";
 import { drawChart } from "./draw-chart.ts";
 import { evaluateCredibility, evaluateNavigational } from "./evaluate.ts";
 import { type DomainScore, evaluateDomains } from "./evaluate-domains.ts";
-import { evaluateFusion, type FusionScore, pairRecordings, splitRecording } from "./evaluate-fusion.ts";
-import { formatDomains, formatFusion, formatReport, type Row } from "./format-report.ts";
+import { formatDomains, formatReport, type Row } from "./format-report.ts";
 import {
   InvalidDataError,
   type NavigationalQuery,
@@ -34,8 +33,7 @@ function main(args: string[]): number {
   }
 }
 
-function evaluate(options: EvalOptions): void {
-  const { credibilityFile, navigationalFile, secondFile, domainsFile, chartFile } = options;
+function evaluate({ credibilityFile, navigationalFile, domainsFile, chartFile }: EvalOptions): void {
   const rated = readRated(credibilityFile);
   const navigational = readNavigational(navigationalFile);
   if (rated === undefined || navigational === undefined) {
@@ -44,22 +42,9 @@ function evaluate(options: EvalOptions): void {
   const rows = measure(rated, navigational);
   console.log(formatReport({ rows, ratedCount: rated.length, navigationalCount: navigational.length }));
   if (chartFile !== undefined) writeFileSync(chartFile, drawChart(rows, rated.length));
-  const fusion = measureFusion(rated, secondFile);
-  console.log(formatFusion(fusion, secondFile !== undefined));
   const domains = domainsFile === undefined ? undefined : measureDomains(domainsFile);
   if (domains !== undefined) console.log(formatDomains(domains));
-  const figures = { ...summarize(rows), ...summarizeFusion(fusion) };
-  console.log(JSON.stringify({ ...figures, ...(domains === undefined ? {} : summarizeDomains(domains)) }));
-}
-
-function measureFusion(rated: RatedQuery[], secondFile: string | undefined): FusionScore {
-  const lenses = buildLensesOrThrow(readLensFiles());
-  if (secondFile === undefined) return evaluateFusion(splitRecording(rated), lenses);
-  const second = readRated(secondFile);
-  if (second === undefined) throw new InvalidDataError(`File not found: ${secondFile}`);
-  const pairs = pairRecordings(rated, second);
-  if (pairs.length === 0) throw new InvalidDataError(`${secondFile}: no query of the first upstream`);
-  return evaluateFusion(pairs, lenses);
+  console.log(JSON.stringify({ ...summarize(rows), ...(domains === undefined ? {} : summarizeDomains(domains)) }));
 }
 
 function measureDomains(file: string): DomainScore {
@@ -89,16 +74,6 @@ function summarize(rows: readonly Row[]): Record<string, number> {
     nav_keep1: round(categoryLens?.navigational?.keepFirst),
     nav_keep3: round(categoryLens?.navigational?.keepTopThree),
   };
-}
-
-function summarizeFusion({ rows }: FusionScore): Record<string, number> {
-  const prefixes = { first: "fusion_first", second: "fusion_second", fusion: "fusion" };
-  return Object.fromEntries(
-    rows.flatMap(({ name, lens, coverage }) => [
-      [`${prefixes[name]}_credibility`, round(lens)],
-      [`${prefixes[name]}_coverage`, round(coverage)],
-    ]),
-  );
 }
 
 function summarizeDomains({ auc, spearman, worstLow, goodLow, coverage }: DomainScore): Record<string, number> {

@@ -1,7 +1,6 @@
 import type { Interval } from "./bootstrap.ts";
 import type { CredibilityScore, NavigationalScore } from "./evaluate.ts";
 import type { DomainScore } from "./evaluate-domains.ts";
-import type { FusionScore } from "./evaluate-fusion.ts";
 
 /** The scores of one system, with 20 and with 40 candidates. */
 export interface Row {
@@ -49,30 +48,6 @@ function formatInterval({ mean, low, high }: Interval): string {
 
 function signed(value: number): string {
   return `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(3)}`;
-}
-
-export function formatFusion({ rows, overlap }: FusionScore, isRecorded: boolean): string {
-  const source = isRecorded
-    ? ["Two recorded upstreams."]
-    : [
-        "Two upstreams simulated from one recording: each lists a random 60 % of its pages in the recorded order, 50 times",
-        "per query. Agreement is random here, so a page that both list is no better than others.",
-      ];
-  const names = { first: "first alone", second: "second alone", fusion: "fusion" };
-  return [
-    "",
-    ...source,
-    `Of the 20 candidates of each, ${percent(overlap)} are common. Gain: of the lens over the first alone, 95% interval over`,
-    "queries. Coverage: the share of all pages rated 4 or 5 that are among the candidates.",
-    "",
-    "| Upstreams | upstream order | category lens | gain | coverage |",
-    "|---|---|---|---|---|",
-    ...rows.map(({ name, upstream, lens, gain, coverage }) => {
-      const cells = [upstream.toFixed(3), lens.toFixed(3), name === "first" ? "" : formatInterval(gain)];
-      return `| ${[names[name], ...cells, percent(coverage)].join(" | ")} |`;
-    }),
-    "",
-  ].join("\n");
 }
 
 export function formatDomains(score: DomainScore): string {

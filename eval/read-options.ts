@@ -4,8 +4,6 @@ import { parseArgs } from "node:util";
 export interface EvalOptions {
   credibilityFile: string;
   navigationalFile: string;
-  /** The same queries at a second upstream. Undefined: split the first recording. */
-  secondFile: string | undefined;
   domainsFile: string | undefined;
   /** Output path of the chart, if one is requested. */
   chartFile: string | undefined;
@@ -20,8 +18,6 @@ navigational queries keep the official site on top. The last line of output is J
 
   --credibility FILE    rated queries: [{query, topic, category, results: [{rank, url, rating}]}]
   --navigational FILE   navigational queries: [{query, results: [{rank, url}]}]; the first result is the official site
-  --second FILE         the same rated queries at a second upstream, to evaluate fusion. Without it, two upstreams are
-                        simulated by splitting the results of the first
   --domains FILE        also compare tiers with reliability labels of domains:
                         {rated: [{domain, score}], labelled: [{domain, isReliable}]}
   --chart FILE          write a chart as SVG`;
@@ -35,7 +31,6 @@ export function readOptions(args: string[]): EvalOptions | "help" {
   return {
     credibilityFile: values.credibility ?? join(dataFolder, "credibility-dev.json"),
     navigationalFile: values.navigational ?? join(dataFolder, "navigational-dev.json"),
-    secondFile: values.second,
     domainsFile: values.domains,
     chartFile: values.chart,
   };
@@ -48,7 +43,6 @@ function parse(args: string[]) {
       options: {
         credibility: { type: "string" },
         navigational: { type: "string" },
-        second: { type: "string" },
         domains: { type: "string" },
         chart: { type: "string" },
         help: { type: "boolean", short: "h", default: false },

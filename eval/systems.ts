@@ -45,7 +45,7 @@ export function createSystems(files: readonly LensFile[]): { name: string; syste
   ];
 }
 
-export function lensFor(lenses: ReadonlyMap<string, Lens>, { category }: EvalQuery): Lens {
+function lensFor(lenses: ReadonlyMap<string, Lens>, { category }: EvalQuery): Lens {
   const lens = lenses.get(category ?? "base") ?? lenses.get("base");
   if (lens === undefined) throw new Error("base lens not found");
   return lens;

@@ -1,11 +1,11 @@
 // Tests each import rule with a small source tree that breaks it.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { checkImports } from "./check-imports.ts";
+import { checkImports, checkNames, expandPattern, readPatterns } from "./check-imports.ts";
 
 const empty = "export const a = 1;";
 const value = (path: string) => `import { a } from "${path}";\nexport const b = a;`;
@@ -55,6 +55,13 @@ const stripe = 'import { Stripe } from "stripe";\nexport const b = Stripe;';
 const openid = 'import { discovery } from "openid-client";\nexport const b = discovery;';
 const cases: [rule: string, from: string, text: string, to: string][] = [
   ["public-files-only", "server/src/usage/usage.ts", value("../wallet/hold.ts"), "server/src/wallet/hold.ts"],
+  [
+    "public-files-only",
+    "server/src/mcp/mcp.ts",
+    value("../oauth/verify-access-token.ts"),
+    "server/src/oauth/verify-access-token.ts",
+  ],
+  ["public-files-only", "server/src/usage/usage.ts", value("../admin/admin.ts"), "server/src/admin/admin.ts"],
   ["public-files-only", "server/src/search/search.ts", type("../wallet/hold.ts"), "server/src/wallet/hold.ts"],
   [
     "search-receives-its-dependencies",
@@ -133,6 +140,51 @@ for (const [rule, from, text, to] of cases) {
     );
   });
 }
+
+test("names in the rules that do not exist are reported", () => {
+  const patterns = [
+    "^server/src/(?:keys|gone)/",
+    "^server/src/(?:keys/keys|keys/gone)\\.ts$",
+    "^server/src/(usage)/(?!(?:usage|read-usage)\\.ts$)",
+    "(?:^|/)node_modules/(?:pg|gone)/",
+    "^(?:node:)?(?:http|gone)$",
+    "^server/src/$1/",
+  ];
+  const files = ["server/src/keys/keys.ts", "server/src/usage/read-usage.ts"];
+  assert.deepEqual(checkNames({ patterns, files, packages: ["pg"] }), [
+    ".dependency-cruiser.cjs: nothing matches ^server/src/gone/",
+    ".dependency-cruiser.cjs: nothing matches ^server/src/keys/gone\\.ts$",
+    ".dependency-cruiser.cjs: nothing matches ^server/src/usage/usage\\.ts$",
+    ".dependency-cruiser.cjs: nothing matches ^node_modules/gone/",
+    ".dependency-cruiser.cjs: nothing matches /node_modules/gone/",
+    ".dependency-cruiser.cjs: nothing matches ^node:?gone$",
+  ]);
+});
+
+test("a folder of server/src that no rule names is reported", () => {
+  const files = ["server/src/keys/keys.ts", "server/src/new/new.ts", "server/src/app.ts"];
+  assert.deepEqual(checkNames({ patterns: ["^server/src/keys/", "^server/src/new/new\\.ts$"], files, packages: [] }), [
+    ".dependency-cruiser.cjs: no rule names server/src/new/",
+  ]);
+});
+
+test("ARCHITECTURE.md names the files that may connect to other services, and only files that exist", async () => {
+  const root = join(import.meta.dirname, "..");
+  const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+  const allowed = (await readPatterns(/^one-file-calls-/))
+    .flatMap(expandPattern)
+    .flatMap((pattern) => /^\^server\/src\/(.+)\\\.ts\$$/.exec(pattern)?.[1] ?? []);
+  const named = [...text.matchAll(/`([\w-]+(?:\/[\w-]+)+)\.ts`/g)].map((match) => match[1] ?? "");
+  assert.ok(allowed.length > 3);
+  assert.deepEqual(
+    allowed.filter((file) => !named.includes(file)),
+    [],
+  );
+  assert.deepEqual(
+    named.filter((file) => !["", "server/src"].some((folder) => existsSync(join(root, folder, `${file}.ts`)))),
+    [],
+  );
+});
 
 async function check(context: TestContext, files: Record<string, string>): ReturnType<typeof checkImports> {
   const tree = mkdtempSync(join(tmpdir(), "pennyblack-imports-"));

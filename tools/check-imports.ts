@@ -1,15 +1,18 @@
-// Runs the import rules in .dependency-cruiser.cjs. A file that dependency-cruiser skipped, or an import that it missed,
-// also counts as a violation.
+// Runs the import rules in .dependency-cruiser.cjs. A file that dependency-cruiser skipped, an import that it missed, a name in
+// the rules that does not exist, and a folder of server/src that no rule names also count as violations.
 
 import { existsSync, globSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { cruise, type ICruiseResult, type IModule } from "dependency-cruiser";
 import extractOptions from "dependency-cruiser/config-utl/extract-depcruise-options";
 import { sourceFolders } from "./source-folders.ts";
 
+const readOptions = () => extractOptions(join(import.meta.dirname, "..", ".dependency-cruiser.cjs"));
+
 export async function checkImports(baseDir: string): Promise<{ violations: string[]; moduleCount: number }> {
   const files = sourceFiles(baseDir);
-  const options = await extractOptions(join(import.meta.dirname, "..", ".dependency-cruiser.cjs"));
+  const options = await readOptions();
   // Pass files instead of folders, so that dependency-cruiser does not decide which files are source files.
   const { output } = await cruise(files, { ...options, baseDir, validate: true });
   if (typeof output === "string") throw new Error("dependency-cruiser returned text instead of a result");
@@ -21,6 +24,43 @@ export async function checkImports(baseDir: string): Promise<{ violations: strin
     ...ruleViolations(output),
   ];
   return { violations, moduleCount: files.filter((file) => modules.has(file)).length };
+}
+
+/** The regular expressions for paths in the rules with these names. */
+export async function readPatterns(names: RegExp): Promise<string[]> {
+  const rules = ((await readOptions()).ruleSet?.forbidden ?? []).filter(({ name = "" }) => names.test(name));
+  return rules.flatMap((rule) =>
+    "to" in rule ? [rule.from, rule.to].flatMap(({ path = [], pathNot = [] }) => [path, pathNot].flat()) : [],
+  );
+}
+
+/** Compares the names in the patterns with the files, the packages and the modules of Node. */
+export function checkNames(input: { patterns: string[]; files: string[]; packages: string[] }): string[] {
+  const patterns = [...new Set(input.patterns.flatMap(expandPattern))];
+  const known = [
+    ...input.files,
+    ...input.packages.flatMap((name) => [name, `${name}/`, `node_modules/${name}/`, `/node_modules/${name}/`]),
+    ...builtinModules.map((name) => `node:${name}`),
+  ];
+  const folders = new Set(input.files.flatMap((file) => /^server\/src\/[^/]+\//.exec(file)?.[0] ?? []));
+  return [
+    ...patterns
+      // $1 stands for what the other half of the rule matched.
+      .filter((pattern) => !pattern.includes("$1") && !known.some((name) => new RegExp(pattern).test(name)))
+      .map((pattern) => `.dependency-cruiser.cjs: nothing matches ${pattern}`),
+    ...[...folders]
+      .filter((folder) => !patterns.includes(`^${folder}`))
+      .map((folder) => `.dependency-cruiser.cjs: no rule names ${folder}`),
+  ];
+}
+
+/** "^a/(?:b|c)/" becomes "^a/b/" and "^a/c/". What a look-ahead excludes must exist too: "a/(?!b)" becomes "a/" and "a/b". */
+export function expandPattern(pattern: string): string[] {
+  const group = /\((?:\?:|(\?!))?([^()]*)\)/.exec(pattern);
+  if (!group) return pattern.split("|");
+  const [text, isLookAhead, choices = ""] = group;
+  const options = [...(isLookAhead ? [""] : []), ...choices.split("|")];
+  return options.flatMap((option) => expandPattern(pattern.replace(text, () => option)));
 }
 
 function sourceFiles(baseDir: string): string[] {
@@ -54,6 +94,8 @@ function ruleViolations(result: ICruiseResult): string[] {
 
 if (import.meta.main) {
   const { violations, moduleCount } = await checkImports(process.cwd());
+  const packages = globSync(["*", "@*/*"], { cwd: "node_modules" });
+  violations.push(...checkNames({ patterns: await readPatterns(/./), files: sourceFiles("."), packages }));
   for (const violation of violations) console.error(violation);
   console.log(`${moduleCount} modules, ${violations.length} import rule violations`);
   process.exitCode = violations.length === 0 ? 0 : 1;

@@ -11,7 +11,17 @@ const home = ["", "home", "me"].join("/");
 const api = (fields: string) => `{ "paths": { "/v1/search": { "summary": "Search", "properties": { ${fields} } } } }`;
 const checksum = "b7976feb1040";
 
+const moneyTables = ["wallets", "transfers", "key_budgets", "end_user_budgets"];
+const reportTables = ["abandoned_calls", "upstream_days", "upstream_wallet_days", "usage_days", "usage_hours"];
+const schema = [
+  ...[...moneyTables, ...reportTables].map((table) => `CREATE TABLE pb.${table} (\n    amount_micros bigint\n);\n`),
+  "CREATE VIEW pb.receivables AS\n SELECT wallets.owed_micros\n   FROM pb.wallets;\n",
+  "CREATE TABLE pb.keys (\n    id uuid\n);\n",
+].join("\n");
+
 const validFiles = new Map([
+  ["server/sql/schema.sql", schema],
+  ["server/src/usage/read-margin.ts", "from pb.usage_days join pb.keys"],
   ["openapi.json", api('"title": { "type": "string", "description": "Different description, same shape." }')],
   ["CHANGELOG.md", `<!-- API checksum: ${checksum} -->`],
   ["server/src/wallet/hold.ts", "select 1 from pb.wallets"],
@@ -22,7 +32,11 @@ const validFiles = new Map([
     "package.json",
     '{ "scripts": { "dev": "node dev.ts" }, "dependencies": { "pg": "8.23.1", "@pennyblack/sdk": "*" } }',
   ],
-  ["package-lock.json", '{ "packages": { "node_modules/a": { "resolved": "server" } } }'],
+  ["console/package.json", '{ "version": "0.1.0", "devDependencies": { "@pennyblack/sdk": "0.0.0" } }'],
+  [
+    "package-lock.json",
+    '{ "packages": { "console": { "version": "0.1.0", "devDependencies": { "@pennyblack/sdk": "0.0.0" } }, "node_modules/a": { "resolved": "server" } } }',
+  ],
   ["docs/decisions/dependencies.md", "| `pg` | server | talks to PostgreSQL |"],
   ["docs/errors.md", "# Errors\n\n## What to do?\n\n[a](#what-to-do) [b](https://example.com/x) `[c](no)`\n"],
   ["docs/index.md", "---\nhero:\n    link: /errors\n---\n[a](errors.md#errors)\n```md\n[no](no/page)\n```\n"],
@@ -64,8 +78,16 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
   [
     "money tables are used only in wallet/",
     "server/src/usage/usage.ts",
-    "from pb.searches",
+    "from pb.end_user_budgets",
     /usage\.ts:1: uses the money/,
+  ],
+  ["views of money tables are detected", "server/src/keys/keys.ts", "from pb.receivables", /uses the money table/],
+  ["money tables without amounts are detected", "server/src/keys/keys.ts", "from pb.refunds", /uses the money table/],
+  [
+    "an exception that the schema does not have is reported",
+    "server/sql/schema.sql",
+    schema.replace("pb.usage_days", "pb.usage_weeks"),
+    /has no amounts in usage_days/,
   ],
   ["quoted money tables are detected", "server/src/keys/keys.ts", '"pb"."key_budgets"', /uses the money table/],
   ["partitions of money tables are detected", "server/src/jobs/drop.ts", "pb.transfers_p7", /uses the money table/],
@@ -96,6 +118,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     "tools/on-demand/checkers/package-lock.json",
     '{ "packages": { "node_modules/a": { "optionalDependencies": { "a-linux-x64": "1.0.0" } } } }',
     /checkers\/package-lock\.json: a-linux-x64 is missing/,
+  ],
+  [
+    "the lock file has the dependencies of every package.json",
+    "package-lock.json",
+    '{ "packages": { "console": { "version": "0.1.0", "devDependencies": { "@pennyblack/sdk": "0.1.0" } } } }',
+    /differs from console\/package\.json \(devDependencies\)/,
   ],
   ["a to-do requires an issue number", "server/src/app.ts", `// ${todo}: later`, /without an issue number/],
   [

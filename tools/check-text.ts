@@ -3,7 +3,8 @@
 
 import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { missingChangelogEntry } from "./check-changelog.ts";
 import { findLanguageViolations } from "./check-language.ts";
 import { brokenLinks } from "./check-links.ts";
@@ -13,29 +14,11 @@ import { versionDifferences } from "./release/versions.ts";
 
 type Files = ReadonlyMap<string, string>;
 
-const moneyTables = [
-  "wallets",
-  "searches",
-  "transfers",
-  "idempotency",
-  "payments",
-  "refunds",
-  "key_budgets",
-  "run_budgets",
-  "test_run_budgets",
-  "trials",
-  "trial_days",
-  "trial_terms",
-  "top_ups",
-  "auto_top_ups",
-  "reversals",
-  "receivables",
-  "manual_credits",
-  "adjustments",
-  "closed_months",
-  "openings",
-  "budget_openings",
-];
+/** Money tables without a column for an amount: amounts in JSON, or rows that decide whether money moves. */
+const moneyTablesWithoutAmount = ["closed_months", "idempotency", "refunds", "trial_days"];
+
+/** Tables of amounts that are only reports: no balance and no limit depends on them, and usage/ reads them. */
+const reportTables = ["abandoned_calls", "upstream_days", "upstream_wallet_days", "usage_days", "usage_hours"];
 
 export function findViolations(files: Files): string[] {
   return [
@@ -44,6 +27,7 @@ export function findViolations(files: Files): string[] {
     ...absolutePaths(files),
     ...registryHostsInLock(files),
     ...incompleteLock(files),
+    ...staleLock(files),
     ...todosWithoutIssue(files),
     ...invalidMigrations(files),
     ...genericFileNames(files),
@@ -60,10 +44,20 @@ export function findViolations(files: Files): string[] {
 
 /** Only wallet/ may use money tables, so that every statement that moves money is in one folder. */
 function moneyTablesOutsideWallet(files: Files): string[] {
-  const name = new RegExp(`"?\\bpb"?\\."?(?:${moneyTables.join("|")})`);
+  const withAmount = tablesWithAmount(files.get("server/sql/schema.sql") ?? "");
+  const unknown = reportTables.filter((table) => !withAmount.includes(table));
+  if (unknown.length > 0) return [`tools/check-text.ts: server/sql/schema.sql has no amounts in ${unknown.join(", ")}`];
+  const tables = withAmount.filter((table) => !reportTables.includes(table)).concat(moneyTablesWithoutAmount);
+  const name = new RegExp(`"?\\bpb"?\\."?(?:${tables.join("|")})`);
   return matchingLines(files, name)
     .filter(({ path }) => path.startsWith("server/src/") && !path.startsWith("server/src/wallet/"))
     .map(({ location, match }) => `${location}: uses the money table ${match}; allowed only in server/src/wallet/`);
+}
+
+/** Tables and views with a column that ends in "micros". */
+function tablesWithAmount(schema: string): string[] {
+  const definitions = [...schema.matchAll(/^CREATE (?:TABLE|VIEW) pb\.(\w+)[^;]*;/gm)];
+  return definitions.flatMap(([text, table = ""]) => (/micros\b/.test(text) ? [table] : []));
 }
 
 function environmentOutsideConfig(files: Files): string[] {
@@ -97,6 +91,24 @@ function incompleteLock(files: Files): string[] {
       ({ name }) => `${path}: ${name} is missing, so npm ci will fail; run npm run lock:complete`,
     ),
   );
+}
+
+/** npm install writes these fields of our own packages to the lock file, so a difference would dirty a fresh clone. */
+function staleLock(files: Files): string[] {
+  const fields = ["version", "license", "workspaces", "engines", "dependencies", "devDependencies", "peerDependencies"];
+  const locks = [...files].filter(([path]) => basename(path) === "package-lock.json");
+  return locks.flatMap(([path, text]) => {
+    const { packages = {} } = JSON.parse(text) as { packages?: Record<string, Record<string, unknown>> };
+    const own = Object.entries(packages).filter(([folder]) => !folder.includes("node_modules/"));
+    return own.flatMap(([folder, entry]) => {
+      const manifestPath = join(dirname(path), folder, "package.json");
+      const manifest = JSON.parse(files.get(manifestPath) ?? "{}") as Record<string, unknown>;
+      const differing = fields.filter((field) => !isDeepStrictEqual(entry[field], manifest[field]));
+      return differing.length === 0
+        ? []
+        : [`${path}: differs from ${manifestPath} (${differing.join(", ")}); run npm install`];
+    });
+  });
 }
 
 function todosWithoutIssue(files: Files): string[] {

@@ -80,7 +80,8 @@ async function runTests(selected: string[], concurrency: number): Promise<void> 
     files: selected,
     concurrency,
     timeout: fileTimeoutMs,
-    execArgv: ["--import", new URL("force-exit.ts", import.meta.url).href],
+    // The packages need not be built: the CLI, the console and the AI SDK tool import the source of the SDK.
+    execArgv: ["--conditions=@pennyblack/source", "--import", new URL("force-exit.ts", import.meta.url).href],
     ...(values.name === undefined ? {} : { testNamePatterns: [new RegExp(RegExp.escape(values.name), "i")] }),
   });
   for await (const event of events as AsyncIterable<Event>) {

@@ -1,28 +1,20 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, test } from "node:test";
-import type * as sdk from "@pennyblack/sdk";
+import { Pennyblack } from "@pennyblack/sdk";
 import { generateText, isStepCount } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
-import { installPacked } from "../../server/test/support/docs/packed-packages.ts";
 import { createTestDatabase } from "../../server/test/support/services/database.ts";
 import { createTestWallet, startTestServer } from "../../server/test/support/services/server.ts";
-import type * as webSearch from "./web-search.ts";
-import type { WebSearchInput, WebSearchOptions, WebSearchOutput } from "./web-search.ts";
+import { createWebSearch, type WebSearchInput, type WebSearchOptions, type WebSearchOutput } from "./web-search.ts";
 
-// A mock model calls the packed tool through the AI SDK, against the real server.
+// A mock model calls the tool through the AI SDK, against the real server.
 
 const db = await createTestDatabase();
 const server = await startTestServer(db);
-const installed = installPacked();
-const packages = join(installed.folder, "node_modules/@pennyblack");
-const { Pennyblack } = (await import(`${packages}/sdk/dist/sdk.js`)) as typeof sdk;
-const { createWebSearch } = (await import(`${packages}/ai-sdk/dist/web-search.js`)) as typeof webSearch;
 const wallet = await createTestWallet(db, "0.00");
 const client = new Pennyblack({ apiKey: wallet.test, baseUrl: server.url, maxRetries: 0 });
 
 after(async () => {
-  installed.remove();
   await server.close();
   await db.drop();
 });

@@ -1,5 +1,4 @@
-import type { UsagePeriod } from "@pennyblack/sdk";
-import { formatUsd, toMicros } from "./money.ts";
+import { formatUsd, toMicros, type UsagePeriod } from "@pennyblack/sdk";
 import type { Terminal } from "./terminal.ts";
 
 interface Bar {

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { addExamples } from "./add-examples.ts";
 import { addLimit, addOptions } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
-import { subtractUsd } from "./money.ts";
+import { formatRest } from "./format-key.ts";
 import { takeItems } from "./take-items.ts";
 import { formatTime, sanitize, table } from "./terminal.ts";
 
@@ -29,7 +29,8 @@ const entryKinds: Record<EntryKind, true> = {
   correction: true,
   payout: true,
   breakage: true,
-  move: true,
+  transfer_out: true,
+  transfer_in: true,
 };
 
 export function addEntryCommands(program: Command, context: Context): void {
@@ -92,7 +93,7 @@ function formatRuns(runs: readonly Run[]): string {
     sanitize(run),
     String(searches),
     spent,
-    subtractUsd(limit, spent),
+    formatRest({ limit, spent }),
     limit,
     formatTime(first_at),
     formatTime(expires_at),

@@ -1,5 +1,4 @@
-import type { Key, KeyBudgetPeriod } from "@pennyblack/sdk";
-import { subtractUsd } from "./money.ts";
+import { formatUsd, type Key, type KeyBudgetPeriod, toMicros } from "@pennyblack/sdk";
 import { formatTime, sanitize } from "./terminal.ts";
 
 /** The rows of a table that describes one key. */
@@ -27,7 +26,13 @@ export function formatKey(key: Key): string[][] {
   ];
 }
 
+/** The rest of a budget. Zero if its limit was lowered below what was spent. */
+export function formatRest({ limit, spent }: { limit: string; spent: string }): string {
+  const left = toMicros(limit) - toMicros(spent);
+  return formatUsd(left < 0n ? 0n : left);
+}
+
 function formatBudget({ limit, spent, resets_at }: KeyBudgetPeriod): string {
   const reset = resets_at === null ? "" : `, resets ${formatTime(resets_at)}`;
-  return `${spent} USD spent, ${subtractUsd(limit, spent)} USD left of ${limit} USD${reset}`;
+  return `${spent} USD spent, ${formatRest({ limit, spent })} USD left of ${limit} USD${reset}`;
 }

@@ -72,15 +72,6 @@ test("other requests go to the cell of their host name, or to the default cell",
     assert.match(await edge.request("GET /.well-known/security.txt", { "x-api-key": key }), /eu1\.example\.com/);
 });
 
-test("an entry in the map moves an account while HAProxy runs", async () => {
-  const { live } = await eu1.createWallet("1.00");
-  assert.equal(await searchStatus({ "x-api-key": live }), 200);
-  await edge.command(`add map ${edge.folder}/cells.map ${live.split("_")[2]} us1`);
-  assert.equal(await searchStatus({ "x-api-key": live }), 401);
-  await edge.command(`del map ${edge.folder}/cells.map ${live.split("_")[2]}`);
-  assert.equal(await searchStatus({ "x-api-key": live }), 200);
-});
-
 test("a caller cannot forge its address", async () => {
   const { walletId } = await eu1.createWallet("1.00");
   const { key } = await createTestKey(eu1.db, { walletId, allowedIps: ["203.0.113.7/32"] });
@@ -131,7 +122,6 @@ test("a list of cells with a fault is rejected", () => {
     [{ cells: { eu1: { ...cell, servers: ["10.0.0.1:8080\n  bad"] } } }, /is not host:port/],
     [{ cells: { eu1: { ...cell, host: "x y" } } }, /is not a host name/],
     [{ defaultCell: "ap1" }, /there is no cell ap1/],
-    [{ moved: { eu1: "us1" } }, /"eu1" is not the label/],
   ];
   for (const [change, message] of faults)
     assert.throws(
@@ -171,8 +161,6 @@ async function startEdge(cellList: Edge): Promise<{
   url: string;
   folder: string;
   log: () => string;
-  /** A command on the control socket. */
-  command: (line: string) => Promise<string>;
   /** A raw request, because fetch does not set a Host header. */
   request: (line: string, headers: Record<string, string>) => Promise<string>;
 }> {
@@ -187,7 +175,6 @@ async function startEdge(cellList: Edge): Promise<{
     url,
     folder,
     log,
-    command: (line) => text(connect(join(folder, "haproxy.sock")).end(`${line}\n`)),
     request: (line, headers) => {
       const lines = Object.entries({ host: "api.example.com", connection: "close", ...headers });
       return text(

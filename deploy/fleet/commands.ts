@@ -2,9 +2,11 @@ import { formatTable } from "../../server/src/admin/format-table.ts";
 import { formatUsd, type Micros, parseUsd } from "../../server/src/lib/money.ts";
 import {
   type CellReconciliation,
+  type CellTransfer,
   readCellMargin,
   readCellReconciliation,
   readCellStatus,
+  readCellTransfers,
 } from "../../server/src/operator/cell-reports.ts";
 import { type FleetCell, FleetFault } from "../../server/src/operator/operator-client.ts";
 
@@ -44,9 +46,15 @@ export async function status(cells: readonly FleetCell[]): Promise<Report> {
 
 const maxAgeMs = 2 * 3_600_000;
 
-/** The latest reconciliation of every cell. The worker of a cell runs it every hour. */
+/** The latest reconciliation of every cell, which its worker runs every hour, and transfers of which the two sides differ. */
 export async function reconcile(cells: readonly FleetCell[], now = Date.now()): Promise<Report> {
-  const lines = await readEach(cells, readCellReconciliation);
+  const [lines, sides] = await Promise.all([
+    readEach(cells, readCellReconciliation),
+    readEach(cells, readCellTransfers),
+  ]);
+  const differences = compareTransfers(
+    new Map(sides.flatMap(({ name, value }) => (value ? [[name, value.transfers]] : []))),
+  );
   const isClean = ({ last }: CellReconciliation): boolean =>
     last !== null && last.differences === 0 && now - Date.parse(last.at) <= maxAgeMs;
   const rows = lines.map(({ name, value, fault }) => {
@@ -57,9 +65,36 @@ export async function reconcile(cells: readonly FleetCell[], now = Date.now()): 
     return [name, at, isClean(value) || differences > 0 ? state : `${state}, but older than two hours`];
   });
   return {
-    text: formatTable(rows, ["cell", "at", "result"]),
-    isHealthy: lines.every(({ value }) => value !== undefined && isClean(value)),
+    text: [
+      formatTable(rows, ["cell", "at", "result"]),
+      ...(differences.length > 0
+        ? ["", formatTable(differences, ["source", "reference", "target", "sent", "received", "result"])]
+        : []),
+    ].join("\n"),
+    isHealthy: lines.every(({ value }) => value !== undefined && isClean(value)) && differences.length === 0,
   };
+}
+
+/** Transfers between these cells of which the two sides differ. A cell that was not read is not compared. */
+function compareTransfers(cells: ReadonlyMap<string, readonly CellTransfer[]>): string[][] {
+  const all = [...cells].flatMap(([cell, transfers]) => transfers.map((transfer) => ({ cell, ...transfer })));
+  const byReference = Map.groupBy(all, ({ source, reference }) => `${source} ${reference}`);
+  return [...byReference.values()].flatMap((sides) => {
+    const sent = sides.filter(({ kind, cell, source }) => kind === "transfer_out" && cell === source);
+    const received = sides.filter(({ kind }) => kind === "transfer_in");
+    const [{ source, reference, target } = { source: "", reference: "", target: "" }] = [...sent, ...received];
+    const result = ((): string | undefined => {
+      if (received.length > 1) return "received twice";
+      if (sent.length === 0) return cells.has(source) ? "received and not sent" : undefined;
+      if (received.length === 0) return cells.has(target) ? "sent and not received" : undefined;
+      const [out, into] = [sent[0], received[0]];
+      const isSame = out?.amount === into?.amount && out?.targetWallet === into?.targetWallet && into?.cell === target;
+      return isSame ? undefined : "the two sides differ";
+    })();
+    const amounts = (booked: typeof sides): string =>
+      booked.map(({ cell, amount }) => `${amount} (${cell})`).join(", ");
+    return result === undefined ? [] : [[source, reference, target, amounts(sent), amounts(received), result]];
+  });
 }
 
 /** Revenue, upstream cost and margin of every cell in the last days, and the total. */

@@ -1,16 +1,12 @@
-import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { type FleetCell, FleetFault, readFleet } from "../../server/src/operator/operator-client.ts";
 import { margin, type Report, reconcile, status } from "./commands.ts";
-import { runMove } from "./move-command.ts";
 
 const usage = `Usage: npm run fleet -- COMMAND [--fleet fleet.json]
 
   status           version, load, customer balance and open problems of every cell
-  reconcile        the latest reconciliation of every cell
+  reconcile        the latest reconciliation of every cell, and transfers of which the two sides differ
   margin [--days]  revenue, upstream cost and margin of every cell; 30 days by default
-  move --account ID --to CELL --reason TEXT [--dry-run] [--same-payment-account] [--operator NAME]
-                   moves an account to another cell while it is used; repeat it if it was interrupted
 
 The exit code is 1 if a cell cannot be read, needs immediate attention or has differences.`;
 
@@ -19,12 +15,6 @@ const { values, positionals } = parseArgs({
   options: {
     fleet: { type: "string", default: "fleet.json" },
     days: { type: "string", default: "30" },
-    account: { type: "string" },
-    to: { type: "string" },
-    reason: { type: "string" },
-    operator: { type: "string", default: userInfo().username },
-    "dry-run": { type: "boolean", default: false },
-    "same-payment-account": { type: "boolean", default: false },
     help: { type: "boolean" },
   },
 });
@@ -34,7 +24,6 @@ const commands: Record<string, (cells: FleetCell[]) => Promise<Report>> = {
   status: (cells) => status(cells),
   reconcile: (cells) => reconcile(cells),
   margin: (cells) => margin(cells, days),
-  move: (cells) => runMove(cells, values),
 };
 
 try {

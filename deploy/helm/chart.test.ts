@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv } from "ajv";
 import { parse, parseAllDocuments } from "yaml";
+import { constants } from "../../server/src/config/constants.ts";
 import { version } from "../../server/src/lib/version.ts";
 import { apiVersions, models, moduleOf, validateObject } from "./kubernetes-models.ts";
 import { mergedValues, renderChart } from "./render-chart.ts";
@@ -127,7 +128,7 @@ test("no pod runs as root, can write, has capabilities or mounts a service accou
 });
 
 test("the termination grace period covers the drain and the longest search after it", () => {
-  const drainMs = Number(findObject("ConfigMap", "pb-settings").data.PENNYBLACK_DRAIN_MS);
+  const { drainMs } = constants;
   const grace = findObject("Deployment", "pb-server").spec.template.spec.terminationGracePeriodSeconds;
   assert.ok(grace * 1_000 >= drainMs + 20_000, `grace period ${grace} s, drain ${drainMs} ms`);
   // The readiness probe must fail early enough for load balancers to react during the drain.

@@ -70,7 +70,6 @@ function makeSettings(database: string, upstreamUrl: string): Record<string, str
     PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
     PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
     PENNYBLACK_SEARXNG_URL: upstreamUrl,
-    PENNYBLACK_DRAIN_MS: "2000",
     PENNYBLACK_OPS_HOST: "127.0.0.1",
     HOST: "127.0.0.1",
   };

@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { parse } from "yaml";
 import { choosePort } from "../../server/src/dev/choose-port.ts";
 import { type Postgres, startPostgres } from "../../server/src/dev/start-postgres.ts";
 import { until } from "../../server/test/support/assertions/until.ts";
@@ -102,7 +101,7 @@ test("the documented steps create the settings, the roles, the tables and a wall
   assert.equal(readdirSync(units).length, 3);
 });
 
-test("server and worker run with these settings, answer the health checks of all platforms and a paid search", async () => {
+test("server and worker run with these settings, answer their health checks and a paid search", async () => {
   const upstream = closeAfter(await startHostileUpstream());
   const port = String(await choosePort({ host: "127.0.0.1" }));
   const url = `http://127.0.0.1:${port}`;
@@ -110,12 +109,7 @@ test("server and worker run with these settings, answer the health checks of all
     await startUnit("server", { HOST: "127.0.0.1", PORT: port, PENNYBLACK_SEARXNG_URL: upstream.url }),
     await startUnit("worker"),
   ];
-  const render = parse(readFileSync(join(root, "deploy/render.yaml"), "utf8"));
-  const fly = readFileSync(join(root, "deploy/fly/server.toml"), "utf8");
-  const paths = [...fly.matchAll(/^ *path = "(.+)"$/gm)].map(([, path]) => path ?? "");
-  assert.deepEqual(paths, [render.services[0].healthCheckPath, "/readyz", "/metrics"]);
-  const [publicPath = "", ...opsPaths] = paths;
-  const checks = [`${url}${publicPath}`, ...opsUrls.flatMap((opsUrl) => opsPaths.map((path) => `${opsUrl}${path}`))];
+  const checks = opsUrls.flatMap((opsUrl) => [`${opsUrl}/readyz`, `${opsUrl}/metrics`]);
   for (const check of checks) assert.equal((await fetch(check)).status, 200, check);
 
   const response = await fetch(`${url}/v1/search`, {

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { defineConfig } from "vitepress";
+import { compressFiles } from "../../tools/compress-files.ts";
 
 // Builds the site under /docs from the pages in this folder. Each page's source is copied beside it, so that
 // /docs/<page>.md is the Markdown of /docs/<page>.
@@ -92,6 +93,7 @@ export default defineConfig({
       mkdirSync(dirname(join(outDir, page)), { recursive: true });
       copyFileSync(join(srcDir, page), join(outDir, page));
     }
+    compressFiles(outDir);
   },
   themeConfig: {
     search: { provider: "local" },

@@ -4,7 +4,7 @@
  * Identifies the error. Codes never change; later versions can add codes.
  * @enum {string}
  */
-export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "account_moving" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
+export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
 
 /** The members of every problem. */
 export type ProblemBase = {
@@ -241,7 +241,7 @@ export type UpstreamInvalidResponseProblem = ProblemBase & {
 /** A problem without members of its own. */
 export type BasicProblem = ProblemBase & {
     /** @enum {string} */
-    code: "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "account_moving" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
+    code: "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
 };
 
 /** RFC 9457 problem details. `code` determines the other members. Errors are never charged. */
@@ -377,10 +377,10 @@ export type Wallet = {
 };
 
 /**
- * `reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: an entry was wrong. `payout`: the balance was paid out. `breakage`: a balance was forfeited. `move`: the account was moved.
+ * `reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: an entry was wrong. `payout`: the balance was paid out. `breakage`: a balance was forfeited. `transfer_out` and `transfer_in`: balance that the operator transferred between installations.
  * @enum {string}
  */
-export type EntryKind = "search" | "refund" | "top_up" | "credit" | "reversal" | "reinstatement" | "settlement" | "correction" | "payout" | "breakage" | "move";
+export type EntryKind = "search" | "refund" | "top_up" | "credit" | "reversal" | "reinstatement" | "settlement" | "correction" | "payout" | "breakage" | "transfer_out" | "transfer_in";
 
 export type Entry = {
     /** Format: uuid */
@@ -404,7 +404,7 @@ export type EntryList = {
     next_cursor: string | null;
 };
 
-/** The place of a hash in a signed tree: for `in_hour`, of the digest among all wallets with entries in this hour. */
+/** The place of a hash in a signed tree: for `in_hour`, of the digest among those of all wallets with entries in this hour and that of the operator's records. */
 export type InclusionProof = {
     leaf_index: number;
     tree_size: number;

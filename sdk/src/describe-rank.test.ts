@@ -13,21 +13,6 @@ test("describes the move, the tier and the rule", () => {
   });
 });
 
-test("describes the ranks at two upstreams whose results were merged", () => {
-  const ranking = parseExplanation(
-    "1;from=2;first=3;second=1;tier=A;why=x;score=0.9, 2;from=1;first=1;tier=N;why=unlisted;score=0.8, " +
-      "3;from=3;second=2;tier=N;why=unlisted;score=0.7",
-  );
-  assert.deepEqual(
-    ranking.map((rank) => describeRank(rank).move),
-    [
-      "Rank 1, up from 2 after merging two upstreams, which ranked it 3 and 1.",
-      "Rank 2, down from 1 after merging two upstreams, one of which ranked it 1.",
-      "Rank 3, the same as after merging two upstreams, one of which ranked it 2.",
-    ],
-  );
-});
-
 test("explains why a lower score can be above a higher one", () => {
   const ranking = parseExplanation(
     "1;from=2;tier=B;why=x;score=0.900, 2;from=3;tier=B;why=x;score=0.890, 3;from=1;tier=D;why=x;score=0.600;anchor, " +

@@ -27,10 +27,10 @@ export function describeRank(
   explanation: RankExplanation,
   context: { ranking?: readonly RankExplanation[]; sources?: readonly string[] } = {},
 ): RankDescription {
-  const { tier, reason, list, guards } = explanation;
+  const { position, upstreamRank, tier, reason, list, guards } = explanation;
   const listed = list === undefined ? "" : ` The list ${list.name} names it: ${list.url}`;
   return {
-    move: describeMove(explanation),
+    move: describeMove(position, upstreamRank),
     tier:
       reason === "unlisted"
         ? `No rule lists this page, so it counts as ${tiers[tier]} (tier ${tier}).`
@@ -39,15 +39,9 @@ export function describeRank(
   };
 }
 
-function describeMove({ position, upstreamRank, fused }: RankExplanation): string {
-  const origin = fused ? `after merging two upstreams${describeFusion(fused)}` : "at the upstream";
-  if (position === upstreamRank) return `Rank ${position}, the same as ${origin}.`;
-  return `Rank ${position}, ${position < upstreamRank ? "up" : "down"} from ${upstreamRank} ${origin}.`;
-}
-
-function describeFusion({ first, second }: NonNullable<RankExplanation["fused"]>): string {
-  if (first !== undefined && second !== undefined) return `, which ranked it ${first} and ${second}`;
-  return `, one of which ranked it ${first ?? second}`;
+function describeMove(position: number, upstreamRank: number): string {
+  if (position === upstreamRank) return `Rank ${position}, the same as at the upstream.`;
+  return `Rank ${position}, ${position < upstreamRank ? "up" : "down"} from ${upstreamRank} at the upstream.`;
 }
 
 function describeGuard(

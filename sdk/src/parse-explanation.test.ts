@@ -17,20 +17,6 @@ test("reads what the server writes", () => {
   ]);
 });
 
-test("reads the ranks at two upstreams", () => {
-  const header = encodeExplanation([
-    { ...reason, fused: { first: 3, second: 5 }, position: 1, isNavigational: false },
-    { ...reason, fused: { first: undefined, second: 1 }, position: 2, isNavigational: false },
-  ]);
-  assert.deepEqual(
-    parseExplanation(header).map(({ upstreamRank, fused }) => [upstreamRank, fused]),
-    [
-      [4, { first: 3, second: 5 }],
-      [4, { second: 1 }],
-    ],
-  );
-});
-
 test("reads the list that a tier comes from", () => {
   const registry = {
     name: "cred-1",

@@ -4,8 +4,6 @@ export interface RankExplanation {
   position: number;
   /** Its position in the response of the search provider, from 1. */
   upstreamRank: number;
-  /** Its positions at two providers whose results were merged; `upstreamRank` is the position after merging. */
-  fused?: { first?: number; second?: number };
   /** From "A", primary sources, to "E", the lowest. "N": not listed by any rule. */
   tier: "A" | "B" | "C" | "N" | "D" | "E";
   /** The rule that assigned the tier, such as "government" or "unlisted". */
@@ -31,7 +29,6 @@ export function parseExplanation(header: string): RankExplanation[] {
       {
         position: Number(position),
         upstreamRank: Number(values.get("from")),
-        ...readFused(values),
         tier,
         reason: values.get("why") ?? "",
         ...readList(values),
@@ -40,18 +37,6 @@ export function parseExplanation(header: string): RankExplanation[] {
       },
     ];
   });
-}
-
-function readFused(values: ReadonlyMap<string, string>): Pick<RankExplanation, "fused"> {
-  const first = values.get("first");
-  const second = values.get("second");
-  if (first === undefined && second === undefined) return {};
-  return {
-    fused: {
-      ...(first !== undefined && { first: Number(first) }),
-      ...(second !== undefined && { second: Number(second) }),
-    },
-  };
 }
 
 function readList(values: ReadonlyMap<string, string>): Pick<RankExplanation, "list"> {

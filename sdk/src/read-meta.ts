@@ -12,8 +12,6 @@ export interface SearchMeta {
   idempotencyKey: string;
   /** The number of search providers queried. */
   upstreams: number | undefined;
-  /** The number of search providers whose results were merged: 1, or 2 if the server fuses two. */
-  upstreamsUsed: number | undefined;
   /** The ranking rules applied, such as "programming@3". */
   lens: string | undefined;
   /** Why each result is ranked where it is. Only with the `explain` option. */
@@ -37,6 +35,7 @@ export interface KeyBudgetMeta {
 }
 
 export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
+  const upstreams = headers.get("search-upstreams");
   const explanation = headers.get("rank-explain");
   return {
     requestId: headers.get("request-id") ?? "",
@@ -44,7 +43,7 @@ export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
     balance: parseAmount(headers.get("wallet-balance")),
     replayed: headers.get("idempotent-replayed") === "true",
     idempotencyKey,
-    ...parseUpstreams(headers.get("search-upstreams")),
+    upstreams: upstreams === null ? undefined : Number(upstreams),
     lens: headers.get("rank-lens") ?? undefined,
     explanation: explanation === null ? undefined : parseExplanation(explanation),
     rateLimit: parseRateLimit(headers.get("ratelimit-policy"), headers.get("ratelimit")),
@@ -58,13 +57,6 @@ export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
 /** `0.01;currency=usd` */
 function parseAmount(header: string | null): string | undefined {
   return header === null ? undefined : header.split(";")[0];
-}
-
-/** `1`, or `2;used=2` */
-function parseUpstreams(header: string | null): Pick<SearchMeta, "upstreams" | "upstreamsUsed"> {
-  const [, queried, used] = /^(\d+)(?:.*;used=(\d+))?/.exec(header ?? "") ?? [];
-  if (queried === undefined) return { upstreams: undefined, upstreamsUsed: undefined };
-  return { upstreams: Number(queried), upstreamsUsed: Number(used ?? 1) };
 }
 
 /** `"key";q=20;w=1` and `"key";r=17;t=1` */

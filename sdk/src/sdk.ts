@@ -57,6 +57,7 @@ export {
   ServerError,
   UpstreamError,
 } from "./errors.ts";
+export { formatUsd, toMicros } from "./money.ts";
 export type { Page, Pages } from "./pages.ts";
 export { parseExplanation, type RankExplanation } from "./parse-explanation.ts";
 export type { KeyBudgetMeta, SearchMeta } from "./read-meta.ts";

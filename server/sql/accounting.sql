@@ -5,11 +5,15 @@
 --   bad_debt  -> receivable   write_off    what a wallet owes is not collected
 --   fees      -> cash         fee          the processor's fee of a payment
 --   wallet    -> breakage     breakage     a balance is forfeited
+--   wallet    -> other_cells  transfer_out a balance is transferred to another cell: see cell-transfers.sql
+--   other_cells -> wallet     transfer_in  a balance is transferred from another cell
+--   cash      -> wallet       top_up       an invoice was paid, or a payment that no webhook reported
+--   promotion -> wallet       credit       a promotion
 --   reversed legs             correction   a credit, a top-up or one of the above was wrong
 --
 -- pb.adjustments is the gate: its row is inserted or changed in the transaction that moves the money.
 
--- Moves the money of a requested adjustment. The caller has locked the wallet. Raises PB001 if that is not possible; the
+-- Moves the money of a requested adjustment. The caller has locked the wallet. Raises PB010 if that is not possible; the
 -- message is the outcome.
 create or replace function pb.book_adjustment(p_adjustment uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -25,21 +29,32 @@ declare
 begin
   select * into strict a from pb.adjustments r where r.id = p_adjustment;
   select * into strict w from pb.wallets r where r.id = a.wallet_id;
-  if a.kind = 'correction' then
-    select t.to_account, t.from_account into strict debit, credit from pb.transfers t where t.id = a.reference::uuid;
+  -- Again, because the processor can report between the request and the approval.
+  fault := pb.adjustment_fault(a.kind, a.reference, a.wallet_id, a.amount_micros);
+  if fault is null and a.kind in ('invoice', 'promotion', 'payment') then
+    perform pb.book_credit(a);
+    return;
+  elsif a.kind = 'correction' then
+    select t.to_account, t.from_account into debit, credit from pb.transfers t where t.id = a.reference::uuid;
   else
-    debit := case a.kind when 'write_off' then 'bad_debt' when 'fee' then 'fees' else 'wallet' end;
-    credit := case a.kind when 'write_off' then 'receivable' when 'breakage' then 'breakage' else 'cash' end;
+    debit := case a.kind
+      when 'write_off' then 'bad_debt' when 'fee' then 'fees' when 'transfer_in' then 'other_cells' else 'wallet' end;
+    credit := case a.kind
+      when 'write_off' then 'receivable' when 'breakage' then 'breakage' when 'transfer_out' then 'other_cells'
+      when 'transfer_in' then 'wallet' else 'cash' end;
   end if;
   if debit = 'wallet' then
     owed := a.amount_micros - least(a.amount_micros, w.credited_micros - w.debited_micros - w.held_micros);
   end if;
   fault := case
+    when fault is not null then fault
+    when a.kind = 'transfer_out' and w.suspended_at is not null then 'wallet_suspended'
+    when a.kind = 'transfer_out' and w.owed_micros > 0 then 'wallet_owes'
     when owed > 0 and a.kind <> 'correction' then 'insufficient_balance'
     when credit = 'receivable' and a.amount_micros > w.owed_micros then 'exceeds_debt'
   end;
   if fault is not null then
-    raise exception using errcode = 'PB001', message = fault;
+    raise exception using errcode = 'PB010', message = fault;
   end if;
 
   update pb.wallets r
@@ -66,6 +81,47 @@ begin
 end
 $$;
 
+-- Books a credit through pb.top_up, whose gate is the payment id.
+create or replace function pb.book_credit(a pb.adjustments) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_transfer uuid := pb.new_uuid();
+begin
+  perform pb.top_up(
+    array[pb.payment_id_of(a.kind, a.reference)], array[a.wallet_id], array[a.amount_micros], array[v_transfer],
+    case a.kind when 'promotion' then 'credit' else 'top_up' end::pb.transfer_kind
+  );
+  update pb.adjustments r set state = 'booked', decided_at = clock_timestamp(), transfer_id = v_transfer where r.id = a.id;
+end
+$$;
+
+-- A reference of an operator must not be the id of a payment.
+create or replace function pb.payment_id_of(p_kind text, p_reference text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp
+begin atomic
+  select case p_kind when 'payment' then p_reference else 'manual:' || p_reference end;
+end;
+
+-- Why an adjustment cannot be booked, or NULL. The caller has locked the wallet.
+create or replace function pb.adjustment_fault(p_kind text, p_reference text, p_wallet uuid, p_amount bigint) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  known pb.payments;
+begin
+  if p_kind = 'correction' then
+    return pb.correction_fault(p_reference::uuid);
+  elsif p_kind not in ('invoice', 'promotion', 'payment') then
+    return null;
+  end if;
+  select * into known from pb.payments p where p.payment_id = pb.payment_id_of(p_kind, p_reference);
+  return case
+    when p_kind = 'payment' and (known.wallet_id, known.amount_micros) = (p_wallet, p_amount) then 'already_credited'
+    when known.payment_id is not null then 'conflicting'
+    when pb.is_deleted(p_wallet) then 'unknown_wallet'
+  end;
+end
+$$;
+
 -- Requests an adjustment, and books it unless a second operator must approve it. The reference of a correction is the
 -- corrected transfer and that of a fee is the payment; they determine the wallet, and a transfer also the amount.
 create or replace function pb.operator_adjust(
@@ -75,7 +131,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   known pb.adjustments;
-  spent bigint;
+  fault text;
 begin
   -- Serializes adjustments, so that two at the same time cannot both be within the limit.
   perform from pb.approval_limit for update;
@@ -84,7 +140,7 @@ begin
   if p_kind = 'correction' then
     select t.wallet_id, t.amount_micros into wallet_id, amount_micros from pb.transfers t
     where t.id = p_reference::uuid and (p_wallet is null or t.wallet_id = p_wallet);
-    outcome := case when not found then 'unknown_transfer' else pb.correction_fault(p_reference::uuid) end;
+    outcome := case when not found then 'unknown_transfer' end;
   elsif p_kind = 'fee' then
     select p.wallet_id into wallet_id from pb.payments p
     where p.payment_id = p_reference and (p_wallet is null or p.wallet_id = p_wallet);
@@ -103,6 +159,7 @@ begin
 
   select * into known from pb.adjustments a
   where a.kind = p_kind and a.reference = p_reference and a.state <> 'rejected';
+  fault := pb.adjustment_fault(p_kind, p_reference, wallet_id, amount_micros);
   if known.id is not null then
     adjustment_id := known.id;
     outcome := case
@@ -110,22 +167,19 @@ begin
       when known.state = 'requested' then 'requested'
       else 'repeated'
     end;
+  elsif fault is not null then
+    outcome := fault;
   else
-    spent := (
-      select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
-      where a.operator = p_operator and a.requested_at > clock_timestamp() - interval '24 hours'
-        and a.state = 'booked' and a.approver is null and a.kind <> 'fee' and p_kind <> 'fee'
-    );
     begin
-      insert into pb.adjustments as a (kind, reference, wallet_id, amount_micros, reason, operator)
-      values (p_kind, p_reference, wallet_id, amount_micros, p_reason, p_operator)
+      insert into pb.adjustments as a (kind, reference, wallet_id, amount_micros, limit_micros, reason, operator)
+      select p_kind, p_reference, wallet_id, amount_micros, l.limit_micros, p_reason, p_operator from pb.approval_limit l
       returning a.id into adjustment_id;
       outcome := 'requested';
-      if spent + amount_micros <= (select l.limit_micros from pb.approval_limit l) then
+      if not pb.needs_approval(p_operator, p_kind, amount_micros) then
         perform pb.book_adjustment(adjustment_id);
         outcome := 'booked';
       end if;
-    exception when sqlstate 'PB001' then
+    exception when sqlstate 'PB010' then
       outcome := sqlerrm;
       adjustment_id := null;
     end;
@@ -138,14 +192,28 @@ begin
 end
 $$;
 
--- Why a transfer cannot be corrected, or NULL. A payment through the processor is refunded there, and the processor's
--- report then takes the money back; a correction as well would take it twice.
+-- Whether a second operator must approve: above the limit, with what the operator booked alone in the last 24 hours. Fees are
+-- compared with the limit one by one and do not count.
+create or replace function pb.needs_approval(p_operator text, p_kind text, p_amount bigint) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return p_amount + (
+    select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
+    where a.operator = p_operator and a.requested_at > clock_timestamp() - interval '24 hours'
+      and a.state = 'booked' and a.approver is null and a.kind <> 'fee' and p_kind <> 'fee'
+  ) > (select l.limit_micros from pb.approval_limit l);
+end
+$$;
+
+-- Why a transfer cannot be corrected, or NULL. A payment that the processor has reported is refunded there, and the report of
+-- the refund takes the money back; a correction as well would take it twice. pb.reverse_payment has the opposite order.
 create or replace function pb.correction_fault(p_transfer uuid) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   t pb.transfers := (select r from pb.transfers r where r.id = p_transfer);
 begin
   return case
+    when t.id is null then 'unknown_transfer'
     when t.kind::text not in ('credit', 'top_up', 'payout', 'write_off', 'fee', 'breakage') then 'not_correctable'
     when exists (
       select from pb.payments p
@@ -154,6 +222,7 @@ begin
         or exists (select from pb.reversals r where r.payment_id = p.payment_id)
       )
     ) then 'refund_at_processor'
+    when t.kind = 'write_off' and t.amount_micros > pb.written_off(t.wallet_id) then 'debt_recovered'
   end;
 end
 $$;
@@ -186,7 +255,7 @@ begin
       update pb.adjustments r set approver = p_operator where r.id = p_adjustment;
       perform pb.book_adjustment(p_adjustment);
       result := 'booked';
-    exception when sqlstate 'PB001' then
+    exception when sqlstate 'PB010' then
       result := sqlerrm;
     end;
   end if;

@@ -117,7 +117,6 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform from pb.accounts a where a.id = p_account and a.deleted_at is null for no key update;
   if found then
-    perform pb.require_no_account_fence(p_account);
     delete from pb.invitations i where i.account_id = p_account and i.email = p_email and i.accepted_at is null;
     insert into pb.invitations as i (account_id, email, role, digest, expires_at)
     values (p_account, p_email, p_role, p_token, clock_timestamp() + interval '7 days')
@@ -137,7 +136,6 @@ declare
 begin
   perform from pb.accounts a
   where a.id = (select f.account_id from pb.invitations f where f.digest = p_token) for no key update;
-  perform pb.require_no_account_fence((select f.account_id from pb.invitations f where f.digest = p_token));
   update pb.invitations f set accepted_at = clock_timestamp()
   where f.digest = p_token and f.accepted_at is null and f.expires_at > clock_timestamp()
   returning f.* into i;
@@ -156,7 +154,6 @@ create or replace function pb.change_member(p_account uuid, p_person uuid, new_r
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform from pb.accounts a where a.id = p_account for no key update;
-  perform pb.require_no_account_fence(p_account);
   if new_role is null then
     delete from pb.members m where m.account_id = p_account and m.person_id = p_person;
   else
@@ -203,7 +200,8 @@ begin
   -- Events contain key names; the URLs lead to receipts with a person's name.
   delete from pb.events e where e.wallet_id = any (own_wallets);
   update pb.top_ups t set checkout_url = null, receipt_url = null where t.wallet_id = any (own_wallets);
-  update pb.accounts a set deleted_at = clock_timestamp(), name = '' where a.id = p_account;
+  -- Not before a payment that was booked earlier.
+  update pb.accounts a set deleted_at = pb.entry_time(), name = '' where a.id = p_account;
   delete from pb.invitations i where i.account_id = p_account;
   with gone as (delete from pb.members m where m.account_id = p_account returning m.person_id)
   select array_agg(g.person_id) into former_members from gone g;

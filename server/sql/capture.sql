@@ -37,9 +37,10 @@ $$;
 -- Charges a batch of searches. skip_locked and lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
 drop function if exists pb.capture(uuid[], uuid[], bytea[]);
 drop function if exists pb.capture(uuid[], uuid[], bytea[], boolean, integer);
+drop function if exists pb.capture(uuid[], uuid[], bytea[], boolean, integer, integer);
 create or replace function pb.capture(
   search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean default false,
-  lock_wait_ms integer default null, min_timeline integer default null
+  lock_wait_ms integer default null, expected_timeline text default null
 )
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
@@ -54,7 +55,7 @@ declare
   price bigint;
   busy_ids uuid[];
 begin
-  perform pb.require_timeline(min_timeline);
+  perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;

@@ -1,5 +1,5 @@
 -- The cell of this database, and the labels of accounts. The label is part of every key of the account, so that a proxy in
--- front of several cells can route a request without knowing the account. It never changes, also if the account moves.
+-- front of several cells can route a request without knowing the account. It never changes.
 
 -- The label of the wallet's account; NULL if the database belongs to no named cell. Assigned with the first key that is
 -- created after the cell was named.
@@ -16,7 +16,6 @@ begin
   end if;
   -- If two first keys of the account are created at once, both get the same label.
   select a.label into found_label from pb.accounts a where a.id = owner for no key update;
-  perform pb.require_no_account_fence(owner);
   if found_label is not null then
     return found_label;
   end if;

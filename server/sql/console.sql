@@ -250,7 +250,6 @@ begin
   select a.id into team_account
   from pb.wallets w join pb.accounts a on a.id = w.account_id
   where w.id = p_wallet and a.deleted_at is null for no key update of a;
-  perform pb.require_no_account_fence(team_account);
   select * into s from pb.sessions f where f.digest = p_session for key share;
   select m.role into v_role
   from pb.members m where m.account_id = team_account and m.person_id = s.person_id for share;

@@ -6,14 +6,13 @@
 --                  |                      ^                                         |
 --                  +--> email_due_at      +------------------- retry ---------------+
 
--- Emits an event if this transaction commits. A wallet that is not active in this cell emits none.
+-- Emits an event if this transaction commits.
 create or replace function pb.emit_event(p_wallet uuid, p_type text, p_data jsonb) returns uuid
 language sql volatile set search_path = pg_catalog, pg_temp
 begin atomic
   insert into pb.events (id, wallet_id, type, data, created_at, due_at)
   select pb.new_uuid(), p_wallet, p_type, jsonb_build_object('wallet_id', p_wallet) || p_data, now_at, now_at
   from clock_timestamp() now_at
-  where not exists (select from pb.wallets w where w.id = p_wallet and w.fenced_until = 'infinity')
   returning id;
 end;
 
@@ -24,9 +23,6 @@ declare
   now_at timestamptz := clock_timestamp();
   emit_at timestamptz;
 begin
-  if exists (select from pb.wallets w where w.id = p_wallet and w.fenced_until = 'infinity') then
-    return;
-  end if;
   insert into pb.event_throttles as p (subject_id, type, emitted_at) values (p_subject, p_type, now_at)
   on conflict (subject_id, type) do update set emitted_at = greatest(now_at, p.emitted_at + interval '1 hour')
   where p.emitted_at <= now_at

@@ -44,7 +44,8 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp a
 declare
   v_wallet uuid := pb.own_wallet();
 begin
-  select w.hour, w.digest, h.wallets, h.signed into hour, digest, tree_size, signed
+  -- The last leaf is the digest of the records.
+  select w.hour, w.digest, h.wallets + 1, h.signed into hour, digest, tree_size, signed
   from pb.wallet_hours w join pb.ledger_hours h on h.hour = w.hour
   where w.wallet_id = v_wallet and w.hour <= p_until - interval '1 hour' and h.signed is not null
   order by w.hour desc limit 1;

@@ -9,7 +9,7 @@
 -- Money that a wallet owes is not available. For 'insufficient_balance', spent_micros is the amount owed: a column of its
 -- own would change the result type, which prepared statements of the previous release reject.
 --
--- Order of refusals (part of the API contract): move of the account, key, account, idempotency, wallet (402), key budget, end user, run budget
+-- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), key budget, end user, run budget
 -- (403).
 --
 -- A test search costs nothing, and spends the price as play money against its run and key budget. Play money has counters
@@ -143,7 +143,7 @@ begin
   open items no scroll for
     select b.*, w.id is not null and k.id is not null as known,
       w.credited_micros - w.debited_micros as balance, w.held_micros as held, w.owed_micros as owed,
-      w.suspended_at is not null as suspended, w.fenced_until > now_at as fenced, k.mode, k.revoked_at is not null as revoked,
+      w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
       k.expires_at is not null and k.expires_at <= now_at as key_expired,
       count(*) over (partition by b.search_id) > 1 as is_repeated,
       case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end
@@ -164,15 +164,18 @@ begin
     ) with ordinality as b (
       search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, end_user, item
     )
-    left join pb.wallets w on w.id = b.wallet_id
-    left join pb.keys k
-      on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id and k.mode <> 'mgmt'
-    left join pb.key_budgets g on g.id = k.budget_id and g.wallet_id = b.wallet_id
-    left join pb.run_budgets r
-      on r.wallet_id = b.wallet_id and r.name = b.run_name and r.expires_at > now_at
-    left join pb.idempotency c
-      on c.wallet_id = b.wallet_id and c.mode = k.mode and c.key_hmac = b.idempotency_hmac
-      and c.claimed_at > now_at - interval '24 hours'
+    -- OFFSET 0 forces an index look-up per item. With statistics of an empty table, a plain join reads the whole table for
+    -- every item, and the plan stays after the table has grown.
+    left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
+    left join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
+      on k.wallet_id = b.wallet_id and k.mode <> 'mgmt'
+    left join lateral (select * from pb.key_budgets f where f.id = k.budget_id offset 0) g on g.wallet_id = b.wallet_id
+    left join lateral (
+      select * from pb.run_budgets f where f.wallet_id = b.wallet_id and f.name = b.run_name offset 0
+    ) r on r.expires_at > now_at
+    left join lateral (
+      select * from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
+    ) c on c.mode = k.mode and c.claimed_at > now_at - interval '24 hours'
     order by b.wallet_id, b.item;
 
   loop
@@ -266,8 +269,6 @@ begin
       when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
       when held_by <> i.wallet_id then 'id_taken'
       when held_by is not null then case when still_held then 'held' else 'lost' end
-      -- Before the key: the one in the account's other cell may differ.
-      when i.fenced then pb.why_fenced(i.wallet_id)
       when not i.known then 'api_key_invalid'
       when i.revoked then 'api_key_revoked'
       when i.key_expired then 'api_key_expired'
@@ -466,6 +467,10 @@ drop function if exists pb.hold(
   uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, boolean, integer, smallint[],
   bytea[], integer
 );
+drop function if exists pb.hold(
+  uuid[], uuid[], uuid[], bytea[], bytea[], text[], bigint[], integer[], text[], boolean, boolean, integer, smallint[],
+  bytea[], integer, text[]
+);
 create or replace function pb.hold(
   search_ids uuid[],
   wallet_ids uuid[],
@@ -481,7 +486,7 @@ create or replace function pb.hold(
   lock_wait_ms integer default null,
   secret_versions smallint[] default null,
   other_claims bytea[] default null,
-  min_timeline integer default null,
+  expected_timeline text default null,
   end_users text[] default null
 )
 returns table (
@@ -499,7 +504,7 @@ declare
   modes pb.key_mode[];
   busy_ids uuid[];
 begin
-  perform pb.require_timeline(min_timeline);
+  perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -510,7 +515,7 @@ begin
         then (select f.id from pb.wallets f where f.id = wallet_ids[1] for no key update skip locked)
         else wallet_ids[1]
       end
-      and w.suspended_at is null and w.fenced_until is null
+      and w.suspended_at is null
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
@@ -585,7 +590,7 @@ begin
       from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
       join pb.wallets w on w.id = b.wallet_id
       join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
-      where w.suspended_at is null and w.fenced_until is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
+      where w.suspended_at is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
         and (k.expires_at is null or k.expires_at > now_at)
         and b.search_id between oldest_id and newest_id
     )

@@ -19,6 +19,85 @@ begin atomic
   select greatest(clock_timestamp(), w.closed_before, w.closing_before) from pb.ledger_watermark w;
 end;
 
+-- A record that is part of the digests of closed hours gets a time that is not in one. The transaction id is assigned first,
+-- as for entries. The argument is the name of the column.
+create or replace function pb.stamp_record() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  given timestamptz := to_jsonb(new) ->> tg_argv[0];
+begin
+  perform pg_current_xact_id();
+  return jsonb_populate_record(new, jsonb_build_object(tg_argv[0], (
+    select greatest(given, w.closed_before, w.closing_before) from pb.ledger_watermark w
+  )));
+end
+$$;
+
+create or replace function pb.line_text(p_text text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp
+begin atomic
+  select coalesce('x' || encode(convert_to(p_text, 'UTF8'), 'hex'), '-');
+end;
+
+create or replace function pb.line_time(p_at timestamptz) returns text
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select to_char(p_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+end;
+
+-- What operators did and why, as lines for the digest of an hour: the audit log and decided adjustments. Text is hexadecimal,
+-- so that a line has a fixed number of fields.
+create or replace function pb.records(p_since timestamptz, p_until timestamptz) returns table (at timestamptz, line text)
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select a.at, concat_ws(
+    ' ', 'audit', a.number, a.id, pb.line_time(a.at), pb.line_text(a.operator), pb.line_text(a.act),
+    coalesce(a.wallet_id::text, '-'), pb.line_text(a.target), pb.line_text(a.reason), pb.line_text(a.outcome),
+    pb.line_text(a.details::text)
+  )
+  from pb.audit_log a where a.at >= p_since and a.at < p_until
+  union all
+  select d.decided_at, concat_ws(
+    ' ', 'adjustment', d.id, pb.line_time(d.requested_at), pb.line_time(d.decided_at), pb.line_text(d.kind),
+    pb.line_text(d.reference), d.wallet_id, d.amount_micros, d.limit_micros, d.owed_micros, pb.line_text(d.state),
+    pb.line_text(d.reason), pb.line_text(d.operator), pb.line_text(d.approver), coalesce(d.transfer_id::text, '-'),
+    coalesce(d.owed_transfer_id::text, '-')
+  )
+  from pb.adjustments d where d.decided_at >= p_since and d.decided_at < p_until;
+end;
+
+-- The first closed hour also has the records before it.
+create or replace function pb.records_since(p_hour timestamptz) returns timestamptz
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select case
+    when exists (select from pb.ledger_hours h where h.hour = p_hour - interval '1 hour') then p_hour
+    else '-infinity'
+  end;
+end;
+
+-- sha256(previous digest || "<hour> <number of records>\n" || lines), or the previous digest without records.
+create or replace function pb.records_digest(p_hour timestamptz) returns bytea
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  previous bytea := coalesce(
+    (select h.records_digest from pb.ledger_hours h where h.hour = p_hour - interval '1 hour'),
+    decode(repeat('00', 32), 'hex')
+  );
+  lines text := (
+    select count(*) || E'\n' || string_agg(r.line || E'\n', '' order by r.line collate "C")
+    from pb.records(pb.records_since(p_hour), p_hour + interval '1 hour') r
+  );
+begin
+  return coalesce(
+    sha256(previous || convert_to(
+      to_char(p_hour at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || ' ' || lines, 'UTF8'
+    )),
+    previous
+  );
+end
+$$;
+
 -- Starts with the sums of the days that are already archived, 25 hours before the first entry that is not: an id can be a
 -- day off the time of its entry. The lock keeps pb.close_day from moving that boundary.
 create or replace function pb.begin_hours(p_due timestamptz) returns void
@@ -74,7 +153,8 @@ declare
   next_hour timestamptz := greatest(p_hour, date_trunc('hour', least(
     last_hour,
     pb.uuid_time((select t.id from pb.transfers t where t.id >= first_id order by t.id limit 1)) - interval '25 hours',
-    pb.uuid_time((select s.id from pb.searches s where s.id >= first_id order by s.id limit 1)) - interval '25 hours'
+    pb.uuid_time((select s.id from pb.searches s where s.id >= first_id order by s.id limit 1)) - interval '25 hours',
+    (select min(r.at) from pb.records(pb.records_since(p_hour), last_hour) r)
   ), 'utc'));
 begin
   for each_hour in 1..100 loop
@@ -82,8 +162,9 @@ begin
     next_hour := next_hour + interval '1 hour';
   end loop;
   if next_hour > p_hour then
-    insert into pb.ledger_hours (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
-    select h, 0, 0, 0, 0, 0, clock_timestamp()
+    insert into pb.ledger_hours
+      (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at, records_digest)
+    select h, 0, 0, 0, 0, 0, clock_timestamp(), pb.records_digest(p_hour)
     from generate_series(p_hour, next_hour - interval '1 hour', interval '1 hour') h;
     update pb.ledger_watermark set closed_before = next_hour;
   end if;
@@ -91,7 +172,7 @@ begin
 end
 $$;
 
--- Whether a transfer or a search has a time in this hour.
+-- Whether a transfer, a search or a record has a time in this hour.
 create or replace function pb.hour_has_rows(p_hour timestamptz) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
@@ -106,7 +187,7 @@ begin
     ) or exists (
       select from pb.searches s
       where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
-    );
+    ) or exists (select from pb.records(pb.records_since(p_hour), p_hour + interval '1 hour'));
 end
 $$;
 
@@ -218,9 +299,9 @@ begin
       owed_micros = c.owed_micros + excluded.owed_micros, digest = excluded.digest;
 
   insert into pb.ledger_hours
-    (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
+    (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at, records_digest)
   select p_hour, coalesce(sum(h.entries), 0), count(*), coalesce(sum(h.credited_micros), 0),
-    coalesce(sum(h.debited_micros), 0), coalesce(sum(h.owed_micros), 0), clock_timestamp()
+    coalesce(sum(h.debited_micros), 0), coalesce(sum(h.owed_micros), 0), clock_timestamp(), pb.records_digest(p_hour)
   from pb.wallet_hours h where h.hour = p_hour
   returning entries, wallets into entries, wallets;
 

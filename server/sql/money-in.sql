@@ -2,8 +2,8 @@
 -- at most once. The gate tables pb.payments and pb.refunds ensure that, in the transaction that moves the money.
 
 -- Credits payments, which first pay what the wallet owes. 'repeated': already credited, nothing moves. 'conflicting': the
--- same payment id with another wallet or amount, which an operator must look at. The returned balance is the one before
--- the settlement.
+-- same payment id with another wallet or amount, which an operator must look at. The wallet of a deleted account is unknown:
+-- it has no owner to spend the money. The returned balance is the one before the settlement.
 create or replace function pb.top_up(
   payment_ids text[], wallet_ids uuid[], amounts_micros bigint[], transfer_ids uuid[], kind pb.transfer_kind
 )
@@ -20,11 +20,12 @@ begin
   return query
   with given as (
     -- An item for an unknown wallet must not count as the first of its payment.
-    select b.*, w.id is not null as is_known,
-      row_number() over (partition by b.payment_id, w.id is not null order by b.item) = 1 as is_first
+    select b.*, a.id is not null as is_known,
+      row_number() over (partition by b.payment_id, a.id is not null order by b.item) = 1 as is_first
     from unnest(payment_ids, wallet_ids, amounts_micros, transfer_ids) with ordinality
       as b (payment_id, wallet_id, amount_micros, transfer_id, item)
     left join pb.wallets w on w.id = b.wallet_id
+    left join pb.accounts a on a.id = w.account_id and a.deleted_at is null
   ), gated as (
     insert into pb.payments (payment_id, wallet_id, transfer_id, amount_micros, created_at)
     select g.payment_id, g.wallet_id, g.transfer_id, g.amount_micros, now_at
@@ -47,7 +48,8 @@ begin
   )
   select g.item::integer,
     case
-      when not g.is_known then 'unknown_wallet'
+      when not g.is_known and (p.wallet_id, p.amount_micros) is distinct from (g.wallet_id, g.amount_micros)
+        then 'unknown_wallet'
       when g.is_first and t.payment_id is not null then 'credited'
       -- Rows inserted by this statement are not visible to it, so the first item of the batch is used instead.
       when coalesce(p.wallet_id, t.wallet_id) = g.wallet_id

@@ -19,55 +19,8 @@ begin atomic
   values (p_operator, p_act, p_wallet, p_target, p_reason, p_outcome, p_details);
 end;
 
--- Credits a wallet once per reference: a paid invoice or a promotion. The gate compares wallet and amount; whether the
--- reference was an invoice or a promotion is in pb.manual_credits.
-create or replace function pb.operator_credit(
-  p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text,
-  p_transfer uuid
-) returns table (outcome text, balance_micros bigint)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  select t.outcome, t.balance_micros into outcome, balance_micros
-  from pb.top_up(
-    array['manual:' || p_reference], array[p_wallet], array[p_amount], array[p_transfer],
-    case p_kind when 'invoice' then 'top_up' else 'credit' end::pb.transfer_kind
-  ) t;
-  if outcome = 'credited' then
-    insert into pb.manual_credits (reference, wallet_id, kind, amount_micros, reason, operator)
-    values (p_reference, p_wallet, p_kind, p_amount, p_reason, p_operator);
-  elsif outcome = 'repeated' and not exists (
-    select from pb.manual_credits m where m.reference = p_reference and m.kind = p_kind
-  ) then
-    outcome := 'conflicting';
-  end if;
-  if outcome <> 'unknown_wallet' then
-    -- Read again, because the credit may have paid a debt.
-    select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = p_wallet;
-    perform pb.record_audit(
-      p_operator, 'credit', p_wallet, p_reference, p_reason, outcome,
-      jsonb_build_object('amount_micros', p_amount, 'kind', p_kind)
-    );
-  end if;
-  return next;
-end
-$$;
-
--- Books a payment that no webhook reported, once per payment id. Only the owner calls it, for the admin command.
-create or replace function pb.operator_top_up(
-  p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_payment text, p_transfer uuid
-) returns text
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  result text := (
-    select t.outcome from pb.top_up(array[p_payment], array[p_wallet], array[p_amount], array[p_transfer], 'top_up') t
-  );
-begin
-  perform pb.record_audit(
-    p_operator, 'top_up', p_wallet, p_payment, p_reason, result, jsonb_build_object('amount_micros', p_amount)
-  );
-  return result;
-end
-$$;
+drop function if exists pb.operator_credit(text, text, uuid, bigint, text, text, uuid);
+drop function if exists pb.operator_top_up(text, text, uuid, bigint, text, uuid);
 
 -- Deletes an account, see pb.delete_account. Only the owner calls it, for the admin command.
 create or replace function pb.operator_delete_account(

@@ -21,6 +21,19 @@ begin atomic
   on conflict (event_id) do nothing;
 end;
 
+-- Whether an operator has corrected the credit of this payment: the money was taken back, and a refund or dispute takes
+-- nothing.
+create or replace function pb.is_corrected(p_payment text) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return exists (
+    select from pb.payments p
+    join pb.adjustments a on a.kind = 'correction' and a.reference = p.transfer_id::text and a.state = 'booked'
+    where p.payment_id = p_payment
+  );
+end
+$$;
+
 -- Opens a top-up, or returns the one that this Idempotency-Key opened. The card is saved only if the owner has set up
 -- automatic top-ups. customer_id is the wallet's customer at the processor, if there is one yet.
 -- During a rotation of the secret, the Idempotency-Key is also looked up under the other versions.
@@ -81,7 +94,8 @@ end
 $$;
 
 -- Credits the payment of a top-up once. The gate, the top-up's status and the event are one transaction. A wrong amount
--- or wallet is a mistake or a forgery: nothing moves, and a notice is opened.
+-- or wallet is a mistake or a forgery, and a payment of a deleted account must be refunded: nothing moves, and a notice is
+-- opened.
 create or replace function pb.book_payment(
   p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text
 ) returns text
@@ -107,9 +121,7 @@ begin
   if fault is null then
     select t.outcome into strict result
     from pb.top_up(array[p_payment], array[v_wallet], array[p_amount], array[pb.new_uuid()], 'top_up') t;
-    if result = 'conflicting' then
-      fault := 'payment_taken';
-    end if;
+    fault := case result when 'conflicting' then 'payment_taken' when 'unknown_wallet' then 'account_deleted' end;
   end if;
   if fault is not null then
     result := 'conflicting';
@@ -121,6 +133,9 @@ begin
         settled_at = case when t.payment_id is null then clock_timestamp() else t.settled_at end,
         payment_id = p_payment, receipt_url = coalesce(t.receipt_url, p_receipt), failure = null
     where t.id = p_top_up and (t.payment_id is null or (t.receipt_url is null and p_receipt is not null));
+    if expected.payment_id is null and pb.is_corrected(p_payment) then
+      perform pb.open_payment_notice('reported_after_correction', p_payment, v_wallet, p_amount);
+    end if;
     if expected.kind = 'automatic' and expected.payment_id is null then
       update pb.auto_top_ups a set declines = 0, off_at = null where a.wallet_id = v_wallet and a.off_at is null;
     end if;
@@ -165,7 +180,8 @@ begin
 end
 $$;
 
--- Expires up to p_limit unpaid top-ups whose checkout ended over an hour ago. Returns how many.
+-- Expires up to p_limit top-ups without a checkout at the processor that were opened over 25 hours ago. Returns how many. A
+-- checkout expires when the processor reports it: a payment in progress can take days.
 create or replace function pb.expire_top_ups(p_limit integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -175,8 +191,7 @@ begin
   where t.status = 'pending' and t.id in (
     select d.id from pb.top_ups d
     where d.status = 'pending' and d.kind = 'checkout'
-      and coalesce(d.expires_at, d.created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
-      and exists (select from pb.wallets w where w.id = d.wallet_id and w.fenced_until is null)
+      and d.checkout_id is null and d.created_at < clock_timestamp() - interval '25 hours'
     order by d.created_at limit p_limit for update skip locked
   );
   get diagnostics expired = row_count;
@@ -234,7 +249,6 @@ begin
     select a.wallet_id
     from pb.auto_top_ups a join pb.wallets w on w.id = a.wallet_id
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
-      and w.fenced_until is null
       -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
@@ -254,7 +268,7 @@ begin
       where b.wallet_id = a.wallet_id and b.kind = 'automatic' and b.status not in ('failed', 'expired')
         and b.created_at >= pb.utc_month(clock_timestamp())::timestamp at time zone 'utc'
     ) taken
-    where a.wallet_id = due and w.fenced_until is null
+    where a.wallet_id = due
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
       and taken.of_day + a.amount_micros <= a.day_cap_micros
       and taken.of_month + a.amount_micros <= a.month_cap_micros

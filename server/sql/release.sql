@@ -85,9 +85,10 @@ $$;
 -- skipped search is 'busy'.
 drop function if exists pb.release(uuid[], uuid[], text[]);
 drop function if exists pb.release(uuid[], uuid[], text[], boolean, integer);
+drop function if exists pb.release(uuid[], uuid[], text[], boolean, integer, integer);
 create or replace function pb.release(
   search_ids uuid[], wallet_ids uuid[], outcomes text[] default null, skip_locked boolean default false,
-  lock_wait_ms integer default null, min_timeline integer default null
+  lock_wait_ms integer default null, expected_timeline text default null
 )
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
@@ -99,7 +100,7 @@ declare
   now_at timestamptz;
   busy_ids uuid[];
 begin
-  perform pb.require_timeline(min_timeline);
+  perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -122,7 +123,7 @@ begin
       return;
     end if;
   else
-    perform pb.lock_fenced_wallets(wallet_ids);
+    perform pb.lock_wallets(wallet_ids);
   end if;
   now_at := clock_timestamp();
   -- Only for pending searches: the outcome of a search that has ended is final.

@@ -5,6 +5,7 @@
 --   wallet     -> cash         reversal        the available part
 --   receivable -> cash         receivable      the rest, which the wallet owes
 --   cash       -> wallet       reinstatement   a dispute was won, or a refund failed
+--   receivable -> bad_debt     recovery        debt that was written off is owed again, before a reinstatement pays it
 --   wallet     -> receivable   settlement      payment of what is owed
 
 -- Amounts and transfers of a reversal are set once, and its state only moves forward: taken -> lost -> returned.
@@ -20,6 +21,7 @@ begin
     )
     and new.taken_transfer_id is not distinct from coalesce(old.taken_transfer_id, new.taken_transfer_id)
     and new.owed_transfer_id is not distinct from coalesce(old.owed_transfer_id, new.owed_transfer_id)
+    and (new.recovered_micros = old.recovered_micros or old.state <> 'returned')
     and new.returned_transfer_id is not distinct from coalesce(old.returned_transfer_id, new.returned_transfer_id)
     and array_position(array['taken', 'lost', 'returned'], new.state)
       >= array_position(array['taken', 'lost', 'returned'], old.state)
@@ -30,65 +32,99 @@ begin
 end
 $$;
 
--- Takes a payment back: the available part from the wallet, which owes the rest.
-create or replace function pb.debit_reversal(p_reversal text, p_wallet uuid, p_kind text, p_amount bigint) returns void
+-- Takes a payment back: the available part from the wallet, which owes the rest. Takes nothing if an operator has corrected
+-- the payment; a dispute suspends the wallet in any case.
+drop function if exists pb.debit_reversal(text, uuid, text, bigint);
+create or replace function pb.debit_reversal(p_reversal text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   now_at timestamptz := pb.entry_time();
+  rev pb.reversals := (select r from pb.reversals r where r.reversal_id = p_reversal);
+  amount bigint := case when pb.is_corrected(rev.payment_id) then 0 else rev.amount_micros end;
   taken bigint;
   owed bigint;
   taken_id uuid;
   owed_id uuid;
   was_frozen boolean;
 begin
-  select least(p_amount, w.credited_micros - w.debited_micros - w.held_micros), w.suspended_at is not null
-  into strict taken, was_frozen from pb.wallets w where w.id = p_wallet;
-  owed := p_amount - taken;
+  select least(amount, w.credited_micros - w.debited_micros - w.held_micros), w.suspended_at is not null
+  into strict taken, was_frozen from pb.wallets w where w.id = rev.wallet_id;
+  owed := amount - taken;
 
   update pb.wallets w
   set debited_micros = w.debited_micros + taken,
       owed_micros = w.owed_micros + owed,
-      suspended_at = case when p_kind = 'dispute' then coalesce(w.suspended_at, now_at) else w.suspended_at end
-  where w.id = p_wallet;
+      suspended_at = case when rev.kind = 'dispute' then coalesce(w.suspended_at, now_at) else w.suspended_at end
+  where w.id = rev.wallet_id;
   if taken > 0 then
     taken_id := pb.new_uuid();
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-    values (taken_id, p_wallet, 'reversal', 'wallet', 'cash', taken, now_at);
+    values (taken_id, rev.wallet_id, 'reversal', 'wallet', 'cash', taken, now_at);
   end if;
   if owed > 0 then
     owed_id := pb.new_uuid();
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-    values (owed_id, p_wallet, 'receivable', 'receivable', 'cash', owed, now_at);
+    values (owed_id, rev.wallet_id, 'receivable', 'receivable', 'cash', owed, now_at);
   end if;
   update pb.reversals r
   set taken_micros = taken, owed_micros = owed, taken_transfer_id = taken_id, owed_transfer_id = owed_id,
-      froze_at = case when p_kind = 'dispute' and not was_frozen then now_at end
+      froze_at = case when rev.kind = 'dispute' and not was_frozen then now_at end
   where r.reversal_id = p_reversal;
 end
 $$;
 
--- The processor returned the money: credits the wallet, which first pays what it owes.
-create or replace function pb.credit_reinstatement(p_reversal text, p_wallet uuid, p_amount bigint) returns void
+-- What was written off for a wallet and has not come back.
+create or replace function pb.written_off(p_wallet uuid) returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (
+    select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
+    where a.wallet_id = p_wallet and a.kind = 'write_off' and a.state = 'booked' and not exists (
+      select from pb.adjustments c
+      where c.kind = 'correction' and c.reference = a.transfer_id::text and c.state = 'booked'
+    )
+  ) - (select coalesce(sum(r.recovered_micros), 0) from pb.reversals r where r.wallet_id = p_wallet);
+end
+$$;
+
+-- The processor returned the money: credits what the reversal took to the wallet, which first pays what it owes. The rest pays
+-- debt that was written off, which is owed again for that, before the customer gets it.
+drop function if exists pb.credit_reinstatement(text, uuid, bigint);
+create or replace function pb.credit_reinstatement(p_reversal text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  v_transfer uuid := pb.new_uuid();
+  rev pb.reversals := (select r from pb.reversals r where r.reversal_id = p_reversal);
+  amount bigint := rev.taken_micros + rev.owed_micros;
+  owed bigint := (select w.owed_micros from pb.wallets w where w.id = rev.wallet_id);
+  recovered bigint := least(greatest(amount - owed, 0), pb.written_off(rev.wallet_id));
+  v_transfer uuid := case when amount > 0 then pb.new_uuid() end;
+  recovered_id uuid := case when recovered > 0 then pb.new_uuid() end;
 begin
-  update pb.reversals r set returned_transfer_id = v_transfer, state = 'returned', changed_at = clock_timestamp()
+  update pb.reversals r
+  set returned_transfer_id = v_transfer, recovered_micros = recovered, recovered_transfer_id = recovered_id,
+      state = 'returned', changed_at = clock_timestamp()
   where r.reversal_id = p_reversal;
-  insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-  values (v_transfer, p_wallet, 'reinstatement', 'cash', 'wallet', p_amount, pb.entry_time());
+  if amount > 0 then
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (v_transfer, rev.wallet_id, 'reinstatement', 'cash', 'wallet', amount, pb.entry_time());
+  end if;
+  if recovered > 0 then
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (recovered_id, rev.wallet_id, 'recovery', 'receivable', 'bad_debt', recovered, pb.entry_time());
+  end if;
   -- Lifts the suspension if a dispute caused it and none is left; never an operator's suspension.
   update pb.wallets w
-  set credited_micros = w.credited_micros + p_amount,
+  set credited_micros = w.credited_micros + amount,
+      owed_micros = w.owed_micros + recovered,
       suspended_at = case
-        when exists (select from pb.reversals r where r.wallet_id = p_wallet and r.froze_at = w.suspended_at)
+        when exists (select from pb.reversals r where r.wallet_id = w.id and r.froze_at = w.suspended_at)
           and not exists (
-            select from pb.reversals r where r.wallet_id = p_wallet and r.kind = 'dispute' and r.state <> 'returned'
+            select from pb.reversals r where r.wallet_id = w.id and r.kind = 'dispute' and r.state <> 'returned'
           )
         then null else w.suspended_at
       end
-  where w.id = p_wallet;
-  perform pb.settle_debts(array[p_wallet]);
+  where w.id = rev.wallet_id;
+  perform pb.settle_debts(array[rev.wallet_id]);
 end
 $$;
 
@@ -120,7 +156,7 @@ begin
     values
       (p_reversal, p_payment, v_wallet, p_kind, p_state, p_amount, 0, 0, clock_timestamp(), clock_timestamp());
     if p_state <> 'returned' then
-      perform pb.debit_reversal(p_reversal, v_wallet, p_kind, p_amount);
+      perform pb.debit_reversal(p_reversal);
     end if;
     result := p_state;
   elsif (known.wallet_id, known.payment_id, known.kind, known.amount_micros)
@@ -128,7 +164,7 @@ begin
     perform pb.open_payment_notice('reversal_changed', p_reversal, v_wallet, p_amount);
     result := 'conflicting';
   elsif p_state = 'returned' and known.state <> 'returned' then
-    perform pb.credit_reinstatement(p_reversal, v_wallet, p_amount);
+    perform pb.credit_reinstatement(p_reversal);
     result := 'returned';
   elsif p_state = 'lost' and known.state = 'taken' then
     update pb.reversals r set state = 'lost', changed_at = clock_timestamp() where r.reversal_id = p_reversal;
@@ -138,6 +174,16 @@ begin
     result := 'conflicting';
   else
     result := 'repeated';
+  end if;
+  if result in ('taken', 'returned', 'lost') and pb.is_corrected(p_payment) then
+    perform pb.open_payment_notice('reported_after_correction', p_payment, v_wallet, p_amount);
+  end if;
+  -- The operator must write off the debt, or pay out or forfeit the money.
+  if result in ('taken', 'lost', 'returned') and pb.is_deleted(v_wallet) and exists (
+    select from pb.wallets w
+    where w.id = v_wallet and (w.owed_micros > 0 or result = 'returned' and w.credited_micros > w.debited_micros)
+  ) then
+    perform pb.open_payment_notice('account_deleted', p_reversal, v_wallet, p_amount);
   end if;
 
   update pb.top_ups t

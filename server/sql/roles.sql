@@ -21,13 +21,13 @@ grant usage on schema pb
   to pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
-grant execute on function pb.read_replica_timeline
+grant execute on function pb.read_identity
   to pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
 grant execute on function
   pb.hold, pb.capture, pb.release, pb.find_principals, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
-  pb.read_schema_version, pb.report_secrets, pb.owner_cell
+  pb.read_schema_version, pb.report_secrets
   to pennyblack_ledger;
 
 grant execute on function
@@ -45,12 +45,12 @@ grant execute on function
 -- wallet on its own.
 grant execute on function
   pb.book_payment, pb.end_top_up, pb.reverse_payment, pb.begin_auto_top_ups, pb.expire_top_ups, pb.open_payment_notice,
-  pb.delete_old_payment_events
+  pb.delete_old_payment_events, pb.record_comparison
   to pennyblack_payments;
 
 grant execute on function
-  pb.operator_credit, pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
-  pb.operator_adjust, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database,
+  pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
+  pb.operator_adjust, pb.operator_transfer, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database,
   pb.close_month, pb.trial_balance, pb.find_principals, pb.find_keys, pb.read_schema_version, pb.usage_as_of,
   pb.webhook_lag
   to pennyblack_operator;
@@ -80,7 +80,7 @@ revoke all on
   pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
   pb.receivables, pb.reversals, pb.payment_notices, pb.audit_log, pb.reconciliations, pb.upstream_days,
   pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
-  pb.refunds, pb.manual_credits, pb.idempotency, pb.openings, pb.budget_openings, pb.retention, pb.usage_watermark,
+  pb.refunds, pb.idempotency, pb.openings, pb.budget_openings, pb.retention, pb.usage_watermark,
   pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
   pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports,
   pb.end_user_budgets, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
@@ -131,8 +131,9 @@ grant select (
 grant select (wallet_id, owed_micros) on pb.receivables to pennyblack_tenant;
 
 grant select (id, suspended_at) on pb.wallets to pennyblack_payments;
-grant select (id, wallet_id, kind, status, payment_id, amount_micros, created_at, settled_at)
+grant select (id, wallet_id, kind, status, checkout_id, payment_id, amount_micros, created_at, expires_at, settled_at)
   on pb.top_ups to pennyblack_payments;
+grant select (compared_until) on pb.payment_comparison to pennyblack_payments, pennyblack_worker;
 grant select (wallet_id, customer_id) on pb.payment_customers to pennyblack_payments;
 grant select (reversal_id, kind, state, created_at) on pb.reversals to pennyblack_payments;
 grant select (id, reason, subject, wallet_id, amount_micros, found_at, closed_at)
@@ -146,7 +147,6 @@ grant select (id, wallet_id, mode, name, start, scopes, expires_at, revoked_at, 
   on pb.keys to pennyblack_operator;
 grant select (wallet_id, day, charged_micros) on pb.usage_days to pennyblack_operator;
 grant select (payment_id, transfer_id) on pb.payments to pennyblack_operator;
-grant select (reference, wallet_id, kind, amount_micros, reason, operator) on pb.manual_credits to pennyblack_operator;
 grant select (
   id, kind, reference, wallet_id, amount_micros, reason, operator, requested_at, state, transfer_id, owed_transfer_id
 ) on pb.adjustments to pennyblack_operator;
@@ -159,18 +159,18 @@ grant select (process_id, versions, seen_at, has_stopped) on pb.secret_reports t
 grant select (secret_version, claimed_at) on pb.idempotency to pennyblack_operator;
 grant select on
   pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls,
-  pb.accounts, pb.people, pb.members
+  pb.accounts, pb.people, pb.members, pb.cell, pb.cell_transfers
   to pennyblack_operator;
 
 -- What reconciliation compares, and where to send alerts. No digest of a key, secret or session.
 grant select on
   pb.wallets, pb.transfers, pb.searches, pb.key_budgets, pb.run_budgets, pb.end_user_budgets, pb.payments, pb.refunds,
-  pb.receivables, pb.reversals, pb.manual_credits, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
+  pb.receivables, pb.reversals, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
   pb.usage_watermark, pb.reconciliations, pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days,
-  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months,
-  pb.booked_elsewhere, pb.spent_elsewhere
+  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.audit_log
   to pennyblack_worker;
-grant select (account_id, activated_at) on pb.arrivals to pennyblack_worker;
 grant select (id, wallet_id) on pb.keys to pennyblack_worker;
-grant select (id, wallet_id, status, amount_micros, refunded_micros, payment_id) on pb.top_ups to pennyblack_worker;
+grant select (id, deleted_at) on pb.accounts to pennyblack_worker;
+grant select (id, wallet_id, status, amount_micros, refunded_micros, payment_id, created_at)
+  on pb.top_ups to pennyblack_worker;
 grant select (wallet_id, mode, key_hmac, search_id, claimed_at, answer) on pb.idempotency to pennyblack_worker;

@@ -47,7 +47,9 @@ CREATE TYPE pb.transfer_kind AS ENUM (
     'write_off',
     'fee',
     'breakage',
-    'move'
+    'transfer_out',
+    'transfer_in',
+    'recovery'
 );
 
 CREATE FUNCTION pb.accept_invitation(p_token bytea, p_name text) RETURNS TABLE(account_id uuid, person_id uuid, role pb.member_role)
@@ -59,7 +61,6 @@ declare
 begin
   perform from pb.accounts a
   where a.id = (select f.account_id from pb.invitations f where f.digest = p_token) for no key update;
-  perform pb.require_no_account_fence((select f.account_id from pb.invitations f where f.digest = p_token));
   update pb.invitations f set accepted_at = clock_timestamp()
   where f.digest = p_token and f.accepted_at is null and f.expires_at > clock_timestamp()
   returning f.* into i;
@@ -82,68 +83,6 @@ declare
 begin
   perform from pb.accept_invitation(i.digest, p_name);
   return found;
-end
-$$;
-
-CREATE TABLE pb.wallets (
-    id uuid NOT NULL,
-    name text NOT NULL,
-    credited_micros bigint DEFAULT 0 NOT NULL,
-    debited_micros bigint DEFAULT 0 NOT NULL,
-    held_micros bigint DEFAULT 0 NOT NULL,
-    suspended_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    account_id uuid NOT NULL,
-    low_balance_micros bigint,
-    alert_email text,
-    owed_micros bigint DEFAULT 0 NOT NULL,
-    fenced_until timestamp with time zone,
-    CONSTRAINT wallet_never_below_zero CHECK ((((credited_micros - debited_micros) - held_micros) >= 0)),
-    CONSTRAINT wallets_alert_email_check CHECK (((length(alert_email) >= 3) AND (length(alert_email) <= 254))),
-    CONSTRAINT wallets_debited_micros_check CHECK ((debited_micros >= 0)),
-    CONSTRAINT wallets_held_micros_check CHECK ((held_micros >= 0)),
-    CONSTRAINT wallets_low_balance_micros_check CHECK ((low_balance_micros > 0)),
-    CONSTRAINT wallets_owed_micros_check CHECK ((owed_micros >= 0))
-)
-WITH (fillfactor='30');
-
-CREATE FUNCTION pb.account_wallets(p_account uuid) RETURNS uuid[]
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT ARRAY( SELECT w.id
-            FROM pb.wallets w
-           WHERE (w.account_id = account_wallets.p_account)
-           ORDER BY w.id) AS "array";
-END;
-
-CREATE FUNCTION pb.activate_account(p_operator text, p_reason text, p_account uuid, p_epoch integer) RETURNS text
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  own_wallets uuid[] := pb.account_wallets(p_account);
-  arrived pb.arrivals;
-begin
-  perform from pb.accounts a where a.id = p_account for no key update;
-  perform pb.lock_fenced_wallets(own_wallets);
-  select * into arrived from pb.arrivals a where a.account_id = p_account for update;
-  if arrived.epoch is distinct from p_epoch then
-    return 'not_imported';
-  elsif arrived.activated_at is not null then
-    return 'activated';
-  end if;
-  perform pb.book_move(arrived.balances, is_leaving => false);
-  perform pb.set_account_owner(p_account, p_epoch, (select c.name from pb.cell c));
-  insert into pb.events select * from jsonb_populate_recordset(null::pb.events, arrived.events) on conflict do nothing;
-  insert into pb.webhook_deliveries
-  select * from jsonb_populate_recordset(null::pb.webhook_deliveries, arrived.deliveries) on conflict do nothing;
-  update pb.arrivals a set activated_at = clock_timestamp(), events = '[]', deliveries = '[]' where a.account_id = p_account;
-  perform pb.record_audit(
-    p_operator, 'move_account', null, p_account::text, p_reason, 'moved_in',
-    jsonb_build_object('from', arrived.from_cell, 'epoch', p_epoch, 'balances', arrived.balances)
-  );
-  return 'activated';
 end
 $$;
 
@@ -180,6 +119,27 @@ begin
 
   -- A run that has expired is deleted, or gets a new id when it is opened again.
   delete from pb.run_checkpoints c where not exists (select from pb.run_budgets r where r.id = c.run_id);
+end
+$$;
+
+CREATE FUNCTION pb.adjustment_fault(p_kind text, p_reference text, p_wallet uuid, p_amount bigint) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  known pb.payments;
+begin
+  if p_kind = 'correction' then
+    return pb.correction_fault(p_reference::uuid);
+  elsif p_kind not in ('invoice', 'promotion', 'payment') then
+    return null;
+  end if;
+  select * into known from pb.payments p where p.payment_id = pb.payment_id_of(p_kind, p_reference);
+  return case
+    when p_kind = 'payment' and (known.wallet_id, known.amount_micros) = (p_wallet, p_amount) then 'already_credited'
+    when known.payment_id is not null then 'conflicting'
+    when pb.is_deleted(p_wallet) then 'unknown_wallet'
+  end;
 end
 $$;
 
@@ -226,7 +186,6 @@ begin
     select a.wallet_id
     from pb.auto_top_ups a join pb.wallets w on w.id = a.wallet_id
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
-      and w.fenced_until is null
       -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
@@ -246,7 +205,7 @@ begin
       where b.wallet_id = a.wallet_id and b.kind = 'automatic' and b.status not in ('failed', 'expired')
         and b.created_at >= pb.utc_month(clock_timestamp())::timestamp at time zone 'utc'
     ) taken
-    where a.wallet_id = due and w.fenced_until is null
+    where a.wallet_id = due
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
       and taken.of_day + a.amount_micros <= a.day_cap_micros
       and taken.of_month + a.amount_micros <= a.month_cap_micros
@@ -339,6 +298,30 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.begin_timeline(own_timeline integer, expected text) RETURNS uuid
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  parent text := nullif(split_part(expected, ' ', 3), '');
+begin
+  if split_part(expected, ' ', 2) <> 'new'
+    or not exists (select from pb.timelines t where t.timeline || ':' || t.token = parent) and parent is not null
+  then
+    raise exception 'no money was moved on timeline % of this database, and % is expected', own_timeline, expected
+      using errcode = 'PB001';
+  end if;
+  insert into pb.timelines (timeline, system_identifier, token)
+    select own_timeline, system_identifier,
+      case when expected like own_timeline || ':%' then split_part(split_part(expected, ' ', 1), ':', 2)::uuid
+        else gen_random_uuid() end
+    from pg_control_system()
+    on conflict do nothing;
+  -- Another transaction may have been first.
+  return (select t.token from pb.timelines t where t.timeline = own_timeline);
+end
+$$;
+
 CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[] DEFAULT '{}'::bytea[], other_fingerprints bytea[] DEFAULT '{}'::bytea[]) RETURNS TABLE(id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -385,21 +368,32 @@ declare
 begin
   select * into strict a from pb.adjustments r where r.id = p_adjustment;
   select * into strict w from pb.wallets r where r.id = a.wallet_id;
-  if a.kind = 'correction' then
-    select t.to_account, t.from_account into strict debit, credit from pb.transfers t where t.id = a.reference::uuid;
+  -- Again, because the processor can report between the request and the approval.
+  fault := pb.adjustment_fault(a.kind, a.reference, a.wallet_id, a.amount_micros);
+  if fault is null and a.kind in ('invoice', 'promotion', 'payment') then
+    perform pb.book_credit(a);
+    return;
+  elsif a.kind = 'correction' then
+    select t.to_account, t.from_account into debit, credit from pb.transfers t where t.id = a.reference::uuid;
   else
-    debit := case a.kind when 'write_off' then 'bad_debt' when 'fee' then 'fees' else 'wallet' end;
-    credit := case a.kind when 'write_off' then 'receivable' when 'breakage' then 'breakage' else 'cash' end;
+    debit := case a.kind
+      when 'write_off' then 'bad_debt' when 'fee' then 'fees' when 'transfer_in' then 'other_cells' else 'wallet' end;
+    credit := case a.kind
+      when 'write_off' then 'receivable' when 'breakage' then 'breakage' when 'transfer_out' then 'other_cells'
+      when 'transfer_in' then 'wallet' else 'cash' end;
   end if;
   if debit = 'wallet' then
     owed := a.amount_micros - least(a.amount_micros, w.credited_micros - w.debited_micros - w.held_micros);
   end if;
   fault := case
+    when fault is not null then fault
+    when a.kind = 'transfer_out' and w.suspended_at is not null then 'wallet_suspended'
+    when a.kind = 'transfer_out' and w.owed_micros > 0 then 'wallet_owes'
     when owed > 0 and a.kind <> 'correction' then 'insufficient_balance'
     when credit = 'receivable' and a.amount_micros > w.owed_micros then 'exceeds_debt'
   end;
   if fault is not null then
-    raise exception using errcode = 'PB001', message = fault;
+    raise exception using errcode = 'PB010', message = fault;
   end if;
 
   update pb.wallets r
@@ -426,28 +420,50 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.book_move(p_balances jsonb, is_leaving boolean) RETURNS void
+CREATE TABLE pb.adjustments (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text NOT NULL,
+    reference text NOT NULL,
+    wallet_id uuid NOT NULL,
+    amount_micros bigint NOT NULL,
+    state text DEFAULT 'requested'::text NOT NULL,
+    reason text NOT NULL,
+    operator text NOT NULL,
+    approver text,
+    owed_micros bigint DEFAULT 0 NOT NULL,
+    transfer_id uuid,
+    owed_transfer_id uuid,
+    requested_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    decided_at timestamp with time zone,
+    limit_micros bigint NOT NULL,
+    CONSTRAINT adjustments_amount_micros_check CHECK ((amount_micros > 0)),
+    CONSTRAINT adjustments_approver_check CHECK (((length(approver) >= 1) AND (length(approver) <= 255))),
+    CONSTRAINT adjustments_check CHECK (((owed_micros >= 0) AND (owed_micros <= amount_micros))),
+    CONSTRAINT adjustments_kind_check CHECK ((kind = ANY (ARRAY['correction'::text, 'payout'::text, 'write_off'::text, 'fee'::text, 'breakage'::text, 'transfer_out'::text, 'transfer_in'::text, 'invoice'::text, 'promotion'::text, 'payment'::text]))),
+    CONSTRAINT adjustments_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
+    CONSTRAINT adjustments_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
+    CONSTRAINT adjustments_reference_check CHECK (((length(reference) >= 1) AND (length(reference) <= 255))),
+    CONSTRAINT adjustments_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'booked'::text, 'rejected'::text]))),
+    CONSTRAINT approved_above_limit CHECK (((state <> 'booked'::text) OR (approver IS NOT NULL) OR (amount_micros <= limit_micros))),
+    CONSTRAINT approver_is_another_operator CHECK ((approver <> operator)),
+    CONSTRAINT booked_has_transfers CHECK ((((transfer_id IS NOT NULL) = ((state = 'booked'::text) AND (owed_micros < amount_micros))) AND ((owed_transfer_id IS NOT NULL) = ((state = 'booked'::text) AND (owed_micros > 0))))),
+    CONSTRAINT decided_when_not_requested CHECK (((decided_at IS NULL) = (state = 'requested'::text))),
+    CONSTRAINT only_corrections_leave_debt CHECK (((owed_micros = 0) OR (kind = 'correction'::text))),
+    CONSTRAINT payment_is_not_manual CHECK (((kind <> 'payment'::text) OR (NOT starts_with(reference, 'manual:'::text))))
+);
+
+CREATE FUNCTION pb.book_credit(a pb.adjustments) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  b record;
-  now_at timestamptz := pb.entry_time();
+  v_transfer uuid := pb.new_uuid();
 begin
-  for b in select * from jsonb_to_recordset(p_balances) as r (wallet_id uuid, balance bigint, owed bigint) loop
-    update pb.wallets w
-    set credited_micros = w.credited_micros + case when is_leaving then 0 else b.balance end,
-        debited_micros = w.debited_micros + case when is_leaving then b.balance else 0 end,
-        owed_micros = w.owed_micros + case when is_leaving then -b.owed else b.owed end,
-        fenced_until = case when is_leaving then timestamptz 'infinity' end
-    where w.id = b.wallet_id;
-    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-    select pb.new_uuid(), b.wallet_id, 'move',
-      case when is_leaving then leg.debit else leg.credit end::pb.ledger_account,
-      case when is_leaving then leg.credit else leg.debit end::pb.ledger_account, leg.micros, now_at
-    from (values ('wallet', 'other_cells', b.balance), ('other_cells', 'receivable', b.owed)) as leg (debit, credit, micros)
-    where leg.micros > 0;
-  end loop;
+  perform pb.top_up(
+    array[pb.payment_id_of(a.kind, a.reference)], array[a.wallet_id], array[a.amount_micros], array[v_transfer],
+    case a.kind when 'promotion' then 'credit' else 'top_up' end::pb.transfer_kind
+  );
+  update pb.adjustments r set state = 'booked', decided_at = clock_timestamp(), transfer_id = v_transfer where r.id = a.id;
 end
 $$;
 
@@ -476,9 +492,7 @@ begin
   if fault is null then
     select t.outcome into strict result
     from pb.top_up(array[p_payment], array[v_wallet], array[p_amount], array[pb.new_uuid()], 'top_up') t;
-    if result = 'conflicting' then
-      fault := 'payment_taken';
-    end if;
+    fault := case result when 'conflicting' then 'payment_taken' when 'unknown_wallet' then 'account_deleted' end;
   end if;
   if fault is not null then
     result := 'conflicting';
@@ -490,6 +504,9 @@ begin
         settled_at = case when t.payment_id is null then clock_timestamp() else t.settled_at end,
         payment_id = p_payment, receipt_url = coalesce(t.receipt_url, p_receipt), failure = null
     where t.id = p_top_up and (t.payment_id is null or (t.receipt_url is null and p_receipt is not null));
+    if expected.payment_id is null and pb.is_corrected(p_payment) then
+      perform pb.open_payment_notice('reported_after_correction', p_payment, v_wallet, p_amount);
+    end if;
     if expected.kind = 'automatic' and expected.payment_id is null then
       update pb.auto_top_ups a set declines = 0, off_at = null where a.wallet_id = v_wallet and a.off_at is null;
     end if;
@@ -562,7 +579,7 @@ CREATE FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) RETURNS boole
            WHERE (s.id = can_grant_scopes.p_actor)))) AS "coalesce";
 END;
 
-CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, min_timeline integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -581,7 +598,7 @@ declare
   price bigint;
   busy_ids uuid[];
 begin
-  perform pb.require_timeline(min_timeline);
+  perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -688,7 +705,6 @@ CREATE FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.memb
     AS $$
 begin
   perform from pb.accounts a where a.id = p_account for no key update;
-  perform pb.require_no_account_fence(p_account);
   if new_role is null then
     delete from pb.members m where m.account_id = p_account and m.person_id = p_person;
   else
@@ -835,7 +851,6 @@ begin
   select a.id into team_account
   from pb.wallets w join pb.accounts a on a.id = w.account_id
   where w.id = p_wallet and a.deleted_at is null for no key update of a;
-  perform pb.require_no_account_fence(team_account);
   select * into s from pb.sessions f where f.digest = p_session for key share;
   select m.role into v_role
   from pb.members m where m.account_id = team_account and m.person_id = s.person_id for share;
@@ -1033,7 +1048,8 @@ declare
   next_hour timestamptz := greatest(p_hour, date_trunc('hour', least(
     last_hour,
     pb.uuid_time((select t.id from pb.transfers t where t.id >= first_id order by t.id limit 1)) - interval '25 hours',
-    pb.uuid_time((select s.id from pb.searches s where s.id >= first_id order by s.id limit 1)) - interval '25 hours'
+    pb.uuid_time((select s.id from pb.searches s where s.id >= first_id order by s.id limit 1)) - interval '25 hours',
+    (select min(r.at) from pb.records(pb.records_since(p_hour), last_hour) r)
   ), 'utc'));
 begin
   for each_hour in 1..100 loop
@@ -1041,8 +1057,9 @@ begin
     next_hour := next_hour + interval '1 hour';
   end loop;
   if next_hour > p_hour then
-    insert into pb.ledger_hours (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
-    select h, 0, 0, 0, 0, 0, clock_timestamp()
+    insert into pb.ledger_hours
+      (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at, records_digest)
+    select h, 0, 0, 0, 0, 0, clock_timestamp(), pb.records_digest(p_hour)
     from generate_series(p_hour, next_hour - interval '1 hour', interval '1 hour') h;
     update pb.ledger_watermark set closed_before = next_hour;
   end if;
@@ -1111,9 +1128,9 @@ begin
       owed_micros = c.owed_micros + excluded.owed_micros, digest = excluded.digest;
 
   insert into pb.ledger_hours
-    (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at)
+    (hour, entries, wallets, credited_micros, debited_micros, owed_micros, closed_at, records_digest)
   select p_hour, coalesce(sum(h.entries), 0), count(*), coalesce(sum(h.credited_micros), 0),
-    coalesce(sum(h.debited_micros), 0), coalesce(sum(h.owed_micros), 0), clock_timestamp()
+    coalesce(sum(h.debited_micros), 0), coalesce(sum(h.owed_micros), 0), clock_timestamp(), pb.records_digest(p_hour)
   from pb.wallet_hours h where h.hour = p_hour
   returning entries, wallets into entries, wallets;
 
@@ -1206,6 +1223,7 @@ declare
   t pb.transfers := (select r from pb.transfers r where r.id = p_transfer);
 begin
   return case
+    when t.id is null then 'unknown_transfer'
     when t.kind::text not in ('credit', 'top_up', 'payout', 'write_off', 'fee', 'breakage') then 'not_correctable'
     when exists (
       select from pb.payments p
@@ -1214,6 +1232,7 @@ begin
         or exists (select from pb.reversals r where r.payment_id = p.payment_id)
       )
     ) then 'refund_at_processor'
+    when t.kind = 'write_off' and t.amount_micros > pb.written_off(t.wallet_id) then 'debt_recovered'
   end;
 end
 $$;
@@ -1239,19 +1258,6 @@ begin
   where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until and s.state <> 'pending'
     and s.end_user is not null
   group by 1, 2, 3, 4;
-end
-$$;
-
-CREATE FUNCTION pb.count_pending(p_account uuid, p_held_before timestamp with time zone DEFAULT 'infinity'::timestamp with time zone) RETURNS bigint
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  return (
-    select count(*) from pb.searches s
-    where s.state = 'pending' and s.wallet_id = any (pb.account_wallets(p_account)) and s.held_at < p_held_before
-      and s.id >= pb.uuid_floor(clock_timestamp() - interval '2 days')
-  );
 end
 $$;
 
@@ -1354,66 +1360,82 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.credit_reinstatement(p_reversal text, p_wallet uuid, p_amount bigint) RETURNS void
+CREATE FUNCTION pb.credit_reinstatement(p_reversal text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  v_transfer uuid := pb.new_uuid();
+  rev pb.reversals := (select r from pb.reversals r where r.reversal_id = p_reversal);
+  amount bigint := rev.taken_micros + rev.owed_micros;
+  owed bigint := (select w.owed_micros from pb.wallets w where w.id = rev.wallet_id);
+  recovered bigint := least(greatest(amount - owed, 0), pb.written_off(rev.wallet_id));
+  v_transfer uuid := case when amount > 0 then pb.new_uuid() end;
+  recovered_id uuid := case when recovered > 0 then pb.new_uuid() end;
 begin
-  update pb.reversals r set returned_transfer_id = v_transfer, state = 'returned', changed_at = clock_timestamp()
+  update pb.reversals r
+  set returned_transfer_id = v_transfer, recovered_micros = recovered, recovered_transfer_id = recovered_id,
+      state = 'returned', changed_at = clock_timestamp()
   where r.reversal_id = p_reversal;
-  insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-  values (v_transfer, p_wallet, 'reinstatement', 'cash', 'wallet', p_amount, pb.entry_time());
+  if amount > 0 then
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (v_transfer, rev.wallet_id, 'reinstatement', 'cash', 'wallet', amount, pb.entry_time());
+  end if;
+  if recovered > 0 then
+    insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
+    values (recovered_id, rev.wallet_id, 'recovery', 'receivable', 'bad_debt', recovered, pb.entry_time());
+  end if;
   -- Lifts the suspension if a dispute caused it and none is left; never an operator's suspension.
   update pb.wallets w
-  set credited_micros = w.credited_micros + p_amount,
+  set credited_micros = w.credited_micros + amount,
+      owed_micros = w.owed_micros + recovered,
       suspended_at = case
-        when exists (select from pb.reversals r where r.wallet_id = p_wallet and r.froze_at = w.suspended_at)
+        when exists (select from pb.reversals r where r.wallet_id = w.id and r.froze_at = w.suspended_at)
           and not exists (
-            select from pb.reversals r where r.wallet_id = p_wallet and r.kind = 'dispute' and r.state <> 'returned'
+            select from pb.reversals r where r.wallet_id = w.id and r.kind = 'dispute' and r.state <> 'returned'
           )
         then null else w.suspended_at
       end
-  where w.id = p_wallet;
-  perform pb.settle_debts(array[p_wallet]);
+  where w.id = rev.wallet_id;
+  perform pb.settle_debts(array[rev.wallet_id]);
 end
 $$;
 
-CREATE FUNCTION pb.debit_reversal(p_reversal text, p_wallet uuid, p_kind text, p_amount bigint) RETURNS void
+CREATE FUNCTION pb.debit_reversal(p_reversal text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
   now_at timestamptz := pb.entry_time();
+  rev pb.reversals := (select r from pb.reversals r where r.reversal_id = p_reversal);
+  amount bigint := case when pb.is_corrected(rev.payment_id) then 0 else rev.amount_micros end;
   taken bigint;
   owed bigint;
   taken_id uuid;
   owed_id uuid;
   was_frozen boolean;
 begin
-  select least(p_amount, w.credited_micros - w.debited_micros - w.held_micros), w.suspended_at is not null
-  into strict taken, was_frozen from pb.wallets w where w.id = p_wallet;
-  owed := p_amount - taken;
+  select least(amount, w.credited_micros - w.debited_micros - w.held_micros), w.suspended_at is not null
+  into strict taken, was_frozen from pb.wallets w where w.id = rev.wallet_id;
+  owed := amount - taken;
 
   update pb.wallets w
   set debited_micros = w.debited_micros + taken,
       owed_micros = w.owed_micros + owed,
-      suspended_at = case when p_kind = 'dispute' then coalesce(w.suspended_at, now_at) else w.suspended_at end
-  where w.id = p_wallet;
+      suspended_at = case when rev.kind = 'dispute' then coalesce(w.suspended_at, now_at) else w.suspended_at end
+  where w.id = rev.wallet_id;
   if taken > 0 then
     taken_id := pb.new_uuid();
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-    values (taken_id, p_wallet, 'reversal', 'wallet', 'cash', taken, now_at);
+    values (taken_id, rev.wallet_id, 'reversal', 'wallet', 'cash', taken, now_at);
   end if;
   if owed > 0 then
     owed_id := pb.new_uuid();
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
-    values (owed_id, p_wallet, 'receivable', 'receivable', 'cash', owed, now_at);
+    values (owed_id, rev.wallet_id, 'receivable', 'receivable', 'cash', owed, now_at);
   end if;
   update pb.reversals r
   set taken_micros = taken, owed_micros = owed, taken_transfer_id = taken_id, owed_transfer_id = owed_id,
-      froze_at = case when p_kind = 'dispute' and not was_frozen then now_at end
+      froze_at = case when rev.kind = 'dispute' and not was_frozen then now_at end
   where r.reversal_id = p_reversal;
 end
 $$;
@@ -1454,7 +1476,8 @@ begin
   -- Events contain key names; the URLs lead to receipts with a person's name.
   delete from pb.events e where e.wallet_id = any (own_wallets);
   update pb.top_ups t set checkout_url = null, receipt_url = null where t.wallet_id = any (own_wallets);
-  update pb.accounts a set deleted_at = clock_timestamp(), name = '' where a.id = p_account;
+  -- Not before a payment that was booked earlier.
+  update pb.accounts a set deleted_at = pb.entry_time(), name = '' where a.id = p_account;
   delete from pb.invitations i where i.account_id = p_account;
   with gone as (delete from pb.members m where m.account_id = p_account returning m.person_id)
   select array_agg(g.person_id) into former_members from gone g;
@@ -1760,6 +1783,27 @@ CREATE FUNCTION pb.describe_key(k pb.keys) RETURNS jsonb
   select jsonb_build_object('id', k.id, 'name', k.name, 'mode', k.mode, 'start', k.start)
 $$;
 
+CREATE TABLE pb.wallets (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    credited_micros bigint DEFAULT 0 NOT NULL,
+    debited_micros bigint DEFAULT 0 NOT NULL,
+    held_micros bigint DEFAULT 0 NOT NULL,
+    suspended_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    account_id uuid NOT NULL,
+    low_balance_micros bigint,
+    alert_email text,
+    owed_micros bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT wallet_never_below_zero CHECK ((((credited_micros - debited_micros) - held_micros) >= 0)),
+    CONSTRAINT wallets_alert_email_check CHECK (((length(alert_email) >= 3) AND (length(alert_email) <= 254))),
+    CONSTRAINT wallets_debited_micros_check CHECK ((debited_micros >= 0)),
+    CONSTRAINT wallets_held_micros_check CHECK ((held_micros >= 0)),
+    CONSTRAINT wallets_low_balance_micros_check CHECK ((low_balance_micros > 0)),
+    CONSTRAINT wallets_owed_micros_check CHECK ((owed_micros >= 0))
+)
+WITH (fillfactor='30');
+
 CREATE FUNCTION pb.describe_wallet(p_type text, w pb.wallets) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1796,28 +1840,6 @@ begin
   return true;
 end
 $$;
-
-CREATE TABLE pb.arrivals (
-    account_id uuid NOT NULL,
-    epoch integer NOT NULL,
-    from_cell text NOT NULL,
-    fence timestamp with time zone NOT NULL,
-    balances jsonb NOT NULL,
-    events jsonb NOT NULL,
-    deliveries jsonb NOT NULL,
-    imported_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    activated_at timestamp with time zone,
-    CONSTRAINT arrivals_epoch_check CHECK ((epoch > 0)),
-    CONSTRAINT arrivals_from_cell_check CHECK ((from_cell ~ '^[a-z0-9]{3}$'::text))
-);
-
-CREATE FUNCTION pb.discard_arrival(p_account uuid, p_epoch integer) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- DELETE FROM pb.arrivals AS a
-   WHERE ((a.account_id = discard_arrival.p_account) AND (a.epoch = discard_arrival.p_epoch) AND (a.activated_at IS NULL));
-END;
 
 CREATE FUNCTION pb.dispatch_events(max_events integer, with_email boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1922,9 +1944,6 @@ CREATE FUNCTION pb.emit_event(p_wallet uuid, p_type text, p_data jsonb) RETURNS 
              now_at.now_at,
              now_at.now_at
             FROM clock_timestamp() now_at(now_at)
-           WHERE (NOT (EXISTS ( SELECT
-                    FROM pb.wallets w
-                   WHERE ((w.id = emit_event.p_wallet) AND (w.fenced_until = 'infinity'::timestamp with time zone)))))
    RETURNING events.id;
 END;
 
@@ -1936,9 +1955,6 @@ declare
   now_at timestamptz := clock_timestamp();
   emit_at timestamptz;
 begin
-  if exists (select from pb.wallets w where w.id = p_wallet and w.fenced_until = 'infinity') then
-    return;
-  end if;
   insert into pb.event_throttles as p (subject_id, type, emitted_at) values (p_subject, p_type, now_at)
   on conflict (subject_id, type) do update set emitted_at = greatest(now_at, p.emitted_at + interval '1 hour')
   where p.emitted_at <= now_at
@@ -2071,116 +2087,11 @@ begin
   where t.status = 'pending' and t.id in (
     select d.id from pb.top_ups d
     where d.status = 'pending' and d.kind = 'checkout'
-      and coalesce(d.expires_at, d.created_at + interval '24 hours') < clock_timestamp() - interval '1 hour'
-      and exists (select from pb.wallets w where w.id = d.wallet_id and w.fenced_until is null)
+      and d.checkout_id is null and d.created_at < clock_timestamp() - interval '25 hours'
     order by d.created_at limit p_limit for update skip locked
   );
   get diagnostics expired = row_count;
   return expired;
-end
-$$;
-
-CREATE FUNCTION pb.export_account(p_account uuid) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  own_wallets uuid[] := pb.account_wallets(p_account);
-  result jsonb;
-begin
-  select jsonb_object_agg(m.name, pb.export_rows(m.name, own_wallets)) into result from pb.moved_tables() m;
-  return result || jsonb_build_object(
-    'keys', (
-      select coalesce(jsonb_agg(to_jsonb(k)), '[]') from pb.keys k
-      where k.wallet_id = any (own_wallets)
-        and not exists (select from pb.connected_apps a where a.key_id = k.id)
-    ),
-    -- Those that have ended may have been deleted in one cell only.
-    'run_budgets', (
-      select coalesce(jsonb_agg(to_jsonb(r)), '[]') from pb.run_budgets r
-      where r.wallet_id = any (own_wallets) and r.expires_at > clock_timestamp()
-    ),
-    'end_user_budgets', (
-      select coalesce(jsonb_agg(to_jsonb(u)), '[]') from pb.end_user_budgets u
-      where u.wallet_id = any (own_wallets) and u.resets_at > clock_timestamp()
-    ),
-    'account', (select to_jsonb(a) from pb.accounts a where a.id = p_account),
-    'wallets', (select jsonb_agg(to_jsonb(w) order by w.id) from pb.wallets w where w.id = any (own_wallets)),
-    'balances', (
-      select jsonb_agg(jsonb_build_object(
-        'wallet_id', w.id, 'balance', w.credited_micros - w.debited_micros, 'owed', w.owed_micros
-      ) order by w.id)
-      from pb.wallets w where w.id = any (own_wallets)
-    ),
-    'members', (
-      select coalesce(jsonb_agg(jsonb_build_object('email', p.email, 'name', p.name, 'role', m.role)), '[]')
-      from pb.members m join pb.people p on p.id = m.person_id where m.account_id = p_account
-    ),
-    'events', (
-      select coalesce(jsonb_agg(to_jsonb(e)), '[]') from pb.events e
-      where e.wallet_id = any (own_wallets) and (
-        e.dispatched_at is null or e.email_due_at is not null
-        or exists (select from pb.webhook_deliveries d where d.event_id = e.id and d.state = 'pending')
-      )
-    ),
-    'deliveries', (
-      select coalesce(jsonb_agg(to_jsonb(d)), '[]') from pb.webhook_deliveries d
-      where d.wallet_id = any (own_wallets) and d.state = 'pending'
-    )
-  );
-end
-$$;
-
-CREATE FUNCTION pb.export_claims(p_account uuid, p_since timestamp with time zone, p_after jsonb, p_limit integer) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  last_claim pb.idempotency := jsonb_populate_record(null::pb.idempotency, p_after);
-begin
-  return (
-    select coalesce(jsonb_agg(to_jsonb(c)), '[]') from (
-      select * from pb.idempotency i
-      where i.wallet_id = any (pb.account_wallets(p_account)) and i.claimed_at >= p_since and i.answer is not null
-        and (p_after is null or (i.wallet_id, i.key_hmac, i.mode) > (last_claim.wallet_id, last_claim.key_hmac, last_claim.mode))
-      order by i.wallet_id, i.key_hmac, i.mode limit p_limit
-    ) c
-  );
-end
-$$;
-
-CREATE FUNCTION pb.export_rows(p_table text, p_wallets uuid[]) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-declare
-  result jsonb;
-begin
-  execute format('select coalesce(jsonb_agg(to_jsonb(t)), ''[]'') from pb.%I t where t.wallet_id = any ($1)', p_table)
-  into result using p_wallets;
-  return result;
-end
-$_$;
-
-CREATE FUNCTION pb.fence_account(p_account uuid, p_ms integer) RETURNS timestamp with time zone
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  own_wallets uuid[];
-  until_at timestamptz;
-begin
-  perform from pb.accounts a where a.id = p_account and a.deleted_at is null for no key update;
-  own_wallets := pb.account_wallets(p_account);
-  if cardinality(own_wallets) = 0 then
-    raise exception 'the account does not exist' using errcode = 'no_data_found';
-  end if;
-  perform pb.lock_wallets(own_wallets);
-  -- pb.begin_auto_top_ups locks this row and not the wallet. A top-up that it has begun is exported.
-  perform from pb.auto_top_ups a where a.wallet_id = any (own_wallets) for update;
-  until_at := clock_timestamp() + p_ms * interval '1 millisecond';
-  update pb.wallets w set fenced_until = until_at where w.id = any (own_wallets);
-  return until_at;
 end
 $$;
 
@@ -2446,6 +2357,7 @@ begin
     )
     and new.taken_transfer_id is not distinct from coalesce(old.taken_transfer_id, new.taken_transfer_id)
     and new.owed_transfer_id is not distinct from coalesce(old.owed_transfer_id, new.owed_transfer_id)
+    and (new.recovered_micros = old.recovered_micros or old.state <> 'returned')
     and new.returned_transfer_id is not distinct from coalesce(old.returned_transfer_id, new.returned_transfer_id)
     and array_position(array['taken', 'lost', 'returned'], new.state)
       >= array_position(array['taken', 'lost', 'returned'], old.state)
@@ -2456,49 +2368,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hand_over(p_operator text, p_reason text, p_account uuid, p_fence timestamp with time zone, p_to text, p_epoch integer, p_balances jsonb) RETURNS text
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  own_wallets uuid[] := pb.account_wallets(p_account);
-  known pb.account_owners;
-begin
-  perform from pb.accounts a where a.id = p_account for no key update;
-  perform pb.lock_fenced_wallets(own_wallets);
-  select * into known from pb.account_owners o where o.account_id = p_account;
-  if (known.epoch, known.cell) = (p_epoch, p_to) then
-    return 'handed_over';
-  elsif p_fence <= clock_timestamp()
-    or exists (select from pb.wallets w where w.id = any (own_wallets) and w.fenced_until is distinct from p_fence)
-    or coalesce(known.epoch, 0) <> p_epoch - 1
-  then
-    return 'fence_ended';
-  end if;
-  if p_balances is distinct from (
-    select jsonb_agg(jsonb_build_object(
-      'wallet_id', w.id, 'balance', w.credited_micros - w.debited_micros - w.held_micros, 'owed', w.owed_micros
-    ) order by w.id)
-    from pb.wallets w where w.id = any (own_wallets)
-  ) or pb.count_pending(p_account) > 0 then
-    raise exception 'the account has changed since its export' using errcode = 'object_not_in_prerequisite_state';
-  end if;
-  perform pb.book_move(p_balances, is_leaving => true);
-  perform pb.set_account_owner(p_account, p_epoch, p_to);
-  delete from pb.arrivals a where a.account_id = p_account;
-  -- The other cell sends them.
-  delete from pb.webhook_deliveries d where d.wallet_id = any (own_wallets) and d.state = 'pending';
-  delete from pb.events e where e.wallet_id = any (own_wallets) and e.dispatched_at is null;
-  update pb.events e set email_due_at = null where e.wallet_id = any (own_wallets) and e.email_due_at is not null;
-  perform pb.record_audit(
-    p_operator, 'move_account', null, p_account::text, p_reason, 'moved_out',
-    jsonb_build_object('to', p_to, 'epoch', p_epoch, 'balances', p_balances)
-  );
-  return 'handed_over';
-end
-$$;
-
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], min_timeline integer DEFAULT NULL::integer, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], expected_timeline text DEFAULT NULL::text, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2516,7 +2386,7 @@ declare
   modes pb.key_mode[];
   busy_ids uuid[];
 begin
-  perform pb.require_timeline(min_timeline);
+  perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -2527,7 +2397,7 @@ begin
         then (select f.id from pb.wallets f where f.id = wallet_ids[1] for no key update skip locked)
         else wallet_ids[1]
       end
-      and w.suspended_at is null and w.fenced_until is null
+      and w.suspended_at is null
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
     returning w.credited_micros - w.debited_micros into balance_micros;
     if found then
@@ -2602,7 +2472,7 @@ begin
       from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
       join pb.wallets w on w.id = b.wallet_id
       join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
-      where w.suspended_at is null and w.fenced_until is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
+      where w.suspended_at is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
         and (k.expires_at is null or k.expires_at > now_at)
         and b.search_id between oldest_id and newest_id
     )
@@ -2722,7 +2592,7 @@ begin
   open items no scroll for
     select b.*, w.id is not null and k.id is not null as known,
       w.credited_micros - w.debited_micros as balance, w.held_micros as held, w.owed_micros as owed,
-      w.suspended_at is not null as suspended, w.fenced_until > now_at as fenced, k.mode, k.revoked_at is not null as revoked,
+      w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
       k.expires_at is not null and k.expires_at <= now_at as key_expired,
       count(*) over (partition by b.search_id) > 1 as is_repeated,
       case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end
@@ -2743,15 +2613,18 @@ begin
     ) with ordinality as b (
       search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, end_user, item
     )
-    left join pb.wallets w on w.id = b.wallet_id
-    left join pb.keys k
-      on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id and k.mode <> 'mgmt'
-    left join pb.key_budgets g on g.id = k.budget_id and g.wallet_id = b.wallet_id
-    left join pb.run_budgets r
-      on r.wallet_id = b.wallet_id and r.name = b.run_name and r.expires_at > now_at
-    left join pb.idempotency c
-      on c.wallet_id = b.wallet_id and c.mode = k.mode and c.key_hmac = b.idempotency_hmac
-      and c.claimed_at > now_at - interval '24 hours'
+    -- OFFSET 0 forces an index look-up per item. With statistics of an empty table, a plain join reads the whole table for
+    -- every item, and the plan stays after the table has grown.
+    left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
+    left join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
+      on k.wallet_id = b.wallet_id and k.mode <> 'mgmt'
+    left join lateral (select * from pb.key_budgets f where f.id = k.budget_id offset 0) g on g.wallet_id = b.wallet_id
+    left join lateral (
+      select * from pb.run_budgets f where f.wallet_id = b.wallet_id and f.name = b.run_name offset 0
+    ) r on r.expires_at > now_at
+    left join lateral (
+      select * from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
+    ) c on c.mode = k.mode and c.claimed_at > now_at - interval '24 hours'
     order by b.wallet_id, b.item;
 
   loop
@@ -2845,8 +2718,6 @@ begin
       when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
       when held_by <> i.wallet_id then 'id_taken'
       when held_by is not null then case when still_held then 'held' else 'lost' end
-      -- Before the key: the one in the account's other cell may differ.
-      when i.fenced then pb.why_fenced(i.wallet_id)
       when not i.known then 'api_key_invalid'
       when i.revoked then 'api_key_revoked'
       when i.key_expired then 'api_key_expired'
@@ -3048,7 +2919,7 @@ begin
     ) or exists (
       select from pb.searches s
       where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
-    );
+    ) or exists (select from pb.records(pb.records_since(p_hour), p_hour + interval '1 hour'));
 end
 $$;
 
@@ -3081,214 +2952,6 @@ CREATE FUNCTION pb.hour_waits_for() RETURNS text
      pb.usage_watermark u;
 END;
 
-CREATE FUNCTION pb.import_account(p_export jsonb, p_from text, p_epoch integer, p_fence timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  v_account uuid := p_export #>> '{account,id}';
-  own_wallets uuid[];
-begin
-  perform pb.prepare_arrival(p_export);
-  update pb.accounts a set name = p_export #>> '{account,name}', label = p_export #>> '{account,label}'
-  where a.id = v_account;
-  own_wallets := pb.account_wallets(v_account);
-  perform pb.lock_fenced_wallets(own_wallets);
-  if exists (select from pb.wallets w where w.id = any (own_wallets) and w.fenced_until is distinct from 'infinity')
-    or p_epoch <= coalesce((select o.epoch from pb.account_owners o where o.account_id = v_account), 0)
-  then
-    raise exception 'the account is active in this cell' using errcode = 'object_not_in_prerequisite_state';
-  end if;
-  update pb.wallets w
-  set name = n.name, suspended_at = n.suspended_at, low_balance_micros = n.low_balance_micros, alert_email = n.alert_email
-  from jsonb_populate_recordset(null::pb.wallets, p_export -> 'wallets') n where n.id = w.id;
-
-  perform pb.import_spending(p_export);
-  -- Rows that were deleted in the other cell. Others are never deleted while the account exists.
-  delete from pb.webhook_endpoints e where e.wallet_id = any (own_wallets);
-  delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
-  delete from pb.run_budgets r where r.wallet_id = any (own_wallets);
-  delete from pb.test_run_budgets r where r.wallet_id = any (own_wallets);
-  delete from pb.end_user_budgets u where u.wallet_id = any (own_wallets);
-  perform pb.import_rows(m.name, m.key_columns, p_export -> m.name) from pb.moved_tables() m;
-  delete from pb.spent_elsewhere s
-  where not exists (select from pb.key_budgets b where b.id = s.id)
-    and not exists (select from pb.run_budgets r where r.id = s.id)
-    and not exists (select from pb.end_user_budgets u where u.id = s.id);
-
-  insert into pb.booked_elsewhere (id)
-  select r.id from (
-    select p.transfer_id as id from pb.payments p where p.wallet_id = any (own_wallets)
-    union select unnest(array[v.taken_transfer_id, v.owed_transfer_id, v.returned_transfer_id])
-      from pb.reversals v where v.wallet_id = any (own_wallets)
-    union select unnest(array[a.transfer_id, a.owed_transfer_id])
-      from pb.adjustments a where a.wallet_id = any (own_wallets)
-  ) r
-  where r.id is not null and not exists (select from pb.transfers t where t.id = r.id)
-  on conflict do nothing;
-
-  delete from pb.members m using pb.people p
-  where m.account_id = v_account and p.id = m.person_id
-    and p.email not in (select x ->> 'email' from jsonb_array_elements(p_export -> 'members') x);
-  insert into pb.members as m (account_id, person_id, role)
-  select v_account, pb.find_or_create_person(x ->> 'email', x ->> 'name'), (x ->> 'role')::pb.member_role
-  from jsonb_array_elements(p_export -> 'members') x
-  on conflict (account_id, person_id) do update set role = excluded.role;
-
-  insert into pb.arrivals (account_id, epoch, from_cell, fence, balances, events, deliveries)
-  values (v_account, p_epoch, p_from, p_fence, p_export -> 'balances', p_export -> 'events', p_export -> 'deliveries')
-  on conflict (account_id) do update
-  set epoch = excluded.epoch, from_cell = excluded.from_cell, fence = excluded.fence, balances = excluded.balances,
-      events = excluded.events, deliveries = excluded.deliveries, imported_at = clock_timestamp(), activated_at = null;
-end
-$$;
-
-CREATE TABLE pb.idempotency (
-    wallet_id uuid NOT NULL,
-    mode pb.key_mode NOT NULL,
-    key_hmac bytea NOT NULL,
-    fingerprint bytea NOT NULL,
-    search_id uuid NOT NULL,
-    claimed_at timestamp with time zone NOT NULL,
-    answer bytea,
-    scheme smallint DEFAULT 1 NOT NULL,
-    secret_version smallint DEFAULT 1 NOT NULL,
-    CONSTRAINT idempotency_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
-    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
-)
-WITH (fillfactor='70');
-
-CREATE FUNCTION pb.import_claims(p_claims jsonb) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO pb.idempotency AS i (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, answer, scheme, secret_version)  SELECT n.wallet_id,
-             n.mode,
-             n.key_hmac,
-             n.fingerprint,
-             n.search_id,
-             n.claimed_at,
-             n.answer,
-             n.scheme,
-             n.secret_version
-            FROM jsonb_populate_recordset(NULL::pb.idempotency, import_claims.p_claims) n(wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, answer, scheme, secret_version)
-           WHERE (EXISTS ( SELECT
-                    FROM pb.wallets w
-                   WHERE ((w.id = n.wallet_id) AND (w.fenced_until = 'infinity'::timestamp with time zone)))) ON CONFLICT(wallet_id, key_hmac, mode) DO UPDATE SET fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at, answer = excluded.answer, scheme = excluded.scheme, secret_version = excluded.secret_version;
-END;
-
-CREATE FUNCTION pb.import_rows(p_table text, p_keys text[], p_rows jsonb) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-declare
-  columns text[] := array(
-    select a.attname from pg_attribute a
-    where a.attrelid = ('pb.' || p_table)::regclass and a.attnum > 0 and not a.attisdropped
-  );
-  changes text := (select string_agg(format('%1$I = excluded.%1$I', c), ', ') from unnest(columns) c where c <> all (p_keys));
-  same integer;
-begin
-  execute format(
-    'insert into pb.%1$I select * from jsonb_populate_recordset(null::pb.%1$I, $1) on conflict (%2$s) do %3$s',
-    p_table, array_to_string(p_keys, ', '),
-    case when p_table in ('payments', 'manual_credits') then 'nothing' else 'update set ' || changes end
-  ) using p_rows;
-  execute format(
-    'select count(*) from jsonb_populate_recordset(null::pb.%1$I, $1) n join pb.%1$I t using (%2$s)
-     where to_jsonb(n) - ''changed_at'' = to_jsonb(t) - ''changed_at''',
-    p_table, array_to_string(p_keys, ', ')
-  ) into same using p_rows;
-  if same <> jsonb_array_length(p_rows) then
-    raise exception '% of % imported rows of % differ', jsonb_array_length(p_rows) - same, jsonb_array_length(p_rows), p_table;
-  end if;
-end
-$_$;
-
-CREATE TABLE pb.end_user_budgets (
-    wallet_id uuid NOT NULL,
-    key_budget_id uuid NOT NULL,
-    end_user text NOT NULL,
-    id uuid NOT NULL,
-    spent_micros bigint NOT NULL,
-    resets_at timestamp with time zone NOT NULL,
-    CONSTRAINT end_user_budgets_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 64))),
-    CONSTRAINT end_user_budgets_spent_micros_check CHECK ((spent_micros >= 0))
-)
-WITH (fillfactor='50');
-
-CREATE TABLE pb.run_budgets (
-    wallet_id uuid NOT NULL,
-    name text NOT NULL,
-    id uuid NOT NULL,
-    max_micros bigint NOT NULL,
-    spent_micros bigint NOT NULL,
-    opened_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT run_budgets_max_micros_check CHECK ((max_micros >= 0)),
-    CONSTRAINT run_budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 128))),
-    CONSTRAINT run_budgets_spent_micros_check CHECK ((spent_micros >= 0)),
-    CONSTRAINT run_never_above_max CHECK ((spent_micros <= max_micros))
-)
-WITH (fillfactor='50');
-
-CREATE TABLE pb.spent_elsewhere (
-    id uuid NOT NULL,
-    total_micros bigint NOT NULL,
-    day date DEFAULT '-infinity'::date NOT NULL,
-    day_micros bigint DEFAULT 0 NOT NULL,
-    month date DEFAULT '-infinity'::date NOT NULL,
-    month_micros bigint DEFAULT 0 NOT NULL
-);
-
-CREATE FUNCTION pb.import_spending(p_export jsonb) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO pb.spent_elsewhere AS s (id, total_micros, day, day_micros, month, month_micros)  SELECT n.id,
-             (n.total_spent_micros - COALESCE((o.total_spent_micros - COALESCE(e.total_micros, (0)::bigint)), (0)::bigint)),
-             n.day,
-             (n.day_spent_micros -
-                 CASE
-                     WHEN (o.day = n.day) THEN (o.day_spent_micros -
-                     CASE
-                         WHEN (e.day = n.day) THEN e.day_micros
-                         ELSE (0)::bigint
-                     END)
-                     ELSE (0)::bigint
-                 END),
-             n.month,
-             (n.month_spent_micros -
-                 CASE
-                     WHEN (o.month = n.month) THEN (o.month_spent_micros -
-                     CASE
-                         WHEN (e.month = n.month) THEN e.month_micros
-                         ELSE (0)::bigint
-                     END)
-                     ELSE (0)::bigint
-                 END)
-            FROM ((jsonb_populate_recordset(NULL::pb.key_budgets, (import_spending.p_export -> 'key_budgets'::text)) n(id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros, total_spent_micros, day, day_spent_micros, month, month_spent_micros, mode, end_user_limit_micros, end_user_period)
-              LEFT JOIN pb.key_budgets o ON ((o.id = n.id)))
-              LEFT JOIN pb.spent_elsewhere e ON ((e.id = n.id))) ON CONFLICT(id) DO UPDATE SET total_micros = excluded.total_micros, day = excluded.day, day_micros = excluded.day_micros, month = excluded.month, month_micros = excluded.month_micros;
- INSERT INTO pb.spent_elsewhere AS s (id, total_micros)  SELECT n.id,
-             (n.spent_micros - COALESCE((o.spent_micros - COALESCE(e.total_micros, (0)::bigint)), (0)::bigint))
-            FROM ((( SELECT r.id,
-                     r.spent_micros
-                    FROM jsonb_populate_recordset(NULL::pb.run_budgets, (import_spending.p_export -> 'run_budgets'::text)) r(wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
-                 UNION ALL
-                  SELECT u.id,
-                     u.spent_micros
-                    FROM jsonb_populate_recordset(NULL::pb.end_user_budgets, (import_spending.p_export -> 'end_user_budgets'::text)) u(wallet_id, key_budget_id, end_user, id, spent_micros, resets_at)) n
-              LEFT JOIN ( SELECT r.id,
-                     r.spent_micros
-                    FROM pb.run_budgets r
-                 UNION ALL
-                  SELECT u.id,
-                     u.spent_micros
-                    FROM pb.end_user_budgets u) o ON ((o.id = n.id)))
-              LEFT JOIN pb.spent_elsewhere e ON ((e.id = n.id))) ON CONFLICT(id) DO UPDATE SET total_micros = excluded.total_micros;
-END;
-
 CREATE FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3296,7 +2959,6 @@ CREATE FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p
 begin
   perform from pb.accounts a where a.id = p_account and a.deleted_at is null for no key update;
   if found then
-    perform pb.require_no_account_fence(p_account);
     delete from pb.invitations i where i.account_id = p_account and i.email = p_email and i.accepted_at is null;
     insert into pb.invitations as i (account_id, email, role, digest, expires_at)
     values (p_account, p_email, p_role, p_token, clock_timestamp() + interval '7 days')
@@ -3351,6 +3013,31 @@ CREATE FUNCTION pb.is_below_key_limit() RETURNS boolean
                   LIMIT 1000) created_today));
 END;
 
+CREATE FUNCTION pb.is_corrected(p_payment text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return exists (
+    select from pb.payments p
+    join pb.adjustments a on a.kind = 'correction' and a.reference = p.transfer_id::text and a.state = 'booked'
+    where p.payment_id = p_payment
+  );
+end
+$$;
+
+CREATE FUNCTION pb.is_deleted(p_wallet uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return exists (
+    select from pb.wallets w join pb.accounts a on a.id = w.account_id
+    where w.id = p_wallet and a.deleted_at is not null
+  );
+end
+$$;
+
 CREATE FUNCTION pb.is_invited(p_email text) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3392,7 +3079,6 @@ begin
   end if;
   -- If two first keys of the account are created at once, both get the same label.
   select a.label into found_label from pb.accounts a where a.id = owner for no key update;
-  perform pb.require_no_account_fence(owner);
   if found_label is not null then
     return found_label;
   end if;
@@ -3410,16 +3096,19 @@ CREATE FUNCTION pb.label_own_account() RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN pb.label_account(pb.own_wallet());
 
-CREATE FUNCTION pb.lift_fence(p_account uuid, p_fence timestamp with time zone) RETURNS boolean
-    LANGUAGE plpgsql
+CREATE FUNCTION pb.line_text(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  perform pb.lock_fenced_wallets(pb.account_wallets(p_account));
-  update pb.wallets w set fenced_until = null where w.account_id = p_account and w.fenced_until = p_fence;
-  return found;
-end
-$$;
+    BEGIN ATOMIC
+ SELECT COALESCE(('x'::text || encode(convert_to(p_text, 'UTF8'::name), 'hex'::text)), '-'::text) AS "coalesce";
+END;
+
+CREATE FUNCTION pb.line_time(p_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT to_char((p_at AT TIME ZONE 'utc'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text) AS to_char;
+END;
 
 CREATE FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) RETURNS pb.sessions
     LANGUAGE plpgsql
@@ -3429,16 +3118,6 @@ begin
   perform pb.lock_wallets(array[p_wallet]);
   perform set_config('pb.wallet_id', p_wallet::text, true);
   return pb.find_session(p_session);
-end
-$$;
-
-CREATE FUNCTION pb.lock_fenced_wallets(wallet_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  perform pb.require_timeline(nullif(current_setting('pb.min_timeline', true), '')::integer);
-  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
 end
 $$;
 
@@ -3465,8 +3144,8 @@ CREATE FUNCTION pb.lock_wallets(wallet_ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  perform pb.lock_fenced_wallets(wallet_ids);
-  perform pb.require_no_fence(wallet_ids);
+  perform pb.require_timeline(nullif(current_setting('pb.expected_timeline', true), ''));
+  perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
 end
 $$;
 
@@ -3516,12 +3195,18 @@ CREATE FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) RETURNS jso
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN jsonb_strip_nulls(((p_limits || CASE jsonb_typeof((p_changes -> 'budget'::text)) WHEN 'object'::text THEN (p_changes -> 'budget'::text) WHEN 'null'::text THEN '{"day": null, "month": null, "total": null}'::jsonb ELSE '{}'::jsonb END) || CASE WHEN (p_changes ? 'end_user_limit'::text) THEN jsonb_build_object('end_user', (p_changes #> '{end_user_limit,amount}'::text[]), 'end_user_period', (p_changes #> '{end_user_limit,period}'::text[])) ELSE '{}'::jsonb END));
 
-CREATE FUNCTION pb.moved_tables() RETURNS TABLE(name text, key_columns text[])
-    LANGUAGE sql IMMUTABLE
+CREATE FUNCTION pb.needs_approval(p_operator text, p_kind text, p_amount bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- VALUES ('key_budgets'::text,ARRAY['id'::text]), ('keys'::text,ARRAY['id'::text]), ('end_user_settings'::text,ARRAY['wallet_id'::text]), ('end_user_budgets'::text,ARRAY['key_budget_id'::text, 'end_user'::text]), ('run_budgets'::text,ARRAY['wallet_id'::text, 'name'::text]), ('test_run_budgets'::text,ARRAY['wallet_id'::text, 'name'::text]), ('webhook_endpoints'::text,ARRAY['id'::text]), ('payment_customers'::text,ARRAY['wallet_id'::text]), ('payments'::text,ARRAY['payment_id'::text]), ('top_ups'::text,ARRAY['id'::text]), ('reversals'::text,ARRAY['reversal_id'::text]), ('auto_top_ups'::text,ARRAY['wallet_id'::text]), ('manual_credits'::text,ARRAY['reference'::text]), ('adjustments'::text,ARRAY['id'::text]);
-END;
+    AS $$
+begin
+  return p_amount + (
+    select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
+    where a.operator = p_operator and a.requested_at > clock_timestamp() - interval '24 hours'
+      and a.state = 'booked' and a.approver is null and a.kind <> 'fee' and p_kind <> 'fee'
+  ) > (select l.limit_micros from pb.approval_limit l);
+end
+$$;
 
 CREATE FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3552,7 +3237,7 @@ CREATE TABLE pb.payment_notices (
     closed_at timestamp with time zone,
     closed_by text,
     CONSTRAINT payment_notices_closed_by_check CHECK (((length(closed_by) >= 1) AND (length(closed_by) <= 255))),
-    CONSTRAINT payment_notices_reason_check CHECK ((reason = ANY (ARRAY['wrong_wallet'::text, 'wrong_amount'::text, 'second_payment'::text, 'payment_taken'::text, 'not_paid_there'::text, 'reversal_changed'::text, 'won_then_lost'::text, 'automatic_top_up_off'::text, 'unreadable'::text]))),
+    CONSTRAINT payment_notices_reason_check CHECK ((reason = ANY (ARRAY['wrong_wallet'::text, 'wrong_amount'::text, 'second_payment'::text, 'payment_taken'::text, 'not_paid_there'::text, 'reversal_changed'::text, 'won_then_lost'::text, 'automatic_top_up_off'::text, 'unreadable'::text, 'reported_after_correction'::text, 'account_deleted'::text]))),
     CONSTRAINT payment_notices_subject_check CHECK ((length(subject) <= 255))
 );
 
@@ -3579,7 +3264,7 @@ CREATE TABLE pb.audit_log (
     CONSTRAINT audit_log_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
     CONSTRAINT audit_log_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
     CONSTRAINT audit_log_target_check CHECK (((length(target) >= 1) AND (length(target) <= 255))),
-    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text, 'accept_database'::text, 'move_account'::text])))
+    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text, 'accept_database'::text])))
 );
 
 CREATE FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
@@ -3593,7 +3278,8 @@ END;
 CREATE TABLE pb.timelines (
     timeline integer NOT NULL,
     system_identifier bigint NOT NULL,
-    recorded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    recorded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    token uuid DEFAULT gen_random_uuid() NOT NULL
 );
 
 CREATE FUNCTION pb.operator_accept_database(p_operator text, p_reason text, p_identity text) RETURNS void
@@ -3613,7 +3299,7 @@ CREATE FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, 
 #variable_conflict use_column
 declare
   known pb.adjustments;
-  spent bigint;
+  fault text;
 begin
   -- Serializes adjustments, so that two at the same time cannot both be within the limit.
   perform from pb.approval_limit for update;
@@ -3622,7 +3308,7 @@ begin
   if p_kind = 'correction' then
     select t.wallet_id, t.amount_micros into wallet_id, amount_micros from pb.transfers t
     where t.id = p_reference::uuid and (p_wallet is null or t.wallet_id = p_wallet);
-    outcome := case when not found then 'unknown_transfer' else pb.correction_fault(p_reference::uuid) end;
+    outcome := case when not found then 'unknown_transfer' end;
   elsif p_kind = 'fee' then
     select p.wallet_id into wallet_id from pb.payments p
     where p.payment_id = p_reference and (p_wallet is null or p.wallet_id = p_wallet);
@@ -3641,6 +3327,7 @@ begin
 
   select * into known from pb.adjustments a
   where a.kind = p_kind and a.reference = p_reference and a.state <> 'rejected';
+  fault := pb.adjustment_fault(p_kind, p_reference, wallet_id, amount_micros);
   if known.id is not null then
     adjustment_id := known.id;
     outcome := case
@@ -3648,22 +3335,19 @@ begin
       when known.state = 'requested' then 'requested'
       else 'repeated'
     end;
+  elsif fault is not null then
+    outcome := fault;
   else
-    spent := (
-      select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
-      where a.operator = p_operator and a.requested_at > clock_timestamp() - interval '24 hours'
-        and a.state = 'booked' and a.approver is null and a.kind <> 'fee' and p_kind <> 'fee'
-    );
     begin
-      insert into pb.adjustments as a (kind, reference, wallet_id, amount_micros, reason, operator)
-      values (p_kind, p_reference, wallet_id, amount_micros, p_reason, p_operator)
+      insert into pb.adjustments as a (kind, reference, wallet_id, amount_micros, limit_micros, reason, operator)
+      select p_kind, p_reference, wallet_id, amount_micros, l.limit_micros, p_reason, p_operator from pb.approval_limit l
       returning a.id into adjustment_id;
       outcome := 'requested';
-      if spent + amount_micros <= (select l.limit_micros from pb.approval_limit l) then
+      if not pb.needs_approval(p_operator, p_kind, amount_micros) then
         perform pb.book_adjustment(adjustment_id);
         outcome := 'booked';
       end if;
-    exception when sqlstate 'PB001' then
+    exception when sqlstate 'PB010' then
       outcome := sqlerrm;
       adjustment_id := null;
     end;
@@ -3688,36 +3372,6 @@ begin
   end if;
   perform pb.record_audit(p_operator, 'close_notice', null, p_notice::text, p_reason, 'done');
   return true;
-end
-$$;
-
-CREATE FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) RETURNS TABLE(outcome text, balance_micros bigint)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  select t.outcome, t.balance_micros into outcome, balance_micros
-  from pb.top_up(
-    array['manual:' || p_reference], array[p_wallet], array[p_amount], array[p_transfer],
-    case p_kind when 'invoice' then 'top_up' else 'credit' end::pb.transfer_kind
-  ) t;
-  if outcome = 'credited' then
-    insert into pb.manual_credits (reference, wallet_id, kind, amount_micros, reason, operator)
-    values (p_reference, p_wallet, p_kind, p_amount, p_reason, p_operator);
-  elsif outcome = 'repeated' and not exists (
-    select from pb.manual_credits m where m.reference = p_reference and m.kind = p_kind
-  ) then
-    outcome := 'conflicting';
-  end if;
-  if outcome <> 'unknown_wallet' then
-    -- Read again, because the credit may have paid a debt.
-    select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = p_wallet;
-    perform pb.record_audit(
-      p_operator, 'credit', p_wallet, p_reference, p_reason, outcome,
-      jsonb_build_object('amount_micros', p_amount, 'kind', p_kind)
-    );
-  end if;
-  return next;
 end
 $$;
 
@@ -3748,7 +3402,7 @@ begin
       update pb.adjustments r set approver = p_operator where r.id = p_adjustment;
       perform pb.book_adjustment(p_adjustment);
       result := 'booked';
-    exception when sqlstate 'PB001' then
+    exception when sqlstate 'PB010' then
       result := sqlerrm;
     end;
   end if;
@@ -3846,19 +3500,65 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.operator_top_up(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_payment text, p_transfer uuid) RETURNS text
-    LANGUAGE plpgsql
+CREATE FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid, p_target_wallet uuid, p_amount bigint, has_document boolean) RETURNS TABLE(outcome text, adjustment_id uuid, amount_micros bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+#variable_conflict use_column
 declare
-  result text := (
-    select t.outcome from pb.top_up(array[p_payment], array[p_wallet], array[p_amount], array[p_transfer], 'top_up') t
-  );
+  own_cell text := case p_kind when 'transfer_out' then p_source when 'transfer_in' then p_target end;
+  own_reference text := case p_kind when 'transfer_in' then p_source || ':' else '' end || p_reference;
+  known pb.adjustments;
 begin
+  -- In the same order as pb.operator_adjust.
+  perform from pb.approval_limit for update;
+  perform pb.lock_wallets(array[p_wallet]);
+  select * into known from pb.adjustments a
+  where a.kind = p_kind and a.reference = own_reference and a.state <> 'rejected';
+  adjustment_id := known.id;
+  amount_micros := coalesce(p_amount, known.amount_micros, (
+    select w.credited_micros - w.debited_micros - w.held_micros from pb.wallets w where w.id = p_wallet
+  ));
+  outcome := case
+    when own_cell is distinct from (select c.name from pb.cell c) then 'other_cell'
+    when not exists (select from pb.wallets w where w.id = p_wallet) or pb.is_deleted(p_wallet) then 'unknown_wallet'
+    when known.id is null then null
+    when (known.wallet_id, known.amount_micros) is distinct from (p_wallet, amount_micros)
+      or not exists (
+        select from pb.cell_transfers t
+        where t.adjustment_id = known.id and t.target_cell = p_target and t.target_wallet_id = p_target_wallet
+      ) then 'conflicting'
+    when known.state = 'requested' then 'requested'
+    else 'repeated'
+  end;
+  if outcome is null and amount_micros = 0 then
+    outcome := 'insufficient_balance';
+  elsif outcome is null then
+    begin
+      insert into pb.adjustments as a
+        (kind, reference, wallet_id, amount_micros, limit_micros, reason, operator, approver)
+      select p_kind, own_reference, p_wallet, amount_micros, l.limit_micros, p_reason, p_operator,
+        case when has_document then 'document' end
+      from pb.approval_limit l
+      returning a.id into adjustment_id;
+      insert into pb.cell_transfers (adjustment_id, source_cell, reference, target_cell, target_wallet_id)
+      values (adjustment_id, p_source, p_reference, p_target, p_target_wallet);
+      outcome := 'requested';
+      if has_document or not pb.needs_approval(p_operator, p_kind, amount_micros) then
+        perform pb.book_adjustment(adjustment_id);
+        outcome := 'booked';
+      end if;
+    exception when sqlstate 'PB010' then
+      outcome := sqlerrm;
+      adjustment_id := null;
+    end;
+  end if;
   perform pb.record_audit(
-    p_operator, 'top_up', p_wallet, p_payment, p_reason, result, jsonb_build_object('amount_micros', p_amount)
+    p_operator, 'adjust', p_wallet, own_reference, p_reason, outcome,
+    jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id,
+      'source', p_source, 'target', p_target, 'target_wallet', p_target_wallet)
   );
-  return result;
+  return next;
 end
 $$;
 
@@ -3870,7 +3570,8 @@ CREATE FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestam
 declare
   v_wallet uuid := pb.own_wallet();
 begin
-  select w.hour, w.digest, h.wallets, h.signed into hour, digest, tree_size, signed
+  -- The last leaf is the digest of the records.
+  select w.hour, w.digest, h.wallets + 1, h.signed into hour, digest, tree_size, signed
   from pb.wallet_hours w join pb.ledger_hours h on h.hour = w.hour
   where w.wallet_id = v_wallet and w.hour <= p_until - interval '1 hour' and h.signed is not null
   order by w.hour desc limit 1;
@@ -4005,27 +3706,6 @@ begin
 end
 $$;
 
-CREATE TABLE pb.account_owners (
-    account_id uuid NOT NULL,
-    epoch integer NOT NULL,
-    cell text NOT NULL,
-    since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT account_owners_cell_check CHECK ((cell ~ '^[a-z0-9]{3}$'::text)),
-    CONSTRAINT account_owners_epoch_check CHECK ((epoch > 0))
-);
-
-CREATE FUNCTION pb.owner_cell(p_wallet uuid) RETURNS text
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT o.cell
-    FROM (pb.wallets w
-      JOIN pb.account_owners o ON ((o.account_id = w.account_id)))
-   WHERE ((w.id = owner_cell.p_wallet) AND (w.fenced_until = 'infinity'::timestamp with time zone) AND (NOT (EXISTS ( SELECT
-            FROM pb.arrivals a
-           WHERE ((a.account_id = w.account_id) AND (a.epoch > o.epoch) AND (a.fence > (clock_timestamp() - '00:00:10'::interval)))))));
-END;
-
 CREATE FUNCTION pb.partition_days_ahead() RETURNS integer
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4058,32 +3738,15 @@ CREATE FUNCTION pb.partitions_to_drop() RETURNS TABLE(parent text, partition tex
    ORDER BY c.relname;
 END;
 
-CREATE TABLE pb.accounts (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    deleted_at timestamp with time zone,
-    label text,
-    CONSTRAINT deleted_accounts_have_no_name CHECK (((deleted_at IS NULL) OR (name = ''::text))),
-    CONSTRAINT well_formed_label CHECK ((label ~ '^[a-z0-9]{10}$'::text))
-);
-
-CREATE FUNCTION pb.prepare_arrival(p_export jsonb) RETURNS void
-    LANGUAGE sql
+CREATE FUNCTION pb.payment_id_of(p_kind text, p_reference text) RETURNS text
+    LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
- INSERT INTO pb.accounts (id, name, created_at, deleted_at, label)  SELECT jsonb_populate_record.id,
-             jsonb_populate_record.name,
-             jsonb_populate_record.created_at,
-             jsonb_populate_record.deleted_at,
-             jsonb_populate_record.label
-            FROM jsonb_populate_record(NULL::pb.accounts, (prepare_arrival.p_export -> 'account'::text)) jsonb_populate_record(id, name, created_at, deleted_at, label) ON CONFLICT(id) DO NOTHING;
- INSERT INTO pb.wallets (id, name, account_id, created_at, fenced_until)  SELECT w.id,
-             w.name,
-             w.account_id,
-             w.created_at,
-             'infinity'
-            FROM jsonb_populate_recordset(NULL::pb.wallets, (prepare_arrival.p_export -> 'wallets'::text)) w(id, name, credited_micros, debited_micros, held_micros, suspended_at, created_at, account_id, low_balance_micros, alert_email, owed_micros, fenced_until) ON CONFLICT(id) DO NOTHING;
+ SELECT
+         CASE p_kind
+             WHEN 'payment'::text THEN p_reference
+             ELSE ('manual:'::text || p_reference)
+         END AS "case";
 END;
 
 CREATE FUNCTION pb.prepare_hour(p_now timestamp with time zone DEFAULT clock_timestamp(), OUT hour timestamp with time zone, OUT state text) RETURNS record
@@ -4209,25 +3872,6 @@ CREATE FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) 
    RETURNING webhook_deliveries.id;
 END;
 
-CREATE FUNCTION pb.read_account_place(p_account uuid, OUT cell text, OUT label text, OUT is_active boolean, OUT fenced_until timestamp with time zone, OUT epoch integer, OUT owner_cell text, OUT arrival_epoch integer, OUT arrival_fence timestamp with time zone, OUT is_activated boolean) RETURNS record
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  cell := (select c.name from pb.cell c);
-  select a.label into label from pb.accounts a where a.id = p_account and a.deleted_at is null;
-  select max(w.fenced_until) into fenced_until from pb.wallets w where w.account_id = p_account;
-  is_active := exists (
-    select from pb.wallets w join pb.accounts a on a.id = w.account_id
-    where a.id = p_account and a.deleted_at is null and (w.fenced_until is null or w.fenced_until < 'infinity')
-  );
-  select o.epoch, o.cell into epoch, owner_cell from pb.account_owners o where o.account_id = p_account;
-  epoch := coalesce(epoch, 0);
-  select a.epoch, a.fence, a.activated_at is not null into arrival_epoch, arrival_fence, is_activated
-  from pb.arrivals a where a.account_id = p_account;
-end
-$$;
-
 CREATE FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4255,6 +3899,26 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.read_identity() RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  identifier bigint := (select system_identifier from pg_control_system());
+  is_replica boolean := pg_is_in_recovery();
+  known integer := (select max(t.timeline) from pb.timelines t where t.system_identifier = identifier);
+  history text := (select string_agg(t.timeline || ':' || t.token, ',' order by t.timeline) from pb.timelines t
+    where t.system_identifier = identifier);
+begin
+  return concat_ws(' ', identifier,
+    case when is_replica
+      then coalesce(greatest(known, (select min_recovery_end_timeline from pg_control_recovery())), 0)
+      else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end,
+    coalesce(history, ''), case when is_replica then 'replica' else 'primary' end,
+    (select count(*) from pg_stat_replication));
+end
+$$;
+
 CREATE FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4268,16 +3932,6 @@ begin
   );
 end
 $$;
-
-CREATE FUNCTION pb.read_replica_timeline() RETURNS integer
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT GREATEST(( SELECT max(t.timeline) AS max
-            FROM (pb.timelines t
-              JOIN pg_control_system() s(pg_control_version, catalog_version_no, system_identifier, pg_control_last_modified) USING (system_identifier))), ( SELECT pg_control_recovery.min_recovery_end_timeline
-            FROM pg_control_recovery() pg_control_recovery(min_recovery_end_lsn, min_recovery_end_timeline, backup_start_lsn, backup_end_lsn, end_of_backup_record_required))) AS "greatest";
-END;
 
 CREATE FUNCTION pb.serves_since() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4372,6 +4026,19 @@ begin
 end
 $$;
 
+CREATE TABLE pb.payment_comparison (
+    single_row boolean DEFAULT true NOT NULL,
+    compared_until timestamp with time zone NOT NULL,
+    CONSTRAINT payment_comparison_single_row_check CHECK (single_row)
+);
+
+CREATE FUNCTION pb.record_comparison(p_until timestamp with time zone) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ UPDATE pb.payment_comparison AS c SET compared_until = GREATEST(c.compared_until, record_comparison.p_until);
+END;
+
 CREATE FUNCTION pb.record_customer(p_customer text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4448,6 +4115,77 @@ begin
   return new;
 end
 $$;
+
+CREATE FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) RETURNS TABLE(at timestamp with time zone, line text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT a.at,
+     concat_ws(' '::text, 'audit', a.number, a.id, pb.line_time(a.at), pb.line_text(a.operator), pb.line_text(a.act), COALESCE((a.wallet_id)::text, '-'::text), pb.line_text(a.target), pb.line_text(a.reason), pb.line_text(a.outcome), pb.line_text((a.details)::text)) AS concat_ws
+    FROM pb.audit_log a
+   WHERE ((a.at >= records.p_since) AND (a.at < records.p_until))
+ UNION ALL
+  SELECT d.decided_at,
+     concat_ws(' '::text, 'adjustment', d.id, pb.line_time(d.requested_at), pb.line_time(d.decided_at), pb.line_text(d.kind), pb.line_text(d.reference), d.wallet_id, d.amount_micros, d.limit_micros, d.owed_micros, pb.line_text(d.state), pb.line_text(d.reason), pb.line_text(d.operator), pb.line_text(d.approver), COALESCE((d.transfer_id)::text, '-'::text), COALESCE((d.owed_transfer_id)::text, '-'::text)) AS concat_ws
+    FROM pb.adjustments d
+   WHERE ((d.decided_at >= records.p_since) AND (d.decided_at < records.p_until));
+END;
+
+CREATE FUNCTION pb.records_digest(p_hour timestamp with time zone) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  previous bytea := coalesce(
+    (select h.records_digest from pb.ledger_hours h where h.hour = p_hour - interval '1 hour'),
+    decode(repeat('00', 32), 'hex')
+  );
+  lines text := (
+    select count(*) || E'\n' || string_agg(r.line || E'\n', '' order by r.line collate "C")
+    from pb.records(pb.records_since(p_hour), p_hour + interval '1 hour') r
+  );
+begin
+  return coalesce(
+    sha256(previous || convert_to(
+      to_char(p_hour at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || ' ' || lines, 'UTF8'
+    )),
+    previous
+  );
+end
+$$;
+
+CREATE TABLE pb.ledger_hours (
+    hour timestamp with time zone NOT NULL,
+    entries bigint NOT NULL,
+    wallets bigint NOT NULL,
+    credited_micros bigint NOT NULL,
+    debited_micros bigint NOT NULL,
+    owed_micros bigint NOT NULL,
+    closed_at timestamp with time zone NOT NULL,
+    root bytea,
+    signed text,
+    records_digest bytea NOT NULL,
+    CONSTRAINT ledger_hours_credited_micros_check CHECK ((credited_micros >= 0)),
+    CONSTRAINT ledger_hours_debited_micros_check CHECK ((debited_micros >= 0)),
+    CONSTRAINT ledger_hours_entries_check CHECK ((entries >= 0)),
+    CONSTRAINT ledger_hours_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0)),
+    CONSTRAINT ledger_hours_records_digest_check CHECK ((octet_length(records_digest) = 32)),
+    CONSTRAINT ledger_hours_root_check CHECK ((octet_length(root) = 32)),
+    CONSTRAINT ledger_hours_wallets_check CHECK ((wallets >= 0))
+);
+
+CREATE FUNCTION pb.records_since(p_hour timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (EXISTS ( SELECT
+                FROM pb.ledger_hours h
+               WHERE (h.hour = (records_since.p_hour - '01:00:00'::interval)))) THEN p_hour
+             ELSE '-infinity'::timestamp with time zone
+         END AS "case";
+END;
 
 CREATE FUNCTION pb.recount_usage(p_hour timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4582,7 +4320,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, min_timeline integer DEFAULT NULL::integer) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -4598,7 +4336,7 @@ declare
   now_at timestamptz;
   busy_ids uuid[];
 begin
-  perform pb.require_timeline(min_timeline);
+  perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
@@ -4621,7 +4359,7 @@ begin
       return;
     end if;
   else
-    perform pb.lock_fenced_wallets(wallet_ids);
+    perform pb.lock_wallets(wallet_ids);
   end if;
   now_at := clock_timestamp();
   -- Only for pending searches: the outcome of a search that has ended is final.
@@ -4672,7 +4410,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[] DEFAULT '{}'::smallint[], p_pepper_checks bytea[] DEFAULT '{}'::bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) RETURNS record
+CREATE FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -4683,13 +4421,11 @@ begin
       || case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end
   into writing_version, check_value, required
   from pb.secret_state s for share;
-  insert into pb.secret_reports as r
-    (process_id, versions, check_values, seen_at, has_stopped, pepper_versions, pepper_checks)
-  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped, p_pepper_versions, p_pepper_checks)
+  insert into pb.secret_reports as r (process_id, versions, check_values, seen_at, has_stopped)
+  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped)
   on conflict (process_id) do update
   set versions = excluded.versions, check_values = excluded.check_values, seen_at = excluded.seen_at,
-    has_stopped = excluded.has_stopped, pepper_versions = excluded.pepper_versions,
-    pepper_checks = excluded.pepper_checks;
+    has_stopped = excluded.has_stopped;
   delete from pb.secret_reports where seen_at < clock_timestamp() - interval '1 day';
 end
 $$;
@@ -4715,34 +4451,6 @@ CREATE FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open 
    VALUES (request_sign_in.p_email_id, request_sign_in.p_token, request_sign_in.p_sealed);
 END;
 
-CREATE FUNCTION pb.require_no_account_fence(p_account uuid) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  perform pb.require_no_fence(array(select w.id from pb.wallets w where w.account_id = p_account));
-end
-$$;
-
-CREATE FUNCTION pb.require_no_fence(wallet_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  reason text;
-begin
-  reason := (
-    select pb.why_fenced(w.id) from pb.wallets w
-    where w.id = any (wallet_ids) and w.fenced_until > clock_timestamp() limit 1
-  );
-  if reason = 'account_moved' then
-    raise exception 'the account is in another cell' using errcode = 'PB003';
-  elsif reason is not null then
-    raise exception 'the account is being moved' using errcode = 'PB002';
-  end if;
-end
-$$;
-
 CREATE FUNCTION pb.require_owner() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4758,21 +4466,20 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.require_timeline(min_timeline integer) RETURNS void
+CREATE FUNCTION pb.require_timeline(expected text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
   own_timeline integer := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
+  own_token uuid := (select t.token from pb.timelines t where t.timeline = own_timeline);
 begin
-  if own_timeline < min_timeline then
-    raise exception 'this database is on timeline %, and timeline % exists', own_timeline, min_timeline
-      using errcode = 'PB001';
+  if own_token is null then
+    own_token := pb.begin_timeline(own_timeline, expected);
   end if;
-  if not exists (select from pb.timelines t where t.timeline = own_timeline) then
-    insert into pb.timelines (timeline, system_identifier)
-      select own_timeline, system_identifier from pg_control_system()
-      on conflict do nothing;
+  if split_part(expected, ' ', 1) <> own_timeline || ':' || own_token then
+    raise exception 'this database is on timeline %, and % is expected', own_timeline || ':' || own_token, expected
+      using errcode = 'PB001';
   end if;
 end
 $$;
@@ -4817,7 +4524,7 @@ begin
     values
       (p_reversal, p_payment, v_wallet, p_kind, p_state, p_amount, 0, 0, clock_timestamp(), clock_timestamp());
     if p_state <> 'returned' then
-      perform pb.debit_reversal(p_reversal, v_wallet, p_kind, p_amount);
+      perform pb.debit_reversal(p_reversal);
     end if;
     result := p_state;
   elsif (known.wallet_id, known.payment_id, known.kind, known.amount_micros)
@@ -4825,7 +4532,7 @@ begin
     perform pb.open_payment_notice('reversal_changed', p_reversal, v_wallet, p_amount);
     result := 'conflicting';
   elsif p_state = 'returned' and known.state <> 'returned' then
-    perform pb.credit_reinstatement(p_reversal, v_wallet, p_amount);
+    perform pb.credit_reinstatement(p_reversal);
     result := 'returned';
   elsif p_state = 'lost' and known.state = 'taken' then
     update pb.reversals r set state = 'lost', changed_at = clock_timestamp() where r.reversal_id = p_reversal;
@@ -4835,6 +4542,16 @@ begin
     result := 'conflicting';
   else
     result := 'repeated';
+  end if;
+  if result in ('taken', 'returned', 'lost') and pb.is_corrected(p_payment) then
+    perform pb.open_payment_notice('reported_after_correction', p_payment, v_wallet, p_amount);
+  end if;
+  -- The operator must write off the debt, or pay out or forfeit the money.
+  if result in ('taken', 'lost', 'returned') and pb.is_deleted(v_wallet) and exists (
+    select from pb.wallets w
+    where w.id = v_wallet and (w.owed_micros > 0 or result = 'returned' and w.credited_micros > w.debited_micros)
+  ) then
+    perform pb.open_payment_notice('account_deleted', p_reversal, v_wallet, p_amount);
   end if;
 
   update pb.top_ups t
@@ -5088,14 +4805,6 @@ CREATE FUNCTION pb.searches_listed_since() RETURNS timestamp with time zone
    WHERE (i.inhparent = ('pb.searches'::regclass)::oid);
 END;
 
-CREATE FUNCTION pb.set_account_owner(p_account uuid, p_epoch integer, p_cell text) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO pb.account_owners AS o (account_id, epoch, cell)
-   VALUES (set_account_owner.p_account, set_account_owner.p_epoch, set_account_owner.p_cell) ON CONFLICT(account_id) DO UPDATE SET epoch = excluded.epoch, cell = excluded.cell, since = clock_timestamp();
-END;
-
 CREATE FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5297,6 +5006,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.stamp_record() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  given timestamptz := to_jsonb(new) ->> tg_argv[0];
+begin
+  perform pg_current_xact_id();
+  return jsonb_populate_record(new, jsonb_build_object(tg_argv[0], (
+    select greatest(given, w.closed_before, w.closing_before) from pb.ledger_watermark w
+  )));
+end
+$$;
+
 CREATE FUNCTION pb.suspend_wallet(p_wallet uuid, is_suspended boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5327,7 +5050,7 @@ declare
 begin
   if only_wallet is not null then
     perform set_config('lock_timeout', '200', true);
-    perform pb.lock_fenced_wallets(array[only_wallet]);
+    perform pb.lock_wallets(array[only_wallet]);
   end if;
   skipped_ids := '{}';
   loop
@@ -5355,10 +5078,6 @@ begin
         and s.wallet_id = any (skipped_ids)
     );
   end if;
-
-  -- A move that was interrupted. Holds work already, but not on their fast path.
-  update pb.wallets w set fenced_until = null
-  where w.id in (select f.id from pb.wallets f where f.fenced_until <= now_at for no key update skip locked);
 
   update pb.sweep_watermark
   set settled_before = least(
@@ -5486,11 +5205,12 @@ begin
   return query
   with given as (
     -- An item for an unknown wallet must not count as the first of its payment.
-    select b.*, w.id is not null as is_known,
-      row_number() over (partition by b.payment_id, w.id is not null order by b.item) = 1 as is_first
+    select b.*, a.id is not null as is_known,
+      row_number() over (partition by b.payment_id, a.id is not null order by b.item) = 1 as is_first
     from unnest(payment_ids, wallet_ids, amounts_micros, transfer_ids) with ordinality
       as b (payment_id, wallet_id, amount_micros, transfer_id, item)
     left join pb.wallets w on w.id = b.wallet_id
+    left join pb.accounts a on a.id = w.account_id and a.deleted_at is null
   ), gated as (
     insert into pb.payments (payment_id, wallet_id, transfer_id, amount_micros, created_at)
     select g.payment_id, g.wallet_id, g.transfer_id, g.amount_micros, now_at
@@ -5513,7 +5233,8 @@ begin
   )
   select g.item::integer,
     case
-      when not g.is_known then 'unknown_wallet'
+      when not g.is_known and (p.wallet_id, p.amount_micros) is distinct from (g.wallet_id, g.amount_micros)
+        then 'unknown_wallet'
       when g.is_first and t.payment_id is not null then 'credited'
       -- Rows inserted by this statement are not visible to it, so the first item of the batch is used instead.
       when coalesce(p.wallet_id, t.wallet_id) = g.wallet_id
@@ -5560,12 +5281,11 @@ begin
     and kind::text || ' ' || from_account::text || ' ' || to_account::text = any (
       '{refund revenue wallet, top_up cash wallet, credit promotion wallet, reversal wallet cash,
         receivable receivable cash, reinstatement cash wallet, settlement wallet receivable,
-        payout wallet cash, write_off bad_debt receivable, fee fees cash, breakage wallet breakage,
-        correction wallet cash, correction wallet promotion, correction receivable cash,
+        payout wallet cash, write_off bad_debt receivable, recovery receivable bad_debt, fee fees cash,
+        breakage wallet breakage, correction wallet cash, correction wallet promotion, correction receivable cash,
         correction receivable promotion, correction cash wallet, correction receivable bad_debt,
         correction cash fees, correction breakage wallet,
-        move wallet other_cells, move other_cells wallet, move other_cells receivable,
-        move receivable other_cells}'::text[]
+        transfer_out wallet other_cells, transfer_in other_cells wallet}'::text[]
     );
 end
 $$;
@@ -5724,15 +5444,6 @@ CREATE FUNCTION pb.webhook_lag() RETURNS double precision
            WHERE ((d.state = 'pending'::text) AND (d.due_at <= clock_timestamp()) AND (w.failing_since IS NULL)))))), (0)::numeric))::double precision AS "coalesce";
 END;
 
-CREATE FUNCTION pb.why_fenced(p_wallet uuid) RETURNS text
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  return case when pb.owner_cell(p_wallet) is null then 'account_moving' else 'account_moved' end;
-end
-$$;
-
 CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb DEFAULT '[]'::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5819,6 +5530,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.written_off(p_wallet uuid) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (
+    select coalesce(sum(a.amount_micros), 0) from pb.adjustments a
+    where a.wallet_id = p_wallet and a.kind = 'write_off' and a.state = 'booked' and not exists (
+      select from pb.adjustments c
+      where c.kind = 'correction' and c.reference = a.transfer_id::text and c.state = 'booked'
+    )
+  ) - (select coalesce(sum(r.recovered_micros), 0) from pb.reversals r where r.wallet_id = p_wallet);
+end
+$$;
+
 CREATE TABLE pb.abandoned_calls (
     since timestamp with time zone NOT NULL,
     wallet_id uuid NOT NULL,
@@ -5831,33 +5557,14 @@ CREATE TABLE pb.abandoned_calls (
 )
 WITH (fillfactor='50');
 
-CREATE TABLE pb.adjustments (
+CREATE TABLE pb.accounts (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
-    kind text NOT NULL,
-    reference text NOT NULL,
-    wallet_id uuid NOT NULL,
-    amount_micros bigint NOT NULL,
-    state text DEFAULT 'requested'::text NOT NULL,
-    reason text NOT NULL,
-    operator text NOT NULL,
-    approver text,
-    owed_micros bigint DEFAULT 0 NOT NULL,
-    transfer_id uuid,
-    owed_transfer_id uuid,
-    requested_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    decided_at timestamp with time zone,
-    CONSTRAINT adjustments_amount_micros_check CHECK ((amount_micros > 0)),
-    CONSTRAINT adjustments_approver_check CHECK (((length(approver) >= 1) AND (length(approver) <= 255))),
-    CONSTRAINT adjustments_check CHECK (((owed_micros >= 0) AND (owed_micros <= amount_micros))),
-    CONSTRAINT adjustments_kind_check CHECK ((kind = ANY (ARRAY['correction'::text, 'payout'::text, 'write_off'::text, 'fee'::text, 'breakage'::text]))),
-    CONSTRAINT adjustments_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
-    CONSTRAINT adjustments_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
-    CONSTRAINT adjustments_reference_check CHECK (((length(reference) >= 1) AND (length(reference) <= 255))),
-    CONSTRAINT adjustments_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'booked'::text, 'rejected'::text]))),
-    CONSTRAINT approver_is_another_operator CHECK ((approver <> operator)),
-    CONSTRAINT booked_has_transfers CHECK ((((transfer_id IS NOT NULL) = ((state = 'booked'::text) AND (owed_micros < amount_micros))) AND ((owed_transfer_id IS NOT NULL) = ((state = 'booked'::text) AND (owed_micros > 0))))),
-    CONSTRAINT decided_when_not_requested CHECK (((decided_at IS NULL) = (state = 'requested'::text))),
-    CONSTRAINT only_corrections_leave_debt CHECK (((owed_micros = 0) OR (kind = 'correction'::text)))
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deleted_at timestamp with time zone,
+    label text,
+    CONSTRAINT deleted_accounts_have_no_name CHECK (((deleted_at IS NULL) OR (name = ''::text))),
+    CONSTRAINT well_formed_label CHECK ((label ~ '^[a-z0-9]{10}$'::text))
 );
 
 CREATE TABLE pb.app_settings (
@@ -5901,10 +5608,6 @@ CREATE TABLE pb.auto_top_ups (
     CONSTRAINT off_after_four_declines CHECK (((off_at IS NOT NULL) = (declines = 4)))
 );
 
-CREATE TABLE pb.booked_elsewhere (
-    id uuid NOT NULL
-);
-
 CREATE TABLE pb.budget_checkpoints (
     budget_id uuid NOT NULL,
     total_micros bigint NOT NULL,
@@ -5931,6 +5634,18 @@ CREATE TABLE pb.cell (
     CONSTRAINT cell_single_row_check CHECK (single_row)
 );
 
+CREATE TABLE pb.cell_transfers (
+    adjustment_id uuid NOT NULL,
+    source_cell text NOT NULL,
+    reference text NOT NULL,
+    target_cell text NOT NULL,
+    target_wallet_id uuid NOT NULL,
+    CONSTRAINT cell_transfers_reference_check CHECK ((reference ~ '^[A-Za-z0-9._-]{1,100}$'::text)),
+    CONSTRAINT cell_transfers_source_cell_check CHECK ((source_cell ~ '^[a-z0-9]{3}$'::text)),
+    CONSTRAINT cell_transfers_target_cell_check CHECK ((target_cell ~ '^[a-z0-9]{3}$'::text)),
+    CONSTRAINT other_cell CHECK ((target_cell <> source_cell))
+);
+
 CREATE TABLE pb.closed_days (
     day date NOT NULL,
     searches bigint NOT NULL,
@@ -5948,6 +5663,18 @@ CREATE TABLE pb.closed_months (
     CONSTRAINT closed_months_closed_by_check CHECK (((length(closed_by) >= 1) AND (length(closed_by) <= 255))),
     CONSTRAINT closed_months_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric))
 );
+
+CREATE TABLE pb.end_user_budgets (
+    wallet_id uuid NOT NULL,
+    key_budget_id uuid NOT NULL,
+    end_user text NOT NULL,
+    id uuid NOT NULL,
+    spent_micros bigint NOT NULL,
+    resets_at timestamp with time zone NOT NULL,
+    CONSTRAINT end_user_budgets_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 64))),
+    CONSTRAINT end_user_budgets_spent_micros_check CHECK ((spent_micros >= 0))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE pb.end_user_settings (
     wallet_id uuid NOT NULL,
@@ -5969,6 +5696,21 @@ CREATE TABLE pb.hour_trees (
     CONSTRAINT hour_trees_level_check CHECK ((level >= 0))
 );
 ALTER TABLE ONLY pb.hour_trees ALTER COLUMN hashes SET STORAGE EXTERNAL;
+
+CREATE TABLE pb.idempotency (
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
+    key_hmac bytea NOT NULL,
+    fingerprint bytea NOT NULL,
+    search_id uuid NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    answer bytea,
+    scheme smallint DEFAULT 1 NOT NULL,
+    secret_version smallint DEFAULT 1 NOT NULL,
+    CONSTRAINT idempotency_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
+    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
+)
+WITH (fillfactor='70');
 
 CREATE TABLE pb.identities (
     issuer text NOT NULL,
@@ -5992,39 +5734,6 @@ CREATE TABLE pb.ledger_days (
     signed text NOT NULL,
     signed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT ledger_days_root_check CHECK ((octet_length(root) = 32))
-);
-
-CREATE TABLE pb.ledger_hours (
-    hour timestamp with time zone NOT NULL,
-    entries bigint NOT NULL,
-    wallets bigint NOT NULL,
-    credited_micros bigint NOT NULL,
-    debited_micros bigint NOT NULL,
-    owed_micros bigint NOT NULL,
-    closed_at timestamp with time zone NOT NULL,
-    root bytea,
-    signed text,
-    CONSTRAINT ledger_hours_credited_micros_check CHECK ((credited_micros >= 0)),
-    CONSTRAINT ledger_hours_debited_micros_check CHECK ((debited_micros >= 0)),
-    CONSTRAINT ledger_hours_entries_check CHECK ((entries >= 0)),
-    CONSTRAINT ledger_hours_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0)),
-    CONSTRAINT ledger_hours_root_check CHECK ((octet_length(root) = 32)),
-    CONSTRAINT ledger_hours_wallets_check CHECK ((wallets >= 0))
-);
-
-CREATE TABLE pb.manual_credits (
-    reference text NOT NULL,
-    wallet_id uuid NOT NULL,
-    kind text NOT NULL,
-    amount_micros bigint NOT NULL,
-    reason text NOT NULL,
-    operator text NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT manual_credits_amount_micros_check CHECK ((amount_micros > 0)),
-    CONSTRAINT manual_credits_kind_check CHECK ((kind = ANY (ARRAY['invoice'::text, 'promotion'::text]))),
-    CONSTRAINT manual_credits_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
-    CONSTRAINT manual_credits_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
-    CONSTRAINT manual_credits_reference_check CHECK (((length(reference) >= 1) AND (length(reference) <= 200)))
 );
 
 CREATE TABLE pb.members (
@@ -6097,17 +5806,37 @@ CREATE TABLE pb.reversals (
     froze_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     changed_at timestamp with time zone NOT NULL,
+    recovered_micros bigint DEFAULT 0 NOT NULL,
+    recovered_transfer_id uuid,
     CONSTRAINT only_disputes_are_lost CHECK (((state <> 'lost'::text) OR (kind = 'dispute'::text))),
+    CONSTRAINT recovered_has_transfer CHECK (((recovered_transfer_id IS NOT NULL) = (recovered_micros > 0))),
+    CONSTRAINT recovered_when_returned CHECK (((recovered_micros = 0) OR (state = 'returned'::text))),
     CONSTRAINT returned_has_transfer CHECK (((returned_transfer_id IS NOT NULL) = ((state = 'returned'::text) AND ((taken_micros + owed_micros) > 0)))),
     CONSTRAINT reversal_fully_booked CHECK ((((taken_micros + owed_micros) = 0) OR ((taken_micros + owed_micros) = amount_micros))),
     CONSTRAINT reversal_has_transfers CHECK ((((taken_transfer_id IS NOT NULL) = (taken_micros > 0)) AND ((owed_transfer_id IS NOT NULL) = (owed_micros > 0)))),
     CONSTRAINT reversals_amount_micros_check CHECK ((amount_micros > 0)),
+    CONSTRAINT reversals_check CHECK (((recovered_micros >= 0) AND (recovered_micros <= (taken_micros + owed_micros)))),
     CONSTRAINT reversals_kind_check CHECK ((kind = ANY (ARRAY['refund'::text, 'dispute'::text]))),
     CONSTRAINT reversals_owed_micros_check CHECK ((owed_micros >= 0)),
     CONSTRAINT reversals_reversal_id_check CHECK (((length(reversal_id) >= 1) AND (length(reversal_id) <= 255))),
     CONSTRAINT reversals_state_check CHECK ((state = ANY (ARRAY['taken'::text, 'returned'::text, 'lost'::text]))),
     CONSTRAINT reversals_taken_micros_check CHECK ((taken_micros >= 0))
 );
+
+CREATE TABLE pb.run_budgets (
+    wallet_id uuid NOT NULL,
+    name text NOT NULL,
+    id uuid NOT NULL,
+    max_micros bigint NOT NULL,
+    spent_micros bigint NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT run_budgets_max_micros_check CHECK ((max_micros >= 0)),
+    CONSTRAINT run_budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 128))),
+    CONSTRAINT run_budgets_spent_micros_check CHECK ((spent_micros >= 0)),
+    CONSTRAINT run_never_above_max CHECK ((spent_micros <= max_micros))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE pb.run_checkpoints (
     run_id uuid NOT NULL,
@@ -6127,8 +5856,6 @@ CREATE TABLE pb.secret_reports (
     check_values bytea[] NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     has_stopped boolean NOT NULL,
-    pepper_versions smallint[] DEFAULT '{}'::smallint[] NOT NULL,
-    pepper_checks bytea[] DEFAULT '{}'::bytea[] NOT NULL,
     CONSTRAINT one_check_value_per_version CHECK ((cardinality(versions) = cardinality(check_values)))
 );
 
@@ -6351,9 +6078,6 @@ END;
 ALTER TABLE ONLY pb.abandoned_calls
     ADD CONSTRAINT abandoned_calls_pkey PRIMARY KEY (since, wallet_id);
 
-ALTER TABLE ONLY pb.account_owners
-    ADD CONSTRAINT account_owners_pkey PRIMARY KEY (account_id);
-
 ALTER TABLE ONLY pb.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -6372,9 +6096,6 @@ ALTER TABLE ONLY pb.app_settings
 ALTER TABLE ONLY pb.approval_limit
     ADD CONSTRAINT approval_limit_pkey PRIMARY KEY (single_row);
 
-ALTER TABLE ONLY pb.arrivals
-    ADD CONSTRAINT arrivals_pkey PRIMARY KEY (account_id);
-
 ALTER TABLE ONLY pb.audit_log
     ADD CONSTRAINT audit_log_number_key UNIQUE (number);
 
@@ -6384,9 +6105,6 @@ ALTER TABLE ONLY pb.audit_log
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_pkey PRIMARY KEY (wallet_id);
 
-ALTER TABLE ONLY pb.booked_elsewhere
-    ADD CONSTRAINT booked_elsewhere_pkey PRIMARY KEY (id);
-
 ALTER TABLE ONLY pb.budget_checkpoints
     ADD CONSTRAINT budget_checkpoints_pkey PRIMARY KEY (budget_id);
 
@@ -6395,6 +6113,9 @@ ALTER TABLE ONLY pb.budget_openings
 
 ALTER TABLE ONLY pb.cell
     ADD CONSTRAINT cell_pkey PRIMARY KEY (single_row);
+
+ALTER TABLE ONLY pb.cell_transfers
+    ADD CONSTRAINT cell_transfers_pkey PRIMARY KEY (adjustment_id);
 
 ALTER TABLE ONLY pb.closed_days
     ADD CONSTRAINT closed_days_pkey PRIMARY KEY (day);
@@ -6468,9 +6189,6 @@ ALTER TABLE ONLY pb.ledger_hours
 ALTER TABLE ONLY pb.ledger_watermark
     ADD CONSTRAINT ledger_watermark_pkey PRIMARY KEY (single_row);
 
-ALTER TABLE ONLY pb.manual_credits
-    ADD CONSTRAINT manual_credits_pkey PRIMARY KEY (reference);
-
 ALTER TABLE ONLY pb.members
     ADD CONSTRAINT members_pkey PRIMARY KEY (account_id, person_id);
 
@@ -6485,6 +6203,9 @@ ALTER TABLE ONLY pb.identities
 
 ALTER TABLE ONLY pb.openings
     ADD CONSTRAINT openings_pkey PRIMARY KEY (wallet_id, kind, from_account, to_account);
+
+ALTER TABLE ONLY pb.payment_comparison
+    ADD CONSTRAINT payment_comparison_pkey PRIMARY KEY (single_row);
 
 ALTER TABLE ONLY pb.payment_customers
     ADD CONSTRAINT payment_customers_customer_id_key UNIQUE (customer_id);
@@ -6532,6 +6253,9 @@ ALTER TABLE ONLY pb.reversals
     ADD CONSTRAINT reversals_pkey PRIMARY KEY (reversal_id);
 
 ALTER TABLE ONLY pb.reversals
+    ADD CONSTRAINT reversals_recovered_transfer_id_key UNIQUE (recovered_transfer_id);
+
+ALTER TABLE ONLY pb.reversals
     ADD CONSTRAINT reversals_returned_transfer_id_key UNIQUE (returned_transfer_id);
 
 ALTER TABLE ONLY pb.reversals
@@ -6575,9 +6299,6 @@ ALTER TABLE ONLY pb.sessions
 
 ALTER TABLE ONLY pb.sign_in_tokens
     ADD CONSTRAINT sign_in_tokens_pkey PRIMARY KEY (digest);
-
-ALTER TABLE ONLY pb.spent_elsewhere
-    ADD CONSTRAINT spent_elsewhere_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.sweep_watermark
     ADD CONSTRAINT sweep_watermark_pkey PRIMARY KEY (single_row);
@@ -6659,9 +6380,13 @@ ALTER TABLE ONLY pb.webhook_endpoints
 
 CREATE UNIQUE INDEX accounts_label ON pb.accounts USING btree (label) WHERE (label IS NOT NULL);
 
+CREATE INDEX adjustments_by_decision ON pb.adjustments USING btree (decided_at);
+
 CREATE INDEX adjustments_by_operator ON pb.adjustments USING btree (operator, requested_at);
 
 CREATE INDEX app_settings_by_wallet ON pb.app_settings USING btree (wallet_id);
+
+CREATE INDEX audit_by_time ON pb.audit_log USING btree (at);
 
 CREATE INDEX audit_by_wallet ON pb.audit_log USING btree (wallet_id, number DESC);
 
@@ -6741,15 +6466,19 @@ CREATE INDEX wallet_hours_by_wallet ON pb.wallet_hours USING btree (wallet_id, h
 
 CREATE INDEX wallets_by_account ON pb.wallets USING btree (account_id);
 
-CREATE INDEX wallets_fenced ON pb.wallets USING btree (fenced_until) WHERE (fenced_until IS NOT NULL);
-
 CREATE CONSTRAINT TRIGGER account_has_owner AFTER DELETE OR UPDATE ON pb.members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.role = 'owner'::pb.member_role)) EXECUTE FUNCTION pb.require_owner();
+
+CREATE TRIGGER adjustments_in_open_hour BEFORE INSERT OR UPDATE OF decided_at ON pb.adjustments FOR EACH ROW WHEN ((new.decided_at IS NOT NULL)) EXECUTE FUNCTION pb.stamp_record('decided_at');
 
 CREATE TRIGGER assign_account BEFORE INSERT ON pb.wallets FOR EACH ROW EXECUTE FUNCTION pb.assign_account();
 
 CREATE TRIGGER audit_append_only BEFORE DELETE OR UPDATE ON pb.audit_log FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
+CREATE TRIGGER audit_in_open_hour BEFORE INSERT ON pb.audit_log FOR EACH ROW EXECUTE FUNCTION pb.stamp_record('at');
+
 CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON pb.audit_log FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER cell_transfers_append_only BEFORE DELETE OR UPDATE ON pb.cell_transfers FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
 CREATE TRIGGER closed_days_append_only BEFORE DELETE OR UPDATE ON pb.closed_days FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
@@ -6809,9 +6538,6 @@ CREATE TRIGGER wallet_hours_append_only BEFORE DELETE OR UPDATE ON pb.wallet_hou
 
 CREATE TRIGGER wallet_hours_no_truncate BEFORE TRUNCATE ON pb.wallet_hours FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
-ALTER TABLE ONLY pb.account_owners
-    ADD CONSTRAINT account_owners_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
-
 ALTER TABLE ONLY pb.adjustments
     ADD CONSTRAINT adjustments_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
@@ -6824,14 +6550,14 @@ ALTER TABLE ONLY pb.app_settings
 ALTER TABLE ONLY pb.app_settings
     ADD CONSTRAINT app_settings_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
-ALTER TABLE ONLY pb.arrivals
-    ADD CONSTRAINT arrivals_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
-
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.budget_openings
     ADD CONSTRAINT budget_openings_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES pb.key_budgets(id);
+
+ALTER TABLE ONLY pb.cell_transfers
+    ADD CONSTRAINT cell_transfers_adjustment_id_fkey FOREIGN KEY (adjustment_id) REFERENCES pb.adjustments(id);
 
 ALTER TABLE ONLY pb.connected_apps
     ADD CONSTRAINT connected_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id);
@@ -6865,9 +6591,6 @@ ALTER TABLE ONLY pb.key_budgets
 
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
-
-ALTER TABLE ONLY pb.manual_credits
-    ADD CONSTRAINT manual_credits_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.members
     ADD CONSTRAINT members_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
@@ -7036,45 +6759,9 @@ REVOKE ALL ON FUNCTION pb.accept_invitation(p_token bytea, p_name text) FROM PUB
 REVOKE ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) TO pennyblack_people;
 
-GRANT SELECT ON TABLE pb.wallets TO pennyblack_worker;
-
-GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_payments;
-GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_payments;
-GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(account_id) ON TABLE pb.wallets TO pennyblack_operator;
-
-GRANT SELECT(low_balance_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-
-GRANT SELECT(alert_email) ON TABLE pb.wallets TO pennyblack_tenant;
-
-GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_tenant;
-GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_operator;
-
-REVOKE ALL ON FUNCTION pb.account_wallets(p_account uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.activate_account(p_operator text, p_reason text, p_account uuid, p_epoch integer) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.adjustment_fault(p_kind text, p_reference text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.assign_account() FROM PUBLIC;
 
@@ -7092,12 +6779,38 @@ GRANT ALL ON FUNCTION pb.begin_oidc_session(p_email text, is_sign_up_open boolea
 REVOKE ALL ON FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamp with time zone) TO pennyblack_people;
 
+REVOKE ALL ON FUNCTION pb.begin_timeline(own_timeline integer, expected text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[], other_fingerprints bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[], other_fingerprints bytea[]) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.book_adjustment(p_adjustment uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.book_move(p_balances jsonb, is_leaving boolean) FROM PUBLIC;
+GRANT SELECT ON TABLE pb.adjustments TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(kind) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(reference) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(wallet_id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(amount_micros) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(state) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(reason) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(operator) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(transfer_id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(owed_transfer_id) ON TABLE pb.adjustments TO pennyblack_operator;
+
+GRANT SELECT(requested_at) ON TABLE pb.adjustments TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.book_credit(a pb.adjustments) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) TO pennyblack_payments;
@@ -7152,8 +6865,8 @@ GRANT SELECT(compat) ON TABLE pb.keys TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 
@@ -7209,8 +6922,6 @@ REVOKE ALL ON FUNCTION pb.correction_fault(p_transfer uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.count_pending(p_account uuid, p_held_before timestamp with time zone) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) FROM PUBLIC;
@@ -7225,9 +6936,9 @@ GRANT ALL ON FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_m
 REVOKE ALL ON FUNCTION pb.create_webhook(p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_webhook(p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.credit_reinstatement(p_reversal text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.credit_reinstatement(p_reversal text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.debit_reversal(p_reversal text, p_wallet uuid, p_kind text, p_amount bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.debit_reversal(p_reversal text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) FROM PUBLIC;
 
@@ -7294,15 +7005,43 @@ REVOKE ALL ON FUNCTION pb.describe_budget(b pb.key_budgets) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
 
+GRANT SELECT ON TABLE pb.wallets TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_payments;
+GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(name) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(credited_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(debited_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(held_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_payments;
+GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(account_id) ON TABLE pb.wallets TO pennyblack_operator;
+
+GRANT SELECT(low_balance_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+
+GRANT SELECT(alert_email) ON TABLE pb.wallets TO pennyblack_tenant;
+
+GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_tenant;
+GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_operator;
+
 REVOKE ALL ON FUNCTION pb.describe_wallet(p_type text, w pb.wallets) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.disable_webhook(p_id uuid, reason text) FROM PUBLIC;
-
-GRANT SELECT(account_id) ON TABLE pb.arrivals TO pennyblack_worker;
-
-GRANT SELECT(activated_at) ON TABLE pb.arrivals TO pennyblack_worker;
-
-REVOKE ALL ON FUNCTION pb.discard_arrival(p_account uuid, p_epoch integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) TO pennyblack_worker;
@@ -7338,14 +7077,6 @@ REVOKE ALL ON FUNCTION pb.entry_time() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.expire_top_ups(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.expire_top_ups(p_limit integer) TO pennyblack_payments;
-
-REVOKE ALL ON FUNCTION pb.export_account(p_account uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.export_claims(p_account uuid, p_since timestamp with time zone, p_after jsonb, p_limit integer) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.export_rows(p_table text, p_wallets uuid[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.fence_account(p_account uuid, p_ms integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.find_keys(digests bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.find_keys(digests bytea[]) TO pennyblack_ledger;
@@ -7386,10 +7117,8 @@ REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hand_over(p_operator text, p_reason text, p_account uuid, p_fence timestamp with time zone, p_to text, p_epoch integer, p_balances jsonb) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer, end_users text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], min_timeline integer, end_users text[]) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], expected_timeline text, end_users text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], expected_timeline text, end_users text[]) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[], end_users text[]) FROM PUBLIC;
 
@@ -7398,49 +7127,6 @@ REVOKE ALL ON FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) FROM PU
 GRANT SELECT ON TABLE pb.usage_watermark TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.hour_waits_for() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.import_account(p_export jsonb, p_from text, p_epoch integer, p_fence timestamp with time zone) FROM PUBLIC;
-
-GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(mode) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(key_hmac) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(search_id) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_operator;
-GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(secret_version) ON TABLE pb.idempotency TO pennyblack_operator;
-
-REVOKE ALL ON FUNCTION pb.import_claims(p_claims jsonb) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.import_rows(p_table text, p_keys text[], p_rows jsonb) FROM PUBLIC;
-
-GRANT SELECT ON TABLE pb.end_user_budgets TO pennyblack_worker;
-
-GRANT SELECT ON TABLE pb.run_budgets TO pennyblack_worker;
-
-GRANT SELECT(wallet_id) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(name) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(id) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(max_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(spent_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(opened_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(expires_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT ON TABLE pb.spent_elsewhere TO pennyblack_worker;
-
-REVOKE ALL ON FUNCTION pb.import_spending(p_export jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) FROM PUBLIC;
 
@@ -7451,6 +7137,10 @@ REVOKE ALL ON FUNCTION pb.uuid_floor(moment timestamp with time zone) FROM PUBLI
 GRANT ALL ON FUNCTION pb.uuid_floor(moment timestamp with time zone) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.is_below_key_limit() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.is_corrected(p_payment text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.is_deleted(p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.is_invited(p_email text) FROM PUBLIC;
 
@@ -7464,11 +7154,11 @@ REVOKE ALL ON FUNCTION pb.label_account(p_wallet uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.label_own_account() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.label_own_account() TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.lift_fence(p_account uuid, p_fence timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.line_text(p_text text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.line_time(p_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.lock_fenced_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
@@ -7479,7 +7169,7 @@ GRANT ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) TO penny
 
 REVOKE ALL ON FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.moved_tables() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.needs_approval(p_operator text, p_kind text, p_amount bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) TO pennyblack_people;
@@ -7509,6 +7199,7 @@ REVOKE ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_w
 GRANT ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) TO pennyblack_payments;
 
 GRANT SELECT ON TABLE pb.audit_log TO pennyblack_operator;
+GRANT SELECT ON TABLE pb.audit_log TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb) FROM PUBLIC;
 
@@ -7520,9 +7211,6 @@ GRANT ALL ON FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind 
 
 REVOKE ALL ON FUNCTION pb.operator_close_notice(p_operator text, p_reason text, p_notice uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_close_notice(p_operator text, p_reason text, p_notice uuid) TO pennyblack_operator;
-
-REVOKE ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.operator_credit(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_kind text, p_reference text, p_transfer uuid) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.operator_decide_adjustment(p_operator text, p_reason text, p_adjustment uuid, is_approved boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_decide_adjustment(p_operator text, p_reason text, p_adjustment uuid, is_approved boolean) TO pennyblack_operator;
@@ -7541,7 +7229,8 @@ GRANT ALL ON FUNCTION pb.operator_revoke_key(p_operator text, p_reason text, p_k
 REVOKE ALL ON FUNCTION pb.operator_suspend(p_operator text, p_reason text, p_wallet uuid, is_suspended boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_suspend(p_operator text, p_reason text, p_wallet uuid, is_suspended boolean) TO pennyblack_operator;
 
-REVOKE ALL ON FUNCTION pb.operator_top_up(p_operator text, p_reason text, p_wallet uuid, p_amount bigint, p_payment text, p_transfer uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid, p_target_wallet uuid, p_amount bigint, has_document boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid, p_target_wallet uuid, p_amount bigint, has_document boolean) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestamp with time zone, OUT complete_until timestamp with time zone, OUT digest bytea, OUT leaf_index bigint, OUT tree_size bigint, OUT path bytea[], OUT signed text, OUT hour_roots bytea[], OUT day_signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestamp with time zone, OUT complete_until timestamp with time zone, OUT digest bytea, OUT leaf_index bigint, OUT tree_size bigint, OUT path bytea[], OUT signed text, OUT hour_roots bytea[], OUT day_signed text) TO pennyblack_tenant;
@@ -7579,6 +7268,8 @@ GRANT SELECT(refunded_micros) ON TABLE pb.top_ups TO pennyblack_worker;
 
 GRANT SELECT(saves_card) ON TABLE pb.top_ups TO pennyblack_tenant;
 
+GRANT SELECT(checkout_id) ON TABLE pb.top_ups TO pennyblack_payments;
+
 GRANT SELECT(checkout_url) ON TABLE pb.top_ups TO pennyblack_tenant;
 
 GRANT SELECT(payment_id) ON TABLE pb.top_ups TO pennyblack_payments;
@@ -7590,8 +7281,10 @@ GRANT SELECT(failure) ON TABLE pb.top_ups TO pennyblack_tenant;
 
 GRANT SELECT(created_at) ON TABLE pb.top_ups TO pennyblack_tenant;
 GRANT SELECT(created_at) ON TABLE pb.top_ups TO pennyblack_payments;
+GRANT SELECT(created_at) ON TABLE pb.top_ups TO pennyblack_worker;
 
 GRANT SELECT(expires_at) ON TABLE pb.top_ups TO pennyblack_tenant;
+GRANT SELECT(expires_at) ON TABLE pb.top_ups TO pennyblack_payments;
 
 GRANT SELECT(settled_at) ON TABLE pb.top_ups TO pennyblack_tenant;
 GRANT SELECT(settled_at) ON TABLE pb.top_ups TO pennyblack_payments;
@@ -7602,9 +7295,6 @@ GRANT ALL ON FUNCTION pb.own_top_up_entry(p_top_up uuid) TO pennyblack_tenant;
 REVOKE ALL ON FUNCTION pb.own_version(before uuid, since uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_version(before uuid, since uuid) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.owner_cell(p_wallet uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.owner_cell(p_wallet uuid) TO pennyblack_ledger;
-
 REVOKE ALL ON FUNCTION pb.partition_days_ahead() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.partition_days_ahead() TO pennyblack_worker;
 
@@ -7612,9 +7302,7 @@ GRANT SELECT ON TABLE pb.retention TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.partitions_to_drop() FROM PUBLIC;
 
-GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
-
-REVOKE ALL ON FUNCTION pb.prepare_arrival(p_export jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.payment_id_of(p_kind text, p_reference text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) TO pennyblack_worker;
@@ -7680,21 +7368,19 @@ GRANT SELECT(created_at) ON TABLE pb.webhook_deliveries TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.read_account_place(p_account uuid, OUT cell text, OUT label text, OUT is_active boolean, OUT fenced_until timestamp with time zone, OUT epoch integer, OUT owner_cell text, OUT arrival_epoch integer, OUT arrival_fence timestamp with time zone, OUT is_activated boolean) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) TO pennyblack_people;
 
+REVOKE ALL ON FUNCTION pb.read_identity() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_payments;
+GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_operator;
+GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_people;
+GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_worker;
+
 REVOKE ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) TO pennyblack_people;
-
-REVOKE ALL ON FUNCTION pb.read_replica_timeline() FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_ledger;
-GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_tenant;
-GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_payments;
-GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_operator;
-GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_people;
-GRANT ALL ON FUNCTION pb.read_replica_timeline() TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.serves_since() FROM PUBLIC;
 
@@ -7712,6 +7398,12 @@ GRANT ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) TO pennyblack
 REVOKE ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) TO pennyblack_tenant;
 
+GRANT SELECT(compared_until) ON TABLE pb.payment_comparison TO pennyblack_payments;
+GRANT SELECT(compared_until) ON TABLE pb.payment_comparison TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.record_comparison(p_until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.record_comparison(p_until timestamp with time zone) TO pennyblack_payments;
+
 REVOKE ALL ON FUNCTION pb.record_customer(p_customer text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.record_customer(p_customer text) TO pennyblack_tenant;
 
@@ -7724,6 +7416,14 @@ REVOKE ALL ON FUNCTION pb.record_payment_event(p_event text, p_type text, p_wall
 
 REVOKE ALL ON FUNCTION pb.record_sweep() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.records_digest(p_hour timestamp with time zone) FROM PUBLIC;
+
+GRANT SELECT ON TABLE pb.ledger_hours TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.records_since(p_hour timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.recount_usage(p_hour timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.recount_usage(p_hour timestamp with time zone) TO pennyblack_worker;
 
@@ -7732,28 +7432,24 @@ GRANT ALL ON FUNCTION pb.redeem_sign_in(p_token bytea, new_session bytea, old_se
 
 REVOKE ALL ON FUNCTION pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, min_timeline integer) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.replay_delivery(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.replay_delivery(p_id uuid) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[], p_pepper_checks bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[], p_pepper_checks bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_ledger;
-GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, p_pepper_versions smallint[], p_pepper_checks bytea[], OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_worker;
+REVOKE ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.require_no_account_fence(p_account uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.require_no_fence(wallet_ids uuid[]) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.require_owner() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.require_timeline(min_timeline integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.require_timeline(expected text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.retained_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.retained_since() TO pennyblack_worker;
@@ -7794,8 +7490,6 @@ REVOKE ALL ON FUNCTION pb.search_states(search_ids uuid[], wallet_ids uuid[], no
 REVOKE ALL ON FUNCTION pb.searches_listed_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.set_account_owner(p_account uuid, p_epoch integer, p_cell text) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) TO pennyblack_tenant;
 
@@ -7819,6 +7513,8 @@ REVOKE ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root byte
 GRANT ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root bytea, p_signed text, p_levels bytea[]) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.stamp_record() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.suspend_wallet(p_wallet uuid, is_suspended boolean) FROM PUBLIC;
 
@@ -7884,36 +7580,18 @@ REVOKE ALL ON FUNCTION pb.webhook_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_worker;
 
-REVOKE ALL ON FUNCTION pb.why_fenced(p_wallet uuid) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) TO pennyblack_ledger;
 
+REVOKE ALL ON FUNCTION pb.written_off(p_wallet uuid) FROM PUBLIC;
+
 GRANT SELECT ON TABLE pb.abandoned_calls TO pennyblack_operator;
 
-GRANT SELECT ON TABLE pb.adjustments TO pennyblack_worker;
+GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
 
-GRANT SELECT(id) ON TABLE pb.adjustments TO pennyblack_operator;
+GRANT SELECT(id) ON TABLE pb.accounts TO pennyblack_worker;
 
-GRANT SELECT(kind) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(reference) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(wallet_id) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(amount_micros) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(state) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(reason) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(operator) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(transfer_id) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(owed_transfer_id) ON TABLE pb.adjustments TO pennyblack_operator;
-
-GRANT SELECT(requested_at) ON TABLE pb.adjustments TO pennyblack_operator;
+GRANT SELECT(deleted_at) ON TABLE pb.accounts TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
@@ -7931,11 +7609,13 @@ GRANT SELECT(next_attempt_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
 GRANT SELECT(off_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
-GRANT SELECT ON TABLE pb.booked_elsewhere TO pennyblack_worker;
-
 GRANT SELECT ON TABLE pb.budget_checkpoints TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.budget_openings TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.cell TO pennyblack_operator;
+
+GRANT SELECT ON TABLE pb.cell_transfers TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.closed_months TO pennyblack_worker;
 
@@ -7945,29 +7625,30 @@ GRANT SELECT(closed_at) ON TABLE pb.closed_months TO pennyblack_operator;
 
 GRANT SELECT(trial_balance) ON TABLE pb.closed_months TO pennyblack_operator;
 
+GRANT SELECT ON TABLE pb.end_user_budgets TO pennyblack_worker;
+
 GRANT SELECT(wallet_id) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
 GRANT SELECT(sealed_key) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
 GRANT SELECT(stores_plain_ids) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
+GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(mode) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(key_hmac) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(search_id) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_operator;
+GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
+
+GRANT SELECT(secret_version) ON TABLE pb.idempotency TO pennyblack_operator;
+
 GRANT SELECT ON TABLE pb.ledger_days TO pennyblack_worker;
-
-GRANT SELECT ON TABLE pb.ledger_hours TO pennyblack_worker;
-
-GRANT SELECT ON TABLE pb.manual_credits TO pennyblack_worker;
-
-GRANT SELECT(reference) ON TABLE pb.manual_credits TO pennyblack_operator;
-
-GRANT SELECT(wallet_id) ON TABLE pb.manual_credits TO pennyblack_operator;
-
-GRANT SELECT(kind) ON TABLE pb.manual_credits TO pennyblack_operator;
-
-GRANT SELECT(amount_micros) ON TABLE pb.manual_credits TO pennyblack_operator;
-
-GRANT SELECT(reason) ON TABLE pb.manual_credits TO pennyblack_operator;
-
-GRANT SELECT(operator) ON TABLE pb.manual_credits TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.members TO pennyblack_operator;
 
@@ -7996,6 +7677,22 @@ GRANT SELECT(kind) ON TABLE pb.reversals TO pennyblack_payments;
 GRANT SELECT(state) ON TABLE pb.reversals TO pennyblack_payments;
 
 GRANT SELECT(created_at) ON TABLE pb.reversals TO pennyblack_payments;
+
+GRANT SELECT ON TABLE pb.run_budgets TO pennyblack_worker;
+
+GRANT SELECT(wallet_id) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(name) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(id) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(max_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(spent_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(opened_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
+
+GRANT SELECT(expires_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.run_checkpoints TO pennyblack_worker;
 

@@ -1,13 +1,11 @@
 -- Versions of PENNYBLACK_SECRET. A version is first listed by every process, which then looks values up under it, and
 -- becomes the writing version afterwards. Otherwise a server that does not list it would charge a retry again.
 
--- Records the versions of the secret and of the peppers that a process lists, and returns the state of the secret. A process must list every required version: the
+-- Records the versions that a process lists, and returns the state. A process must list every required version: the
 -- writing one, and for 25 hours the previous ones, under which claims of the last day were written. The row lock makes a
 -- process that starts and pb.use_secret wait for each other, so that neither misses the other.
-drop function if exists pb.report_secrets(uuid, smallint[], bytea[], boolean);
 create or replace function pb.report_secrets(
   p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean,
-  p_pepper_versions smallint[] default '{}', p_pepper_checks bytea[] default '{}',
   out writing_version smallint, out check_value bytea, out required smallint[]
 )
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -18,13 +16,11 @@ begin
       || case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end
   into writing_version, check_value, required
   from pb.secret_state s for share;
-  insert into pb.secret_reports as r
-    (process_id, versions, check_values, seen_at, has_stopped, pepper_versions, pepper_checks)
-  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped, p_pepper_versions, p_pepper_checks)
+  insert into pb.secret_reports as r (process_id, versions, check_values, seen_at, has_stopped)
+  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped)
   on conflict (process_id) do update
   set versions = excluded.versions, check_values = excluded.check_values, seen_at = excluded.seen_at,
-    has_stopped = excluded.has_stopped, pepper_versions = excluded.pepper_versions,
-    pepper_checks = excluded.pepper_checks;
+    has_stopped = excluded.has_stopped;
   delete from pb.secret_reports where seen_at < clock_timestamp() - interval '1 day';
 end
 $$;

@@ -29,7 +29,7 @@ declare
 begin
   if only_wallet is not null then
     perform set_config('lock_timeout', '200', true);
-    perform pb.lock_fenced_wallets(array[only_wallet]);
+    perform pb.lock_wallets(array[only_wallet]);
   end if;
   skipped_ids := '{}';
   loop
@@ -57,10 +57,6 @@ begin
         and s.wallet_id = any (skipped_ids)
     );
   end if;
-
-  -- A move that was interrupted. Holds work already, but not on their fast path.
-  update pb.wallets w set fenced_until = null
-  where w.id in (select f.id from pb.wallets f where f.fenced_until <= now_at for no key update skip locked);
 
   update pb.sweep_watermark
   set settled_before = least(

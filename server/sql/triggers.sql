@@ -56,8 +56,17 @@ create or replace trigger delete_apps_of_former_member after delete on pb.member
 create or replace trigger delete_apps_of_viewer after update of role on pb.members
   for each row when (new.role = 'viewer') execute function pb.delete_member_apps();
 
+create or replace trigger cell_transfers_append_only before update or delete on pb.cell_transfers
+  for each row execute function pb.forbid_change();
+
 create or replace trigger audit_append_only before update or delete on pb.audit_log
   for each row execute function pb.forbid_change();
+
+create or replace trigger audit_in_open_hour before insert on pb.audit_log
+  for each row execute function pb.stamp_record('at');
+
+create or replace trigger adjustments_in_open_hour before insert or update of decided_at on pb.adjustments
+  for each row when (new.decided_at is not null) execute function pb.stamp_record('decided_at');
 
 create or replace trigger audit_no_truncate before truncate on pb.audit_log
   for each statement execute function pb.forbid_change();

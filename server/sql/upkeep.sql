@@ -137,6 +137,13 @@ begin
 end
 $$;
 
+-- The comparison with the payment processor has completed for everything before this time, which never moves back.
+create or replace function pb.record_comparison(p_until timestamptz) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  update pb.payment_comparison c set compared_until = greatest(c.compared_until, p_until);
+end;
+
 -- Saves a report of the reconciliation for operators and deletes reports older than a month.
 create or replace function pb.save_reconciliation(p_at timestamptz, p_differences bigint, p_checks jsonb) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp

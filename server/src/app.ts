@@ -1,7 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
-import { openCells } from "./app/cells-app.ts";
 import { compatRoutes } from "./app/compat-app.ts";
 import { type Connections, openConnections } from "./app/connections.ts";
 import { type ConsoleAppDependencies, consolePageRoutes, createConsoleRoutes, openOidc } from "./app/console-app.ts";
@@ -69,18 +68,17 @@ export function createApp(config: ServerConfig, log: Log): App {
   const ledger = openLedger(ledgerPool, metrics, tracing);
   const { tally, secrets, ...reports } = openReports(config, connections, log);
   const router = openRouter({ config, log, metrics, tally, callProvider: caller.callProvider });
-  const lenses = openLenses(config.lenses, config.registries);
+  const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const figures = openFigures(config, { redis, ledger, state });
-  const cells = openCells(config, ledgerPool);
   const services = { config, secrets, log, metrics, keys, ledger, ...limits, router, ranking, tally, tracing };
   const shared = { ...services, connections };
   const search = createSearchDependencies(shared);
   const createManagementFor = createManagement(config, log, { ...limits, connections, secrets });
-  const management = createManagementFor(createManagementGuard(keys, { ...limits, ...cells }));
+  const management = createManagementFor(createManagementGuard(keys, limits));
   const api = countSearches(apiRoutes({ search, lenses, publicUrl: config.publicUrl, management }), figures);
   const manage = (guard: Guard): Route[] => managementRoutes(createManagementFor(guard));
-  const others = otherRoutes({ ...shared, ...cells, search, figures, recordKeyUse: keyUses.record, manage });
+  const others = otherRoutes({ ...shared, search, figures, recordKeyUse: keyUses.record, manage });
   const forwarding = createForwardingWatch(log);
   const http = createHttpServer({
     routes: [...api, ...compatRoutes(search, figures), ...siteRoutes(api, config, reports.whyNotReady), ...others],
@@ -90,7 +88,6 @@ export function createApp(config: ServerConfig, log: Log): App {
     log,
     whenStopping: () => state,
     admission: limits.admission,
-    forward: cells.forward,
     onResponse(request, reply) {
       recordResponse({ metrics, figures }, request, reply);
       forwarding.record(request.raw, request.ips);
@@ -147,7 +144,7 @@ function openReports(config: ServerConfig, connections: Connections, log: Log) {
   const db = connections.ledgerPool;
   const tally = createTally({ db, log, writer: processId });
   const secrets = createSecrets(config.secrets);
-  const secretReports = startSecretReports({ db, secrets, processId, peppers: config.keyPeppers });
+  const secretReports = startSecretReports({ db, secrets, processId });
   const { fence, redis } = connections;
   const timelines = startTimelineSharing({ fence, db, redis, secrets, databaseUrl: config.ledgerDatabaseUrl });
   return {
@@ -165,12 +162,11 @@ function openReports(config: ServerConfig, connections: Connections, log: Log) {
 }
 
 /** Slots of this server, limits of keys and wallets across servers, and the limit of unpaid upstream calls. */
-function openLimits(config: ServerConfig, redis: Connections["redis"]) {
-  const { maxInFlight: max, walletShare, servers, isFusing, upstreams } = config;
+function openLimits({ maxInFlight: max, walletShare, servers }: ServerConfig, redis: Connections["redis"]) {
   return {
-    admission: startAdmission({ ...defaultAdmission, max, walletShare: walletShare / 100 }),
+    admission: startAdmission({ ...defaultAdmission, max, walletShare }),
     acquireSlot: createRequestLimits({ redis, servers }),
-    unpaidLimit: createUnpaidLimit({ redis, servers, callsAtOnce: isFusing && upstreams.length > 1 ? 2 : 1 }),
+    unpaidLimit: createUnpaidLimit({ redis, servers }),
   };
 }
 

@@ -3,20 +3,22 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
 import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
 import { dialects } from "./dialects/dialects.ts";
-import { insertTable } from "./dialects/render-table.ts";
+import { renderTable } from "./dialects/render-table.ts";
 import { formatJson } from "./http/format-json.ts";
 import { describeRoutes, exampleOf } from "./http/openapi.ts";
 import { publicRoutes } from "./http/public-routes.ts";
 import type { ReferenceExample } from "./http/reference-example.ts";
 import { type OpenapiDocument, renderReference } from "./http/render-reference.ts";
 import { resolveReferences } from "./http/resolve-references.ts";
+import { renderScopes } from "./keys/scopes.ts";
+import { insertGenerated } from "./lib/insert-generated.ts";
 import { version } from "./lib/version.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.ts";
 import { renderMetricsPage } from "./telemetry/metric-table.ts";
 
 // `npm run generate` writes openapi.json and docs/reference.md from the routes, docs/problems from problems.ts,
-// the tables in docs/compat from the dialects, docs/metrics.md from metric-table.ts, docs/changelog.md from CHANGELOG.md, the
-// chart's alert rules, and server/sql/VERSION.
+// the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, docs/metrics.md from
+// metric-table.ts, docs/changelog.md from CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
 // With --check it fails if any is stale.
 
 const root = new URL("../../", import.meta.url);
@@ -27,6 +29,7 @@ const files = new Map<string, string>([
   ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
+  ["docs/api-keys.md", insertGenerated(readOrEmpty("docs/api-keys.md"), "server/src/keys/scopes.ts", renderScopes())],
   ["server/sql/VERSION", schemaVersion()],
   // A chart can contain only files of its own folder.
   [
@@ -36,7 +39,7 @@ const files = new Map<string, string>([
 ]);
 for (const dialect of dialects) {
   const page = `docs/compat/${dialect.name}.md`;
-  files.set(page, insertTable(dialect, readOrEmpty(page)));
+  files.set(page, insertGenerated(readOrEmpty(page), "server/src/dialects", renderTable(dialect)));
 }
 for (const code of problemCodes) files.set(`docs/problems/${code}.md`, problemMarkdown(code));
 

@@ -6,7 +6,7 @@ import { FleetFault } from "./operator/operator-client.ts";
 import { createLog } from "./telemetry/log.ts";
 
 // Server process: reads the configuration, checks the database and listens. On SIGTERM it stops without failing requests:
-//   1. for PENNYBLACK_DRAIN_MS, /readyz fails and responses close their connections, but all requests are still served;
+//   1. for ten seconds, /readyz fails and responses close their connections, but all requests are still served;
 //   2. new connections are not accepted, and late requests get 503;
 //   3. searches in flight finish, including their captures and releases, and the process exits.
 

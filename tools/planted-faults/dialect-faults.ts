@@ -5,6 +5,7 @@ const derivation = "server/src/dialects/derive-headers.ts";
 
 export const dialectFaults: readonly PlantedFault[] = [
   {
+    id: "parameter-ignored-without-request",
     description: "a parameter that would change the results is ignored without a request",
     file: translation,
     find: 'else reject(translation, name, describeRefusal(group), "unsupported");',
@@ -13,6 +14,7 @@ export const dialectFaults: readonly PlantedFault[] = [
     caughtBy: "a parameter that would change the results is refused, unless it is ignored by request",
   },
   {
+    id: "unknown-parameter-dropped",
     description: "an unknown parameter is dropped",
     file: translation,
     find: 'else reject(translation, name, describeUnknown(name, Object.keys(dialect.parameters), kindOf(dialect)), "unknown");',
@@ -21,6 +23,7 @@ export const dialectFaults: readonly PlantedFault[] = [
     caughtBy: "unknown parameters, prototype keys and repeated parameters are refused",
   },
   {
+    id: "derived-key-without-api-key",
     description: "the derived Idempotency-Key does not depend on the API key",
     file: derivation,
     find: 'createHmac("sha256", key)',
@@ -29,6 +32,7 @@ export const dialectFaults: readonly PlantedFault[] = [
     caughtBy: "the settings of a key become headers, unless the client sent its own",
   },
   {
+    id: "repeat-ignored",
     description: "repeat on the key has no effect",
     file: derivation,
     find: '{ "idempotency-key": deriveRepeatKey(derivation, repeatSeconds) }',
@@ -37,6 +41,7 @@ export const dialectFaults: readonly PlantedFault[] = [
     caughtBy: "the settings of a key ignore parameters, make repeated searches free and set the budget of a chat",
   },
   {
+    id: "compat-ignore-any-name",
     description: "compat.ignore accepts any name",
     file: "server/src/keys/compat.ts",
     find: "if (known.includes(name)) return undefined;",
@@ -46,6 +51,7 @@ export const dialectFaults: readonly PlantedFault[] = [
       "compat.ignore of a key accepts groups and parameters of every dialect, and suggests the name that was probably meant",
   },
   {
+    id: "repeat-ignored-in-tool-calls",
     description: "repeat on the key has no effect for tool calls",
     file: "server/src/app/mcp-app.ts",
     find: 'findRepeatKey(call, body) ?? headers["idempotency-key"]',

@@ -5,6 +5,7 @@ const tests = ["stories/end-users.test"];
 
 export const endUserFaults: readonly PlantedFault[] = [
   {
+    id: "end-user-limit-not-checked",
     description: "a limit per end user is not checked",
     file: hold,
     find: "elsif end_user_taken[end_user_number] + pb.price_micros() > limit_micros then",
@@ -14,6 +15,7 @@ export const endUserFaults: readonly PlantedFault[] = [
       "50 concurrent searches on two servers with a limit of 0.10 per end user: ten are charged, for each end user",
   },
   {
+    id: "end-user-omitted",
     description: "a search without an end user avoids the limit",
     file: hold,
     find: "      if i.end_user is null then\n",
@@ -22,6 +24,7 @@ export const endUserFaults: readonly PlantedFault[] = [
     caughtBy: "a key with a limit refuses searches without Search-For until the limit is removed",
   },
   {
+    id: "end-user-not-credited-back",
     description: "a failed search is not credited back to its end user",
     file: "server/sql/release.sql",
     find: "update pb.end_user_budgets e set spent_micros = e.spent_micros - back.micros",
@@ -30,6 +33,7 @@ export const endUserFaults: readonly PlantedFault[] = [
     caughtBy: "a failed search returns its amount, and a replay does not count",
   },
   {
+    id: "end-user-id-in-plain-text",
     description: "the ids of end users are stored in plain text",
     file: "server/src/wallet/end-users.ts",
     find: "if (endUsers?.storesPlainIds) return id;",

@@ -1,10 +1,13 @@
 import type { PlantedFault } from "./planted-fault.ts";
 
+const comparison = "server/src/payments/compare-payments.ts";
+const records = "test/evidence/records.test";
 const evidence = "test/evidence/evidence.test";
 const moneyRoles = "test/schema/money-roles.test";
 
 export const evidenceFaults: PlantedFault[] = [
   {
+    id: "tenant-books-payment",
     description: "the tenant role can book a payment",
     file: "server/sql/roles.sql",
     find: "  pb.begin_top_up, pb.record_checkout,",
@@ -13,6 +16,7 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "the tenant role can open a top-up, but cannot book its payment",
   },
   {
+    id: "worker-sees-no-transfers",
     description: "the worker reconciles without seeing any transfer",
     file: "server/sql/policies.sql",
     find: "create policy reconciled_transfers on pb.transfers for select to pennyblack_worker using (true);",
@@ -21,6 +25,7 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "the worker's role can reconcile the ledger, save the report and create partitions",
   },
   {
+    id: "unreadable-reversal-ends-comparison",
     description: "one unreadable refund or dispute ends the comparison of payments",
     file: "server/src/payments/stripe.ts",
     find: '.catch((cause: unknown) => ({ about: "unreadable", id: object.id, cause }));',
@@ -29,6 +34,88 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "unreadable disputes, refunds and payments open notices, and all other checks run",
   },
   {
+    id: "changed-records-not-reported",
+    description: "verifying the ledger accepts any audit log, approver or reason",
+    file: "server/src/wallet/evidence/verify-ledger.ts",
+    find: ".equals(hour.recordsDigest))",
+    replace: ".equals(hour.recordsDigest) && name === undefined)",
+    tests: [records],
+    caughtBy: "a change or removal of a row is reported",
+  },
+  {
+    id: "records-not-in-root",
+    description: "the root of an hour does not contain the digest of the audit log, approvers and reasons",
+    file: "server/src/wallet/evidence/merkle.ts",
+    find: 'return hashLeaf(Buffer.concat([Buffer.from("records"), digest]));',
+    replace: "return hashLeaf(digest.subarray(0, 0));",
+    tests: [records],
+    caughtBy: "recomputing the digests after a change contradicts the signed roots",
+  },
+  {
+    id: "approver-not-in-digest",
+    description: "the digest of an hour does not contain the approvers of adjustments",
+    file: "server/sql/hours.sql",
+    find: "pb.line_text(d.operator), pb.line_text(d.approver),",
+    replace: "pb.line_text(d.operator), '-',",
+    tests: [records],
+    caughtBy: "records as they were written verify",
+  },
+  {
+    id: "empty-hour-skips-records",
+    description: "an hour without entries is closed without its records",
+    file: "server/sql/hours.sql",
+    find: ") or exists (select from pb.records(pb.records_since(p_hour), p_hour + interval '1 hour'));",
+    replace: ");",
+    tests: [records],
+    caughtBy: "records as they were written verify",
+  },
+  {
+    id: "record-in-closed-hour",
+    description: "a row of the audit log can get a time in a closed hour",
+    file: "server/sql/hours.sql",
+    find: "select greatest(given, w.closed_before, w.closing_before) from pb.ledger_watermark w",
+    replace: "select given from pb.ledger_watermark w",
+    tests: [records],
+    caughtBy: "a row is never written into a closed hour, even if the clock is behind",
+  },
+  {
+    id: "comparison-without-watermark",
+    description: "the comparison of payments looks back three days, also after a longer outage of the worker",
+    file: comparison,
+    find: "Math.min(now.getTime(), comparedUntil.getTime())",
+    replace: "Math.max(now.getTime(), comparedUntil.getTime())",
+    tests: ["stories/top-ups.test"],
+    caughtBy: "the first comparison after an outage of the worker covers all of it",
+  },
+  {
+    id: "failed-comparison-counted",
+    description: "a comparison of payments that failed moves the watermark",
+    file: comparison,
+    find: "if (items.failure) throw items.failure;\n  await recordComparison(pool, now);",
+    replace: "await recordComparison(pool, now);\n  if (items.failure) throw items.failure;",
+    tests: ["stories/top-ups.test"],
+    caughtBy: "the first comparison after an outage of the worker covers all of it",
+  },
+  {
+    id: "open-checkouts-not-looked-up",
+    description: "the comparison of payments does not look up old checkouts that are still open",
+    file: comparison,
+    find: "listOpenCheckouts(pool, { createdBefore: since, now })",
+    replace: "listOpenCheckouts(pool, { createdBefore: new Date(0), now: new Date(0) })",
+    tests: ["stories/top-ups.test"],
+    caughtBy: "the comparison credits a payment that takes ten days, and only then does its checkout end",
+  },
+  {
+    id: "checkouts-expire-by-clock",
+    description: "a checkout expires by the clock while its payment is in progress",
+    file: "server/sql/payments.sql",
+    find: "and d.checkout_id is null and d.created_at",
+    replace: "and d.created_at",
+    tests: ["stories/top-ups.test"],
+    caughtBy: "the comparison credits a payment that takes ten days, and only then does its checkout end",
+  },
+  {
+    id: "exported-hour-signed-again",
     description: "an exported hour is signed again after its signature was removed",
     file: "server/src/wallet/evidence/sign-roots.ts",
     find: "if (lastExported !== undefined && of <= lastExported) throw signedBefore(of);",
@@ -37,6 +124,7 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "an hour is signed and exported once, and a signature that was removed is not replaced",
   },
   {
+    id: "root-appended-to-incomplete-line",
     description: "a root is appended to a line that was not written completely",
     file: "server/src/wallet/evidence/roots-folder.ts",
     find: 'return buffer.toString() !== "\\n";',
@@ -45,6 +133,7 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "an export that was interrupted within a line is completed by the next run",
   },
   {
+    id: "any-root-accepted",
     description: "verifying the ledger accepts any root",
     file: "server/src/wallet/evidence/verify-ledger.ts",
     find: "if (signed.root !== root) report(",
@@ -53,6 +142,7 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "each fault in the exported roots is reported as what it is",
   },
   {
+    id: "recent-entries-marked-archived",
     description: "recent entries can be excluded from verification by marking them as archived",
     file: "server/src/wallet/evidence/verify-ledger.ts",
     find: "if (bounds.entriesSince.getTime() > Date.now() - minArchivedMs)",
@@ -61,6 +151,7 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "each fault in the stored evidence is reported as what it is",
   },
   {
+    id: "archived-entries-expected",
     description: "verifying the ledger expects the entries of archived days",
     file: "server/src/wallet/evidence/verify-ledger.ts",
     find: "(retained_since + interval '25 hours') at time zone 'utc'",
@@ -69,6 +160,7 @@ export const evidenceFaults: PlantedFault[] = [
     caughtBy: "admin verify checks archived hours by their digests, also if hours began after days were archived",
   },
   {
+    id: "any-statement-entries-accepted",
     description: "verifying a statement accepts any entries",
     file: "sdk/src/verify/verify-statement.ts",
     find: "if (digest !== proof.digest) {",

@@ -4,11 +4,11 @@ import { evidenceFaults } from "./evidence-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
 import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
 import { mcpFaults } from "./mcp-faults.ts";
-import { moveFaults } from "./move-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
 import { timelineFaults } from "./timeline-faults.ts";
+import { transferFaults } from "./transfer-faults.ts";
 import { laneFaults, paymentFaults, walletFaults } from "./wallet-faults.ts";
 
 export const plantedFaults: readonly PlantedFault[] = [
@@ -26,8 +26,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...evidenceFaults,
   ...adminFaults,
   ...timelineFaults,
+  ...transferFaults,
   ...endUserFaults,
   ...mcpFaults,
   ...dialectFaults,
-  ...moveFaults,
 ];

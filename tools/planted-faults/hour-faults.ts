@@ -7,6 +7,7 @@ const appendOnly = "src/wallet/append-only.test";
 
 export const hourFaults: PlantedFault[] = [
   {
+    id: "hour-closed-during-older-transaction",
     description: "an hour is closed while an older transaction is running",
     file: hours,
     find: "or pg_snapshot_xmin(pg_current_snapshot()) < w.closing_xid then",
@@ -16,6 +17,7 @@ export const hourFaults: PlantedFault[] = [
       "an hour is closed after transactions that began before its announcement, however long their commit hangs",
   },
   {
+    id: "hour-closed-during-overlapping-transaction",
     description: "an hour is closed while a transaction that overlaps its announcement is running",
     file: hours,
     find: "set closing_xid = pg_current_xact_id();",
@@ -24,6 +26,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "an hour waits for a transaction that began while its announcement was being committed",
   },
   {
+    id: "entry-in-announced-hour",
     description: "an entry gets a time in an hour that was announced",
     file: hours,
     find: "greatest(clock_timestamp(), w.closed_before, w.closing_before)",
@@ -33,6 +36,7 @@ export const hourFaults: PlantedFault[] = [
       "an hour is closed after transactions that began before its announcement, however long their commit hangs",
   },
   {
+    id: "clock-set-back-into-closed-hour",
     description: "a clock that is set back writes into a closed hour",
     file: hours,
     find: "greatest(clock_timestamp(), w.closed_before, w.closing_before)",
@@ -41,6 +45,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "a new entry is never stamped with a time in a closed hour, although the clock was set back",
   },
   {
+    id: "searches-not-counted-after-clock-set-back",
     description: "searches after the clock was set back are not counted before their hour is closed",
     file: "server/src/jobs/tasks.ts",
     find: "if ((await dependencies.usageLagSeconds()) < minUsageLagSeconds)",
@@ -50,6 +55,7 @@ export const hourFaults: PlantedFault[] = [
       "after the clock was set back by five minutes at a failover, every search is counted and closed with its hour",
   },
   {
+    id: "hour-closed-with-pending-hold",
     description: "an hour is closed while a hold of it is pending",
     file: hours,
     find: "when s.settled_before < w.closed_before + interval '1 hour' then 'sweep'",
@@ -58,6 +64,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "an hour waits for the watermarks of the sweeper and of usage",
   },
   {
+    id: "hour-announced-at-its-end",
     description: "an hour is announced as soon as it ends",
     file: hours,
     find: "date_trunc('hour', at - interval '15 minutes', 'utc')",
@@ -66,6 +73,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "an hour is not announced until 15 minutes after its end",
   },
   {
+    id: "digest-without-previous",
     description: "a digest does not depend on the previous one",
     file: hours,
     find: "coalesce(c.digest, decode(repeat('00', 32), 'hex'))",
@@ -74,6 +82,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "closed hours chain a digest per wallet, and their sums are the checkpoint",
   },
   {
+    id: "budget-checkpoint-includes-earlier-days",
     description: "the day of a budget's checkpoint includes earlier days",
     file: hours,
     find: "case when c.day = excluded.day then c.day_micros else 0 end",
@@ -82,6 +91,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "the sums of a budget are those of all closed hours, and of the last day and month with a search",
   },
   {
+    id: "hour-closed-with-differences",
     description: "an hour with differences is closed",
     file: "server/src/wallet/upkeep/close-hours.ts",
     find: 'if (found.some(({ differing }) => differing > 0)) return { closed, state: "differs", checks };',
@@ -90,6 +100,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "an hour that does not verify stays open until its difference is resolved",
   },
   {
+    id: "two-hourly-passes",
     description: "two hourly passes run at once",
     file: "server/src/wallet/upkeep/reconcile-hours.ts",
     find: "if (!rows[0]?.is_free) return undefined;",
@@ -98,6 +109,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "a run returns at once while another is active",
   },
   {
+    id: "late-entry-not-counted",
     description: "an entry added to a closed hour is not counted",
     file: "server/src/wallet/upkeep/hour-checks.ts",
     find: "select h.hour, h.entries, coalesce(t.entries, 0)",
@@ -106,6 +118,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "an entry that appears in a closed hour is reported and not included",
   },
   {
+    id: "partition-truncated",
     description: "a partition of the ledger can be truncated",
     file: "server/sql/partitions.sql",
     find: "if parent = 'transfers' then",
@@ -114,6 +127,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner",
   },
   {
+    id: "reversal-moves-backwards",
     description: "the state of a reversal can move backwards",
     file: "server/sql/reversals.sql",
     find: ">= array_position(array['taken', 'lost', 'returned'], old.state)",
@@ -122,6 +136,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "a reversal only moves forward",
   },
   {
+    id: "hour-root-replaced",
     description: "the root of a closed hour can be replaced",
     file: hours,
     find: "and new.root is not distinct from coalesce(old.root, new.root)",
@@ -130,6 +145,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "the root and signature of a closed hour are filled in once",
   },
   {
+    id: "day-root-replaced",
     description: "the signed root of a day can be replaced",
     file: "server/sql/triggers.sql",
     find: "before update or delete on pb.ledger_days",
@@ -138,6 +154,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner",
   },
   {
+    id: "tree-hashes-deleted",
     description: "the hashes of an hour's tree can be deleted",
     file: "server/sql/triggers.sql",
     find: "before update or delete on pb.hour_trees",
@@ -146,6 +163,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner",
   },
   {
+    id: "first-hours-without-archived-sums",
     description: "the first closed hours do not start with the sums of archived days",
     file: hours,
     find: "from pb.openings o group by o.wallet_id;",
@@ -154,6 +172,7 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "hours that begin after days were archived start with their sums",
   },
   {
+    id: "day-archived-before-hours-closed",
     description: "a day is archived before its hours are closed",
     file: "server/sql/retention.sql",
     find: "when (select w.closed_before from pb.ledger_watermark w) <",

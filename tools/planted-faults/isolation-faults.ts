@@ -7,6 +7,7 @@ const unpaidCalls = "fairness/unpaid-calls.test";
 
 export const adminFaults: PlantedFault[] = [
   {
+    id: "admin-command-as-owner",
     description: "an admin command runs with all privileges of the owner",
     file: "server/src/admin/audit-command.ts",
     find: 'role: "operator",',
@@ -18,6 +19,7 @@ export const adminFaults: PlantedFault[] = [
 
 export const fairnessFaults: PlantedFault[] = [
   {
+    id: "wallet-takes-all-slots",
     description: "one wallet can occupy all slots of a server",
     file: "server/src/http/admission.ts",
     find: "if (owned >= maxOwned) {",
@@ -26,6 +28,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "half-sent bodies of a known caller use up the share of its wallet, and nothing of another's",
   },
   {
+    id: "test-searches-take-paid-slots",
     description: "test searches occupy the slots of paid searches",
     file: "server/src/search/limit-searches.ts",
     find: 'admission.enter(caller.mode === "test" ? "tests" : "callers", caller.walletId)',
@@ -34,6 +37,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "a test search counts against the slots and the limits of test searches",
   },
   {
+    id: "slot-kept-over-wallet-limit",
     description: "a search over its wallet's limit keeps its slot",
     file: "server/src/search/limit-searches.ts",
     find: "      release();\n      throw error;",
@@ -42,6 +46,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "a search that exceeds a limit frees everything it occupied",
   },
   {
+    id: "keys-limited-one-by-one",
     description: "the keys of a wallet are limited one by one only",
     file: "server/src/search/limit-searches.ts",
     find: "const wallet = await acquireSlot(walletLimit(caller));",
@@ -50,6 +55,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "a search counts against the server's slots first, then against its key, then against its wallet",
   },
   {
+    id: "management-requests-not-counted",
     description: "management requests do not count against the share of their wallet",
     file: "server/src/http/request-limits.ts",
     find: 'occupySlot(reply.request, admission.enter("callers", walletId));',
@@ -58,6 +64,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "half-sent bodies of a known caller use up the share of its wallet, and nothing of another's",
   },
   {
+    id: "webhook-body-read-before-signature",
     description: "the body of a payment webhook is read before its signature header is checked",
     file: "server/src/payments/webhook-route.ts",
     find: "if (!processor.isPlausibleSignature(signature))",
@@ -66,6 +73,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "a payment webhook without a well-formed, fresh signature is rejected before its body is read",
   },
   {
+    id: "old-webhook-signature-plausible",
     description: "an old signature of a payment webhook is plausible",
     file: "server/src/payments/stripe-signature.ts",
     find: "return Math.abs(nowMs / 1_000 - Number(timestamp)) <= toleranceSeconds;",
@@ -74,6 +82,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "a signature header is plausible only if it is well-formed and at most five minutes old",
   },
   {
+    id: "unknown-key-lookups-unbounded",
     description: "look-ups of unknown keys are not bounded",
     file: "server/src/keys/keys.ts",
     find: "const leave = enterLookUp(from);",
@@ -82,6 +91,7 @@ export const fairnessFaults: PlantedFault[] = [
     caughtBy: "look-ups of unknown keys wait in slots of their own, and a key that worked before needs none",
   },
   {
+    id: "keyless-requests-unbounded",
     description: "requests without a key are not bounded",
     file: "server/src/http/http-server.ts",
     find: "if (isPublic(route)) occupySlot(",
@@ -91,6 +101,7 @@ export const fairnessFaults: PlantedFault[] = [
       "unknown callers have a pool of their own, which a request leaves when its caller is known or it has ended",
   },
   {
+    id: "test-searches-deleted-before-counting",
     description: "test searches are deleted before their usage is counted",
     file: "server/sql/upkeep.sql",
     find: "clock_timestamp() - greatest(p_days, 3) * interval '1 day', pb.usage_as_of() - interval '3 days'",
@@ -102,6 +113,7 @@ export const fairnessFaults: PlantedFault[] = [
 
 export const unpaidFaults: PlantedFault[] = [
   {
+    id: "upstream-cost-not-booked",
     description: "the cost of an upstream call is not booked",
     file: "server/src/search/routing.ts",
     find: "calls.recordSent(provider.name, cost);",
@@ -110,6 +122,7 @@ export const unpaidFaults: PlantedFault[] = [
     caughtBy: "failures of the upstream cost money and never limit the wallet",
   },
   {
+    id: "costs-lost-at-shutdown",
     description: "the costs of the last seconds are lost at shutdown",
     file: "server/src/app.ts",
     find: "await tally.close();",
@@ -118,6 +131,7 @@ export const unpaidFaults: PlantedFault[] = [
     caughtBy: "an ordinary shutdown writes the costs of abandoned searches",
   },
   {
+    id: "abandoned-searches-not-unpaid",
     description: "abandoned searches do not count as unpaid calls",
     file: searchCalls,
     find: 'answer.reason === "aborted" ||',
@@ -127,6 +141,7 @@ export const unpaidFaults: PlantedFault[] = [
       "a one-cent wallet that drops every connection gets 20 unpaid upstream calls, and the operator sees their cost",
   },
   {
+    id: "deadline-searches-not-unpaid",
     description: "searches that time out by their own deadline do not count as unpaid calls",
     file: searchCalls,
     find: "waitSeconds !== undefined && !isOpen",
@@ -135,38 +150,88 @@ export const unpaidFaults: PlantedFault[] = [
     caughtBy: "a wallet that sends Prefer: wait=1 is limited in the same way",
   },
   {
+    id: "upstream-failures-limit-wallet",
     description: "failures of the upstream limit the wallet",
     file: searchCalls,
-    find: '? "caller" : "upstream";',
-    replace: '? "caller" : "caller";',
+    find: '? "rejected" : "upstream";',
+    replace: '? "rejected" : "caller";',
     tests: ["src/search/search-calls.test"],
     caughtBy: "failures of the upstream never count",
   },
   {
+    id: "paid-searches-raise-no-allowance",
     description: "paid searches do not raise the allowance of unpaid calls",
     file: unpaidLimit,
-    find: "earned.add(walletId);",
-    replace: "return;",
+    find: "if (isPaid) return credits.add(walletId, 2);",
+    replace: "if (isPaid) return credits.add(walletId, 1);",
     tests: ["src/search/unpaid-limit.test"],
     caughtBy: "paid searches earn unpaid calls, at most 1,000 and for at most an hour or so",
   },
   {
+    id: "unpaid-calls-not-reserved",
     description: "searches at once do not reserve their unpaid calls",
     file: unpaidLimit,
-    find: "local.change(walletId, callsAtOnce, share);",
-    replace: "local.change(walletId, 0, share);",
+    find: "reserved: count.reserved + 1, startedMs: now() }",
+    replace: "startedMs: now() }",
     tests: ["src/search/unpaid-limit.test"],
     caughtBy: "searches at once cannot exceed the allowance of a wallet with unpaid calls",
   },
   {
+    id: "unpaid-allowance-never-refills",
     description: "the allowance of unpaid calls never refills in Redis",
     file: unpaidLimit,
-    find: "level - math.max(0, ms - saved[2]) / ARGV[3]",
-    replace: "level",
+    find: " - math.max(0, ms - (tonumber(saved[2]) or ms)) / perCall",
+    replace: "",
     tests: [unpaidCalls],
     caughtBy: "two servers count in one place, and time refills the allowance",
   },
   {
+    id: "rejected-responses-not-unpaid",
+    description: "a 2xx that we reject does not count as an unpaid call",
+    file: searchCalls,
+    find: 'answer.reason === "invalid_response" && isSuccess(answer.upstreamStatus)',
+    replace: "false",
+    tests: [unpaidCalls],
+    caughtBy: "a wallet whose searches get responses that we reject is limited, because the upstream charges for them",
+  },
+  {
+    id: "unpaid-calls-forgotten",
+    description: "unpaid calls above 320 are forgotten",
+    file: unpaidLimit,
+    find: "level: Math.max(0, count.level + unpaidCalls - (isPaid ? 1 : 0)),",
+    replace: "level: Math.min(320, Math.max(0, count.level + unpaidCalls - (isPaid ? 1 : 0))),",
+    tests: ["src/search/unpaid-limit.test"],
+    caughtBy: "a wallet that never pays causes at most these and 5 unpaid calls a minute",
+  },
+  {
+    id: "unpaid-calls-not-reserved-in-redis",
+    description: "searches on several servers do not reserve their unpaid calls in Redis",
+    file: unpaidLimit,
+    find: "const reserved = await shared?.reserve(walletId).catch(() => undefined);",
+    replace: "const reserved = undefined as Reserved | undefined;",
+    tests: [unpaidCalls],
+    caughtBy: "two servers count in one place, and time refills the allowance",
+  },
+  {
+    id: "unpaid-calls-forgotten-without-redis",
+    description: "a server forgets the unpaid calls of all wallets when Redis is unavailable",
+    file: unpaidLimit,
+    find: "countInRedis(redis, local.setLevel)",
+    replace: "countInRedis(redis, () => undefined)",
+    tests: [unpaidCalls],
+    caughtBy: "two servers count in one place, and time refills the allowance",
+  },
+  {
+    id: "limited-wallet-locked-out",
+    description: "a wallet far above the limit of unpaid calls cannot search until its level has fallen",
+    file: unpaidLimit,
+    find: "const waitMs = Math.min(over, 1 - (now() - count.startedMs) / perCall) * perCall;",
+    replace: "const waitMs = over * perCall;",
+    tests: ["src/search/unpaid-limit.test"],
+    caughtBy: "a wallet with many unpaid calls recovers while it pays",
+  },
+  {
+    id: "paying-wallets-listed-as-problems",
     description: "wallets that pay for their searches are listed as open problems",
     file: "server/src/usage/read-margin.ts",
     find: " and sum(calls) > sum(paid_calls)",

@@ -8,6 +8,7 @@ const hostileTokens =
 
 export const mcpFaults: PlantedFault[] = [
   {
+    id: "page-writes-untrusted-marker",
     description: "a page can write the marker of the untrusted block",
     file: "server/src/mcp/tool-output.ts",
     find: 'text.replace(/untrusted\\p{Dash}web\\p{Dash}text/giu, "untrusted web text")',
@@ -16,6 +17,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: "text of a page cannot leave the marked block",
   },
   {
+    id: "calls-of-other-key-cancelled",
     description: "a client can cancel the calls of another key",
     file: "server/src/mcp/cancellations.ts",
     find: "JSON.stringify([keyId, sessionId, requestId])",
@@ -24,6 +26,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: "runs and cancellations of other credentials have no effect",
   },
   {
+    id: "any-origin-accepted",
     description: "every host name and origin is accepted",
     file: "server/src/mcp/mcp.ts",
     find: "  checkHost(request, context.allowedHosts);\n",
@@ -32,6 +35,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: "only allowed hosts and origins are served",
   },
   {
+    id: "tool-call-run-ignored",
     description: "the run of a tool call is ignored",
     file: "server/src/app/mcp-app.ts",
     find: '"search-run": call.run,',
@@ -40,6 +44,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: "runs and cancellations of other credentials have no effect",
   },
   {
+    id: "tokens-for-other-services",
     description: "tokens for other services are accepted",
     file: verifier,
     find: "      audience: resource,\n",
@@ -48,6 +53,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: hostileTokens,
   },
   {
+    id: "tokens-of-any-issuer",
     description: "tokens of every issuer are accepted",
     file: verifier,
     find: "      issuer,\n",
@@ -56,6 +62,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: hostileTokens,
   },
   {
+    id: "tokens-without-expiry",
     description: "tokens without expiry are accepted",
     file: verifier,
     find: 'requiredClaims: ["exp", "sub"]',
@@ -64,6 +71,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: hostileTokens,
   },
   {
+    id: "id-tokens-accepted",
     description: "ID tokens are accepted",
     file: verifier,
     find: "  if (!isAccessToken(protectedHeader.typ, payload))",
@@ -72,6 +80,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: hostileTokens,
   },
   {
+    id: "former-member-apps-spend",
     description: "the apps of a former member can still spend",
     file: "server/sql/triggers.sql",
     find: "after delete on pb.members\n  for each row execute function pb.delete_member_apps()",
@@ -80,6 +89,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: "a person who leaves the account or becomes a viewer loses their apps",
   },
   {
+    id: "previous-subject-stays-connected",
     description: "the apps of a previous subject stay connected",
     file: "server/sql/apps.sql",
     find: "if replaced is not null then",
@@ -88,6 +98,7 @@ export const mcpFaults: PlantedFault[] = [
     caughtBy: "a new subject with the same address does not take over the apps of the previous one",
   },
   {
+    id: "rejected-app-without-sign-in-url",
     description: "a rejected app does not learn where to sign in",
     file: "server/src/app/mcp-app.ts",
     find: "    oauth?.addMetadata(error);\n",

@@ -8,6 +8,7 @@ const searchFlow = "src/search/search.test";
 
 export const keyFaults: PlantedFault[] = [
   {
+    id: "revoked-key-spends-in-batch",
     description: "a revoked key can spend in a batch without budgets or idempotency keys",
     file: hold,
     find: "k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null",
@@ -16,6 +17,7 @@ export const keyFaults: PlantedFault[] = [
     caughtBy: "no hold succeeds for a key after its revocation has committed",
   },
   {
+    id: "revoked-key-spends-in-batch-of-one",
     description: "a revoked key can spend in a batch of one",
     file: hold,
     find: "and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)\n        and search_ids",
@@ -24,6 +26,7 @@ export const keyFaults: PlantedFault[] = [
     caughtBy: "a revoked key cannot spend while the cache still has it",
   },
   {
+    id: "revoked-key-spends-until-evicted",
     description: "a revoked key can spend until it is evicted from the cache",
     file: hold,
     find: "when i.revoked then 'api_key_revoked'",
@@ -32,6 +35,7 @@ export const keyFaults: PlantedFault[] = [
     caughtBy: "no hold succeeds for a key after its revocation has committed",
   },
   {
+    id: "key-revoked-by-other-wallet",
     description: "a wallet can revoke another wallet's key by id",
     file: "server/sql/keys.sql",
     find: "where k.id = p_key and k.wallet_id = p_wallet and k.revoked_at is null;",
@@ -40,6 +44,7 @@ export const keyFaults: PlantedFault[] = [
     caughtBy: "a key cannot be revoked by another wallet",
   },
   {
+    id: "scopes-granted-by-server",
     description: "a management key can grant scopes it does not have, as far as the server checks",
     file: "server/src/keys/scopes.ts",
     find: 'granted.filter((scope) => scope !== "search" && !hasScope(own, scope));',
@@ -49,6 +54,7 @@ export const keyFaults: PlantedFault[] = [
       "for every set of scopes, a key grants exactly those it has and search, and the refusal names all that are missing",
   },
   {
+    id: "scopes-granted-by-database",
     description: "a management key can grant scopes it does not have, as far as the database checks",
     file: "server/sql/keys.sql",
     find: "select array_remove(p_scopes, 'search')\n",
@@ -57,6 +63,7 @@ export const keyFaults: PlantedFault[] = [
     caughtBy: "a key cannot grant a scope it lacks, neither by creating a key nor by rotating one",
   },
   {
+    id: "ip-allowlist-ignored",
     description: "the IP allowlist of a key is ignored",
     file: "server/src/keys/keys.ts",
     find: "if (found.allowedIps && !isListed(found.allowedIps, from))",
@@ -66,6 +73,7 @@ export const keyFaults: PlantedFault[] = [
       "a key limited to networks returns 403 from elsewhere, and X-Forwarded-For counts only from trusted proxies",
   },
   {
+    id: "mistyped-key-looked-up",
     description: "a mistyped key is looked up in the database",
     file: "server/src/keys/key-format.ts",
     find: "return key.slice(-checksumLength) === checksum(unsigned) ? (match[1] as KeyMode) : undefined;",
@@ -74,6 +82,7 @@ export const keyFaults: PlantedFault[] = [
     caughtBy: "the checksum catches every typo of one character",
   },
   {
+    id: "key-guessing-not-limited",
     description: "an IP address that guesses keys is not limited",
     file: "server/src/keys/key-guessing.ts",
     find: "if (leftMs > 0 && !(await isKnown(key))) throw",
@@ -82,6 +91,7 @@ export const keyFaults: PlantedFault[] = [
     caughtBy: "after a hundred wrong keys per minute, all servers return 429 to wrong and correct guesses alike",
   },
   {
+    id: "two-keys-accepted",
     description: "two different keys in one request are accepted and the last one is charged",
     file: "server/src/http/credentials.ts",
     find: "if (credential !== undefined && credential !== key) {",
@@ -93,6 +103,7 @@ export const keyFaults: PlantedFault[] = [
 
 export const searchFaults: PlantedFault[] = [
   {
+    id: "hold-not-released",
     description: "a failed search does not release its hold",
     file: "server/src/search/search.ts",
     find: 'await steps.trace("release", () => dependencies.release({ ...hold, outcome: outcomeOf(error) }, caller.mode));',
@@ -101,6 +112,7 @@ export const searchFaults: PlantedFault[] = [
     caughtBy: "any failure between hold and capture releases the hold once",
   },
   {
+    id: "expired-hold-returns-200",
     description: "a search whose hold expired before capture returns 200",
     file: "server/src/search/search.ts",
     find: 'if (paid.state !== "captured")',
@@ -109,6 +121,7 @@ export const searchFaults: PlantedFault[] = [
     caughtBy: "a capture that is too late is a 503, never a 200",
   },
   {
+    id: "unknown-capture-returns-503",
     description: "a capture with an unknown outcome returns 503 as if nothing was charged",
     file: "server/src/search/pay-for-search.ts",
     find: 'if (cause instanceof OutcomeUnknown) return new NoResponse("the outcome of the capture is unknown", { cause });',
@@ -117,6 +130,7 @@ export const searchFaults: PlantedFault[] = [
     caughtBy: "a capture whose outcome is unknown after 30 s closes the connection without a status",
   },
   {
+    id: "release-wait-unbounded",
     description: "a failed search waits for its release, however long that takes",
     file: "server/src/search/pay-for-search.ts",
     find: "await withTimeLimit(finished, maxReleaseWaitMs);",
@@ -125,6 +139,7 @@ export const searchFaults: PlantedFault[] = [
     caughtBy: "the caller waits at most a second for a release, which then continues in the background",
   },
   {
+    id: "shutdown-skips-releases",
     description: "a stopping server does not wait for releases in the background",
     file: "server/src/search/pay-for-search.ts",
     find: "releases.add(finished);",
@@ -133,6 +148,7 @@ export const searchFaults: PlantedFault[] = [
     caughtBy: "a shutdown also waits for releases that no caller waits for",
   },
   {
+    id: "test-and-live-share-answers",
     description: "test and live keys share stored answers",
     file: "server/src/search/idempotency.ts",
     find: "const scopedKey = `${scope.walletId}/${scope.mode}/${key}`;",
@@ -144,6 +160,7 @@ export const searchFaults: PlantedFault[] = [
 
 export const problemFaults: PlantedFault[] = [
   {
+    id: "upstream-401-forwarded",
     description: "an upstream's 401 is forwarded and looks like an invalid API key",
     file: "server/src/search/forward-failure.ts",
     find: "const neverForwarded = new Set([401, 402, 405, 407, 426]);",
@@ -152,6 +169,7 @@ export const problemFaults: PlantedFault[] = [
     caughtBy: "never forwards 401, 402 or 407, whatever reason an adapter reports",
   },
   {
+    id: "retry-after-missing",
     description: "errors lack the Retry-After header",
     file: "server/src/http/encode-problem.ts",
     find: '...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),',
@@ -163,6 +181,7 @@ export const problemFaults: PlantedFault[] = [
 
 export const inputFaults: PlantedFault[] = [
   {
+    id: "unlisted-proxy-unnoticed",
     description: "a proxy that is not listed goes unnoticed",
     file: "server/src/http/watch-forwarding.ts",
     find: "(trusted?.length ?? 1) > 1) return;",
@@ -171,6 +190,7 @@ export const inputFaults: PlantedFault[] = [
     caughtBy: "wrong keys behind an unlisted proxy lock out no key that has worked, and the operator is warned once",
   },
   {
+    id: "wrong-keys-lock-out-good-keys",
     description: "wrong keys lock out keys that have worked from the same address",
     file: "server/src/keys/key-guessing.ts",
     find: "if (isKnownHere(name)) return true;",
@@ -179,6 +199,7 @@ export const inputFaults: PlantedFault[] = [
     caughtBy: "wrong keys behind an unlisted proxy lock out no key that has worked, and the operator is warned once",
   },
   {
+    id: "sign-in-link-address-replaced",
     description: "the address in a sign-in link can be replaced",
     file: "server/src/console/sessions.ts",
     find: '"select pb.redeem_sign_in($1, $2, $3) as done", [\n    digestToken(token),',
@@ -187,6 +208,7 @@ export const inputFaults: PlantedFault[] = [
     caughtBy: "a link contains the address it signs in, and does not work with another one",
   },
   {
+    id: "quoted-email-gets-second-trial",
     description: "a quoted or bracketed spelling of an email address gets a trial of its own",
     file: "server/src/lib/email-address.ts",
     find: "if (user.length > 64 || !plainUser.test(user)) return undefined;",
@@ -196,6 +218,7 @@ export const inputFaults: PlantedFault[] = [
       "rejects other spellings of a mailbox: quoted, bracketed, with a comment, a display name or a trailing dot",
   },
   {
+    id: "duplicate-json-key-accepted",
     description: "of two values for one JSON key, the last one is used",
     file: "server/src/http/find-duplicate-key.ts",
     find: "current.keys.add(key);",
@@ -204,6 +227,7 @@ export const inputFaults: PlantedFault[] = [
     caughtBy: "a key that appears twice returns 400 with its name, and nothing is searched or charged",
   },
   {
+    id: "two-host-headers-accepted",
     description: "a request with two Host headers is served",
     file: "server/src/http/http-server.ts",
     find: 'if (count > 1) return "There is more than one Host header.";',
@@ -212,6 +236,7 @@ export const inputFaults: PlantedFault[] = [
     caughtBy: "a request with two Host headers returns 400, and a search with them is not charged",
   },
   {
+    id: "long-upstream-url-accepted",
     description: "an upstream can return URLs of any length",
     file: "server/src/search/clean-results.ts",
     find: "if (url.href.length > maxUrlLength) return undefined;",

@@ -9,6 +9,7 @@ const neededVersions = "a server neither starts nor stays ready without the vers
 
 export const secretFaults: PlantedFault[] = [
   {
+    id: "fingerprint-without-key",
     description: "the fingerprint of a search does not depend on the Idempotency-Key",
     file: "server/src/search/idempotency.ts",
     find: "const keyedInput = `${scopedKey}\\0${JSON",
@@ -17,6 +18,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: "the fingerprint depends on the Idempotency-Key, the wallet and the mode",
   },
   {
+    id: "claim-under-writing-version-only",
     description: "a claim is looked up under the writing version only",
     file: "server/src/search/idempotency.ts",
     find: "others.length === 0\n        ? undefined",
@@ -25,6 +27,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: bothDirections,
   },
   {
+    id: "answer-under-writing-version-only",
     description: "a stored answer is opened under the writing version only",
     file: "server/src/search/idempotency.ts",
     find: "if (rest.length === 0) throw error;",
@@ -33,6 +36,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: bothDirections,
   },
   {
+    id: "versions-in-batch-not-compared",
     description: "claims of two versions in one batch are not compared",
     file: "server/sql/idempotency.sql",
     find: "if o.hmac = any (idempotency_hmacs[:o.item - 1]) or exists (",
@@ -41,6 +45,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: "one batch with claims of two versions holds a key once",
   },
   {
+    id: "claim-versions-lost-when-locked",
     description: "the other versions of a claim are lost when a wallet of the batch is locked",
     file: "server/sql/hold.sql",
     find: "other_claims => case when other_claims is not null then free.others end",
@@ -49,6 +54,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: "a claim under another version of the secret is found when the batch has a locked wallet",
   },
   {
+    id: "fingerprints-of-releases-compared",
     description: "the fingerprints of two releases are compared",
     file: "server/sql/hold.sql",
     find: "case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end",
@@ -57,6 +63,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: "a retry on another release is neither charged nor refused, in both directions",
   },
   {
+    id: "stale-claim-not-taken-over",
     description: "a stale claim of another release is not taken over",
     file: "server/sql/idempotency.sql",
     find: "where (c.fingerprint = fingerprints[t.item] or c.scheme <> p_scheme)",
@@ -65,6 +72,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: "a retry on another release is neither charged nor refused, in both directions",
   },
   {
+    id: "version-unlisted-by-server",
     description: "a version is written although a server does not list it",
     file: "server/sql/secrets.sql",
     find: "where not r.has_stopped and r.seen_at > since\n",
@@ -73,6 +81,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: everyServer,
   },
   {
+    id: "version-unknown-to-previous-release",
     description: "a version is written although a server of the previous release runs",
     file: "server/sql/secrets.sql",
     find: "where w.seen_at > since and not exists",
@@ -81,6 +90,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: everyServer,
   },
   {
+    id: "start-without-recent-version",
     description: "a server starts without the version under which claims of the last day were written",
     file: "server/sql/secrets.sql",
     find: "|| case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end\n  into",
@@ -89,6 +99,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: neededVersions,
   },
   {
+    id: "start-with-other-secret",
     description: "a server starts with another secret under the writing version",
     file: "server/src/db/report-secrets.ts",
     find: "!checkValueOf(writer).equals(state.check_value)",
@@ -97,6 +108,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: neededVersions,
   },
   {
+    id: "top-up-retried-under-other-version",
     description: "a retry of a top-up under another version opens a second one",
     file: "server/sql/payments.sql",
     find: "p_key := coalesce(other_keys[existing], p_key);",
@@ -105,6 +117,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: "a retry of a top-up is the same top-up under another version",
   },
   {
+    id: "second-trial-after-rotation",
     description: "a second trial is given after a rotation",
     file: "server/sql/accounts.sql",
     find: "if length(p_address) > 32 then",
@@ -113,6 +126,7 @@ export const secretFaults: PlantedFault[] = [
     caughtBy: "a person has one trial, under whichever version it was given",
   },
   {
+    id: "webhook-secrets-sealed-under-old-version",
     description: "webhook secrets are sealed again under the old version",
     file: "server/src/lib/seal.ts",
     find: "return version === secrets.writer.version ? undefined : seal(secrets, purpose, text);",

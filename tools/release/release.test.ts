@@ -96,7 +96,11 @@ const faults: [name: string, edit: Edit, expected: RegExp][] = [
   ["a hidden file", (packed) => writeFileSync(join(packed, ".env"), "A=1"), /\.env does not belong/],
   ["no license", (packed) => rmSync(join(packed, "LICENSE")), /LICENSE is missing/],
   ["no README", (packed) => rmSync(join(packed, "README.md")), /README\.md is missing/],
-  ["a module that was not compiled", (packed) => rmSync(join(packed, "dist/money.js")), /dist\/money\.js is missing/],
+  [
+    "a module that was not compiled",
+    (packed) => rmSync(join(packed, "dist/terminal.js")),
+    /dist\/terminal\.js is missing/,
+  ],
   [
     "a program without an interpreter",
     (packed) => writeFileSync(join(packed, "dist/main.js"), ""),

@@ -4,9 +4,10 @@
 type Files = ReadonlyMap<string, string>;
 
 const lockFile = "package-lock.json";
+const sdk = "@pennyblack/sdk";
 
 const number = String.raw`\d+\.\d+\.\d+(?:-[\w.]+)?`;
-const manifest = [`"version": "#"`, `"@pennyblack/sdk": "#"`];
+const manifest = [`"version": "#"`, `"${sdk}": "#"`];
 
 /** The text around the version in each file, with # for the version. */
 const places: Record<string, string[]> = {
@@ -59,7 +60,11 @@ function versionsByFile(files: Files): Map<string, string[]> {
     [...(files.get(file) ?? "").matchAll(pattern(file))].map(([version]) => version),
   ]);
   const locked = lockedPackages(JSON.parse(files.get(lockFile) ?? "{}") as Lock);
-  return new Map([...found, [lockFile, locked.map(({ version }) => version ?? "missing")]]);
+  const versions = locked.flatMap((entry) => [
+    entry.version ?? "missing",
+    ...sdkDependencies(entry).map((dependencies) => dependencies[sdk] ?? ""),
+  ]);
+  return new Map([...found, [lockFile, versions]]);
 }
 
 function pattern(file: string): RegExp {
@@ -73,6 +78,7 @@ function pattern(file: string): RegExp {
 interface LockedPackage {
   version?: string;
   dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
 }
 
 interface Lock {
@@ -86,12 +92,17 @@ function lockedPackages({ packages = {} }: Lock): LockedPackage[] {
     .map(([, entry]) => entry);
 }
 
+/** The lists of dependencies that contain the SDK. */
+function sdkDependencies({ dependencies = {}, devDependencies = {} }: LockedPackage): Record<string, string>[] {
+  return [dependencies, devDependencies].filter((list) => sdk in list);
+}
+
 function lockWithVersion(text: string, version: string): string {
   const lock = JSON.parse(text) as Lock & { version?: string };
   lock.version = version;
   for (const entry of lockedPackages(lock)) {
     entry.version = version;
-    if (entry.dependencies?.["@pennyblack/sdk"] !== undefined) entry.dependencies["@pennyblack/sdk"] = version;
+    for (const dependencies of sdkDependencies(entry)) dependencies[sdk] = version;
   }
   return `${JSON.stringify(lock, undefined, 2)}\n`;
 }

@@ -102,13 +102,13 @@ def test_errors_can_be_pickled() -> None:
 
 def test_the_explanation_is_parsed() -> None:
     header = "1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;navigational, 3;x, "
-    header += '3;from=2;second=1;tier=D;why=x;list=cred-1;source="https://lists.example/";score=0.500'
+    header += '3;from=2;tier=D;why=x;list=cred-1;source="https://lists.example/";score=0.500'
     answer = {"query": "q", "n": 0, "results": []}
     client = scripted(lambda request: httpx.Response(200, json=answer, headers={"rank-explain": header}))
     first, second, third = client.search("q", explain=True).meta.explanation or []
     assert (first.position, first.upstream_rank, first.tier, first.score) == (1, 4, "A", 0.919)
     assert (second.reason, second.guards) == ("unlisted", ["navigational"])
-    assert (third.tier, third.first_rank, third.second_rank, third.score) == ("D", None, 1, 0.5)
+    assert (third.upstream_rank, third.tier, third.score) == (2, "D", 0.5)
 
 
 schemas: Dict[str, Any] = json.loads((root / "openapi.json").read_text("utf-8"))["components"]["schemas"]

@@ -1,6 +1,6 @@
+import type { Key } from "@pennyblack/sdk";
 import { queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
-import type { Key } from "./keys.ts";
 import { walletPath } from "./wallet.ts";
 
 export interface App {

@@ -1,16 +1,10 @@
-import type { LensInspection } from "@pennyblack/sdk";
+import type { LensInspection, LensList } from "@pennyblack/sdk";
 import { queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 
-interface Lens {
-  name: string;
-  version: string;
-  lambda: number;
-}
-
 export const lensesQuery = queryOptions({
   queryKey: ["lenses"],
-  queryFn: async () => (await api<{ lenses: Lens[] }>("/v1/lenses")).lenses,
+  queryFn: async () => (await api<LensList>("/v1/lenses")).lenses,
   staleTime: 60_000,
 });
 

@@ -1,4 +1,4 @@
-import type { Category, SearchResult } from "@pennyblack/sdk";
+import type { Category, SearchResponse } from "@pennyblack/sdk";
 import { ApiProblem, apiWithHeaders } from "./client.ts";
 import { walletPath } from "./wallet.ts";
 
@@ -9,19 +9,13 @@ export interface SearchInput {
   category: Category | undefined;
 }
 
-export interface SearchAnswer {
-  query: string;
-  n: number;
-  results: SearchResult[];
-}
-
 export interface PlaygroundResponse {
   status: number;
   headers: Headers;
   /** Round-trip time measured in the browser. */
   ms: number;
   body: unknown;
-  answer?: SearchAnswer;
+  answer?: SearchResponse;
   problem?: ApiProblem;
 }
 
@@ -29,7 +23,7 @@ export async function runSearch(walletId: string, input: SearchInput): Promise<P
   const { keyId, query, n, category } = input;
   const startedMs = performance.now();
   try {
-    const { status, headers, body, ms } = await apiWithHeaders<SearchAnswer>(
+    const { status, headers, body, ms } = await apiWithHeaders<SearchResponse>(
       walletPath(walletId, "playground/search"),
       {
         method: "POST",

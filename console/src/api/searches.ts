@@ -1,12 +1,8 @@
+import type { SearchList } from "@pennyblack/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
-import { type SearchRecord, toQuery } from "./ledger.ts";
+import { toQuery } from "./ledger.ts";
 import { type Mode, walletPath } from "./wallet.ts";
-
-interface Searches {
-  searches: SearchRecord[];
-  next_cursor: string | null;
-}
 
 /** Parameters of GET /v1/searches. */
 export interface SearchFilter {
@@ -25,7 +21,7 @@ export const searchesQuery = (walletId: string, filter: SearchFilter) =>
   infiniteQueryOptions({
     queryKey: ["wallet", walletId, "searches", "list", filter],
     queryFn: ({ pageParam }) =>
-      api<Searches>(walletPath(walletId, `searches?${toQuery({ ...filter, cursor: pageParam, limit: "20" })}`)),
+      api<SearchList>(walletPath(walletId, `searches?${toQuery({ ...filter, cursor: pageParam, limit: "20" })}`)),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
   });
@@ -34,12 +30,12 @@ export const searchesQuery = (walletId: string, filter: SearchFilter) =>
 export const lastSearchQuery = (walletId: string) =>
   queryOptions({
     queryKey: ["wallet", walletId, "searches", "last"],
-    queryFn: async () => (await api<Searches>(walletPath(walletId, "searches?limit=1"))).searches[0] ?? null,
+    queryFn: async () => (await api<SearchList>(walletPath(walletId, "searches?limit=1"))).searches[0] ?? null,
   });
 
 export const lastFailuresQuery = (walletId: string, mode: Mode) =>
   queryOptions({
     queryKey: ["wallet", walletId, "searches", "failed", mode],
     queryFn: async () =>
-      (await api<Searches>(walletPath(walletId, `searches?outcome=failed&limit=5&mode=${mode}`))).searches,
+      (await api<SearchList>(walletPath(walletId, `searches?outcome=failed&limit=5&mode=${mode}`))).searches,
   });

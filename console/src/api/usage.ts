@@ -1,10 +1,10 @@
-import type { UsagePeriod } from "@pennyblack/sdk";
+import type { RunList, UsageOptions, UsagePeriod, UsageReport } from "@pennyblack/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 import { toQuery } from "./ledger.ts";
 import { walletPath } from "./wallet.ts";
 
-export type UsageGroup = "key" | "category" | "outcome" | "end_user";
+export type UsageGroup = NonNullable<UsageOptions["group"]>[number];
 
 export interface UsageQuery {
   from: string;
@@ -15,22 +15,11 @@ export interface UsageQuery {
   endUser?: string | undefined;
 }
 
-export interface Usage {
-  from: string;
-  to: string;
-  as_of: string;
+export interface Usage extends Pick<UsageReport, "from" | "to" | "as_of"> {
   /** Oldest first. */
   lines: UsagePeriod[];
   /** There are more lines than the console loads. */
   isTruncated: boolean;
-}
-
-interface UsagePage {
-  from: string;
-  to: string;
-  as_of: string;
-  usage: UsagePeriod[];
-  next_cursor: string | null;
 }
 
 export const usageQuery = (walletId: string, query: UsageQuery) =>
@@ -48,33 +37,22 @@ const maxLines = 50_000;
 /** Fetches every page: a chart or total of some of them would be wrong. Stops at `maxLines`, which the page reports. */
 async function fetchAllUsage(walletId: string, { from, by, group, endUser }: UsageQuery): Promise<Usage> {
   const lines: UsagePeriod[] = [];
-  let page: UsagePage;
+  let page: UsageReport;
   let cursor: string | undefined;
   do {
     const query = toQuery({ from, by, group, for: endUser, cursor, limit: String(pageSize) });
-    page = await api<UsagePage>(walletPath(walletId, `usage?${query}`));
+    page = await api<UsageReport>(walletPath(walletId, `usage?${query}`));
     lines.push(...page.usage);
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined && lines.length < maxLines);
   return { from: page.from, to: page.to, as_of: page.as_of, lines, isTruncated: cursor !== undefined };
 }
 
-export interface Run {
-  run: string;
-  spent: string;
-  limit: string;
-  searches: number;
-  first_at: string;
-  expires_at: string;
-}
-
 export const runsQuery = (walletId: string) =>
   infiniteQueryOptions({
     queryKey: ["wallet", walletId, "runs"],
     queryFn: ({ pageParam }) =>
-      api<{ runs: Run[]; next_cursor: string | null }>(
-        walletPath(walletId, `runs?${toQuery({ cursor: pageParam, limit: "50" })}`),
-      ),
+      api<RunList>(walletPath(walletId, `runs?${toQuery({ cursor: pageParam, limit: "50" })}`)),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
   });

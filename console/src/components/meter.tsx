@@ -1,6 +1,6 @@
+import { Progress } from "@mantine/core";
 import { fractionOf } from "../format/amounts.ts";
 import { formatMoney } from "../format/format-money.ts";
-import classes from "./meter.module.css";
 
 /** Amount spent of a limit. */
 export function Meter({
@@ -9,27 +9,20 @@ export function Meter({
   isFull,
   label,
 }: Readonly<{ spent: string; limit: string; isFull: boolean; label: string }>) {
-  const share = fractionOf(spent, limit);
+  const percent = isFull ? 100 : fractionOf(spent, limit) * 100;
+  const notFullColor = percent >= 80 ? "var(--pb-warning)" : "var(--pb-accent)";
   return (
-    <div
-      className={classes.track}
+    <Progress.Root
+      size={4}
+      mt={6}
+      mb={2}
+      bg="var(--pb-hairline)"
       role="meter"
       aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={100}
-      aria-valuenow={Math.floor(share * 100)}
+      aria-valuenow={Math.floor(percent)}
       aria-valuetext={`${formatMoney(spent)} of ${formatMoney(limit)}`}
     >
-      <div
-        className={classes.fill}
-        data-tone={toneOf(share, isFull)}
-        style={{ width: `${isFull ? 100 : share * 100}%` }}
-      />
-    </div>
+      <Progress.Section value={percent} color={isFull ? "var(--pb-danger)" : notFullColor} withAria={false} />
+    </Progress.Root>
   );
-}
-
-function toneOf(share: number, isFull: boolean): string {
-  if (isFull) return "danger";
-  return share >= 0.8 ? "warning" : "plain";
 }

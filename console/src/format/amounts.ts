@@ -1,4 +1,4 @@
-import { addMoney } from "./format-money.ts";
+import { formatUsd, toMicros } from "@pennyblack/sdk";
 
 /** Parses user input such as "20" or "$1,000.50". Undefined if it is not an amount in whole cents. */
 export function parseAmount(text: string): string | undefined {
@@ -9,11 +9,11 @@ export function parseAmount(text: string): string | undefined {
 }
 
 export function isLessThan(one: string, other: string): boolean {
-  return subtract(one, other).startsWith("-");
+  return toMicros(one) < toMicros(other);
 }
 
 export function subtract(one: string, other: string): string {
-  return addMoney([one, other.startsWith("-") ? other.slice(1) : `-${other}`]);
+  return formatUsd(toMicros(one) - toMicros(other));
 }
 
 /** From 0 to 1, for drawing only. */

@@ -43,7 +43,8 @@ const outcomes: Record<string, OutcomeText> = {
     action: "Wait for one to finish.",
   },
   unpaid_calls_limited: {
-    summary: "too many searches of this wallet were abandoned or timed out by their own deadline",
+    summary:
+      "too many searches of this wallet were abandoned, timed out by their own deadline or got an invalid response",
     action: "Retry after the number of seconds in Retry-After, and give each search more time.",
   },
   internal_error: {
@@ -61,7 +62,6 @@ const outcomes: Record<string, OutcomeText> = {
   overloaded: { summary: "the service was overloaded", action: "Retry with exponential backoff." },
   shutting_down: { summary: "the server was shutting down", action: "Retry on a new connection." },
   ledger_unavailable: { summary: "the ledger was unavailable", action: retryLater },
-  account_moving: { summary: "the account was being moved", action: retryLater },
   expired: { summary: "the search expired before it finished", action: retryLater },
   caller_left: { summary: "the client disconnected before the response", action: "Use a longer client timeout." },
   released: { summary: "the search ended without a response", action: retryLater },

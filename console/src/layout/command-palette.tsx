@@ -1,10 +1,11 @@
+import type { Key } from "@pennyblack/sdk";
 import "@mantine/spotlight/styles.css";
 import { createSpotlight, Spotlight, useSpotlight } from "@mantine/spotlight";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { isAppKey } from "../api/apps.ts";
-import { type Key, keysQuery } from "../api/keys.ts";
+import { keysQuery } from "../api/keys.ts";
 import { Icon } from "../components/icon.tsx";
 import classes from "./command-palette.module.css";
 import { type Command, findCommands } from "./find-commands.ts";

@@ -40,7 +40,7 @@ function CreditForm({ walletId }: { walletId: string }) {
   const queries = useQueryClient();
   const credit = useMutation({
     mutationFn: () =>
-      api<{ outcome: string; balance: string }>(`/operator/wallets/${walletId}/credit`, {
+      api<{ outcome: string; balance: string; adjustment_id?: string }>(`/operator/wallets/${walletId}/credit`, {
         method: "POST",
         body: { amount, kind, reference, reason },
       }),
@@ -86,7 +86,13 @@ function CreditForm({ walletId }: { walletId: string }) {
         <InlineError error={credit.error} />
         {credit.data && (
           <Text size="sm" role="status">
-            {credit.data.outcome.replaceAll("_", " ")}. Balance: {formatMoney(credit.data.balance)}.
+            {credit.data.outcome.replaceAll("_", " ")}. Balance: {formatMoney(credit.data.balance)}.{" "}
+            {credit.data.adjustment_id !== undefined && (
+              <>
+                A second operator must approve it:{" "}
+                <code>npm run admin -- adjust approve --adjustment {credit.data.adjustment_id}</code>
+              </>
+            )}
           </Text>
         )}
       </Stack>

@@ -1,3 +1,5 @@
+import { toMicros } from "../money.ts";
+
 /** One line of the exported entries. */
 export interface LedgerRow {
   id: string;
@@ -63,9 +65,4 @@ function parseLine(names: readonly string[], line: string): LedgerRow | undefine
     balance: toMicros(cell["balance"] ?? ""),
     amount_micros: BigInt(cell["amount_micros"] ?? ""),
   };
-}
-
-function toMicros(usd: string): bigint {
-  const [whole = "", fraction = ""] = usd.split(".");
-  return BigInt(whole + fraction.padEnd(6, "0"));
 }

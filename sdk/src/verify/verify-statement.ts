@@ -146,7 +146,9 @@ async function verifyRoots(proof: WalletProof, jwks: Jwks, known: VerifyStatemen
   const leaf = joinBytes(fromHex(walletId.replaceAll("-", "")), fromHex(proof.digest));
   const hourRoot = await rootAt(leaf, inHour);
   const hourClaims = await verifyRoot(inHour, "pennyblack-hour", jwks);
-  if (hourClaims["root"] !== hourRoot || hourClaims["hour"] !== hour || hourClaims["wallets"] !== inHour.tree_size)
+  // The last leaf is the digest of the operator's records.
+  const treeSize = Number(hourClaims["wallets"]) + 1;
+  if (hourClaims["root"] !== hourRoot || hourClaims["hour"] !== hour || treeSize !== inHour.tree_size)
     throw new Fault("wrong_root", `The digest is not part of the signed root of ${hour}.`);
   const roots = new Map([[hour, hourRoot]]);
   if (inDay) {

@@ -4,7 +4,7 @@ import type { Pool, Queryable } from "../db/pool.ts";
 import { createKey, type Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
-import { createWallet, topUpBatch } from "../wallet/wallet.ts";
+import { createWallet, creditOpeningBalance } from "../wallet/wallet.ts";
 import { trialAddressHmacs } from "./trial-addresses.ts";
 
 export { mailboxOf, parseEmailAddress } from "../lib/email-address.ts";
@@ -61,8 +61,8 @@ export interface SignUp {
   email: string;
   personName: string;
   accountName: string;
-  /** Opening credit, in addition to a trial. */
-  balance?: Micros;
+  /** In addition to a trial. */
+  openingCredit?: { amount: Micros; operator: string };
 }
 
 export type TrialOutcome = "given" | "already_given" | "day_is_full" | "none";
@@ -82,7 +82,7 @@ export function signUp(
   pool: Pool,
   options: SignUp,
   secrets: { pepper: Pepper; trialSecrets?: Secrets | undefined },
-): Promise<OpenedAccount & { trial: TrialOutcome }> {
+): Promise<OpenedAccount & { trial: TrialOutcome; requestedCredit?: string }> {
   return inTransaction(pool, async (db) => {
     const { walletId, values } = newAccount(options.email, secrets.trialSecrets);
     const { rows } = await db.query<{ account_id: string; trial: TrialOutcome }>(
@@ -90,10 +90,10 @@ export function signUp(
       [options.email, options.personName, options.accountName, ...values],
     );
     const { account_id: accountId = "", trial = "none" } = rows[0] ?? {};
-    if (options.balance) {
-      await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: options.balance }]);
-    }
-    return { accountId, walletId, ...(await createFirstKeys(db, walletId, secrets.pepper)), trial };
+    const requestedCredit =
+      options.openingCredit && (await creditOpeningBalance(db, { walletId, ...options.openingCredit }));
+    const keys = await createFirstKeys(db, walletId, secrets.pepper);
+    return { accountId, walletId, ...keys, trial, ...(requestedCredit !== undefined && { requestedCredit }) };
   });
 }
 

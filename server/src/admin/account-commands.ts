@@ -11,47 +11,50 @@ import {
 } from "../accounts/accounts.ts";
 import { formatUsd } from "../lib/money.ts";
 import { readTrialTerms } from "../wallet/wallet.ts";
+import { describeApproval } from "./accounting-commands.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
-import { readId, readOptionalAmount, readOptionalEmail, readOptionalText, readText } from "./read-values.ts";
-
-const text = { type: "string" } as const;
-const flag = { type: "boolean" } as const;
+import {
+  readId,
+  readOperator,
+  readOptionalAmount,
+  readOptionalEmail,
+  readOptionalText,
+  readText,
+} from "./read-values.ts";
 
 export const accountCommands: Record<string, Command> = {
   create: {
     role: "owner",
-    usage: "--name NAME --owner EMAIL [--owner-name NAME] [--balance 5.00] [--trial] [--json]",
     summary: "Create an account with an owner, a wallet and keys. --trial adds the trial credit, if one is available.",
-    options: { name: text, owner: text, "owner-name": text, balance: text, trial: flag, json: flag },
+    required: ["--name <name>", "--owner <email>"],
+    options: ["--owner-name <name>", "--balance <usd>", "--trial", "--json", "--by <name>"],
     run: create,
   },
   list: {
     role: "operator",
-    usage: "[--email EMAIL]",
     summary: "List the newest accounts, or the accounts of one person.",
-    options: { email: text },
+    options: ["--email <email>"],
     run: list,
   },
   members: {
     role: "operator",
-    usage: "--account ID",
     summary: "List the members of an account.",
-    options: { account: text },
+    required: ["--account <id>"],
     run: listAccountMembers,
   },
   invite: {
     role: "owner",
-    usage: "--account ID --email EMAIL --role owner|developer|viewer [--json]",
     summary: "Create an invitation. Send its token to the invited address.",
-    options: { account: text, email: text, role: text, json: flag },
+    required: ["--account <id>", "--email <email>", "--role <owner|developer|viewer>"],
+    options: ["--json"],
     run: makeInvitation,
   },
   delete: {
     role: "owner",
-    usage: "--account ID [--forfeit]",
     summary: "Delete an account permanently: revokes its keys, erases personal data and keeps the ledger entries.",
-    options: { account: text, forfeit: flag },
+    required: ["--account <id>"],
+    options: ["--forfeit"],
     run: remove,
   },
 };
@@ -73,9 +76,13 @@ async function create({ values, pool, pepper, secrets, print }: CommandContext):
       "Trial credit is not configured. Set PENNYBLACK_TRIAL_CREDIT, for example to 0.50, and run: npm run migrate",
     );
   const trialSecrets = values["trial"] ? await secrets() : undefined;
-  const created = await signUp(pool, { accountName, email, personName, balance }, { pepper: pepper(), trialSecrets });
+  const openingCredit = { amount: balance, operator: readOperator(values) };
+  const request = { accountName, email, personName, openingCredit };
+  const created = await signUp(pool, request, { pepper: pepper(), trialSecrets });
   if (values["json"]) return print(JSON.stringify(created));
   print(`Created account "${accountName}". ${trialLines[created.trial]}\n`);
+  if (created.requestedCredit !== undefined)
+    print(`Requested ${formatUsd(balance)} USD. ${describeApproval(created.requestedCredit)}\n`);
   print(
     formatTable([
       ["account", created.accountId],

@@ -15,35 +15,31 @@ import { type Command, type CommandContext, CommandFailed, UsageError, type Valu
 import { formatTable } from "./format-table.ts";
 import { readId, readOperator, readOptionalAmount, readReason, readText } from "./read-values.ts";
 
-const text = { type: "string" } as const;
-
 export const adjustCommands: Record<string, Command> = {
   request: {
     role: "operator",
-    usage: `--kind ${adjustmentKinds.join("|")} --reference ID --reason "why" [--wallet ID] [--amount 5.00] [--by NAME]`,
     summary: "Correct a transfer, pay out or forfeit a balance, write off a debt, or book a processor fee.",
-    options: { kind: text, reference: text, reason: text, wallet: text, amount: text, by: text },
+    required: [`--kind <${adjustmentKinds.join("|")}>`, "--reference <id>", "--reason <text>"],
+    options: ["--wallet <id>", "--amount <usd>", "--by <name>"],
     run: request,
   },
   approve: {
     role: "operator",
-    usage: '--adjustment ID [--reason "why"] [--by NAME]',
     summary: "Approve an adjustment that another operator requested.",
-    options: { adjustment: text, reason: text, by: text },
+    required: ["--adjustment <id>"],
+    options: ["--reason <text>", "--by <name>"],
     run: (context) => decide(context, true),
   },
   reject: {
     role: "operator",
-    usage: '--adjustment ID [--reason "why"] [--by NAME]',
     summary: "Reject a requested adjustment, or withdraw your own.",
-    options: { adjustment: text, reason: text, by: text },
+    required: ["--adjustment <id>"],
+    options: ["--reason <text>", "--by <name>"],
     run: (context) => decide(context, false),
   },
   list: {
     role: "operator",
-    usage: "",
     summary: "List adjustments that wait for approval.",
-    options: {},
     run: list,
   },
 };
@@ -51,23 +47,22 @@ export const adjustCommands: Record<string, Command> = {
 export const monthCommands: Record<string, Command> = {
   close: {
     role: "operator",
-    usage: '--month 2026-10 [--reason "why"] [--by NAME]',
     summary: "Close the books of a month and save its trial balance.",
-    options: { month: text, reason: text, by: text },
+    required: ["--month <month>"],
+    options: ["--reason <text>", "--by <name>"],
     run: close,
   },
   "trial-balance": {
     role: "operator",
-    usage: "--month 2026-10 [--json]",
     summary: "Show debits, credits and balance of every account at the end of a month.",
-    options: { month: text, json: { type: "boolean" } },
+    required: ["--month <month>"],
+    options: ["--json"],
     run: showTrialBalance,
   },
   journal: {
     role: "operator",
-    usage: "--month 2026-10 --format csv|hledger",
     summary: "Print the journal of a month for accounting software.",
-    options: { month: text, format: text },
+    required: ["--month <month>", "--format <csv|hledger>"],
     run: printJournal,
   },
 };
@@ -90,11 +85,14 @@ async function request({ values, pool, print }: CommandContext): Promise<void> {
   if (adjusted.outcome === "booked") return print(`Booked ${usd} (${kind}).`);
   if (adjusted.outcome === "repeated") return print("This reference was already booked; nothing changed.");
   if (adjusted.outcome === "requested") {
-    return print(
-      `Requested ${usd} (${kind}). A second operator must approve it: npm run admin -- adjust approve --adjustment ${adjusted.id}`,
-    );
+    return print(`Requested ${usd} (${kind}). ${describeApproval(adjusted.id)}`);
   }
   throw new CommandFailed(`${faults[adjusted.outcome]} Nothing was booked.`);
+}
+
+/** The next step after a request. */
+export function describeApproval(adjustmentId: string | null): string {
+  return `A second operator must approve it: npm run admin -- adjust approve --adjustment ${adjustmentId}`;
 }
 
 /** A correction reverses the whole transfer, so that it has no amount. */
@@ -121,7 +119,11 @@ const faults: Record<
   unknown_payment: "No payment of this wallet has this id.",
   not_correctable:
     "Only credits, top-ups and adjustments can be corrected. Refund a search with npm run admin -- refund.",
-  refund_at_processor: "This payment was made through the payment processor. Refund it there.",
+  already_credited: "The payment processor has reported this payment, and it was credited.",
+  refund_at_processor: "The payment processor has reported this payment. Refund it there.",
+  debt_recovered: "A won dispute or a failed refund has recovered this debt.",
+  wallet_suspended: "The wallet is suspended.",
+  wallet_owes: "The wallet owes money.",
   unknown_adjustment: "No adjustment has this id.",
   own_request: "You requested this adjustment. Another operator must approve it.",
   already_booked: "This adjustment is already booked. To reverse it, request a correction of its transfer.",

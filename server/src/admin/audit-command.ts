@@ -6,15 +6,8 @@ import { readId, readOptionalCount, readOptionalTime } from "./read-values.ts";
 
 export const auditCommand: Command = {
   role: "operator",
-  usage: "[--wallet ID] [--limit 50] [--json] | --format jsonl [--since TIME] [--wallet ID]",
   summary: "List operator actions, newest first. With --format jsonl, export all since TIME, oldest first.",
-  options: {
-    wallet: { type: "string" },
-    limit: { type: "string" },
-    json: { type: "boolean" },
-    format: { type: "string" },
-    since: { type: "string" },
-  },
+  options: ["--wallet <id>", "--limit <n>", "--json", "--format <jsonl>", "--since <time>"],
   run: listAudit,
 };
 

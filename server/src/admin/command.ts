@@ -1,13 +1,13 @@
-import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Pool } from "../db/pool.ts";
 import type { CommandRole } from "../db/roles.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
-import type { Jwks } from "../lib/sign-jws.ts";
+import type { Signer } from "../lib/sign-jws.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 
-/** Parsed options. parseArgs has rejected unknown ones. */
-export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+/** Parsed options. Commander has rejected unknown ones. */
+export type Values = Readonly<Record<string, string | boolean | string[] | undefined>>;
 
 export interface CommandContext {
   values: Values;
@@ -19,8 +19,8 @@ export interface CommandContext {
   peppers: () => Pepper[];
   /** The listed versions of PENNYBLACK_SECRET, with the writing version that the database names. */
   secrets: () => Promise<Secrets>;
-  /** The public keys of PENNYBLACK_SIGNING_KEYS. Undefined if it is not set. */
-  jwks: () => Jwks | undefined;
+  /** With PENNYBLACK_SIGNING_KEYS. Undefined if it is not set. */
+  signer: () => Signer | undefined;
   /** Manual credits, and the payment processor if one is configured. */
   paymentSources: () => PaymentSource[];
   print: (text: string) => void;
@@ -31,15 +31,15 @@ export interface CommandContext {
 export interface Command {
   /** The narrowest database role that can do it, so that a mistake in the command cannot do more than the role. */
   role: CommandRole;
-  /** Options as shown in the help: "--wallet ID [--json]". */
-  usage: string;
   summary: string;
-  options: ParseArgsOptionsConfig;
+  /** Options in commander's notation: "--wallet <id>". */
+  required?: readonly string[];
+  options?: readonly string[];
   run: (context: CommandContext) => Promise<void>;
 }
 
 /** Opens its own connections, so that it also runs with invalid settings. */
-export interface StandaloneCommand extends Pick<Command, "usage" | "summary" | "options"> {
+export interface StandaloneCommand extends Pick<Command, "summary" | "required" | "options"> {
   runAlone: (print: CommandContext["print"]) => Promise<void>;
 }
 

@@ -6,9 +6,8 @@ import { readOptionalEmail } from "./read-values.ts";
 export const consoleCommands: Record<string, Command> = {
   "sign-in-link": {
     role: "people",
-    usage: "--email EMAIL",
     summary: "Create a sign-in link to the console, if email is not configured. It works once, for 15 minutes.",
-    options: { email: { type: "string" } },
+    required: ["--email <email>"],
     run: makeLink,
   },
 };

@@ -4,12 +4,14 @@ import type { Pool } from "../db/pool.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import { recordAct } from "../operator/operator.ts";
-import { topUpBatch } from "../wallet/wallet.ts";
+import { creditOpeningBalance } from "../wallet/wallet.ts";
 
 export interface Account {
   walletId: string;
   liveKey: string;
   managementKey: string;
+  /** The adjustment, if a second operator must approve the opening credit. */
+  requestedCredit?: string;
 }
 
 /** Creates an account, with or without an owner, and credits the opening balance, in one transaction. */
@@ -21,11 +23,9 @@ export function createAccount(
   return inTransaction(pool, async (db) => {
     const { accountId, walletId, liveKey, managementKey } = await openAccount(db, options);
     if (options.owner !== undefined) await addOwner(db, accountId, options.owner);
-    if (options.balance > 0n) {
-      await topUpBatch(db, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: options.balance }]);
-    }
+    const requestedCredit = await creditOpeningBalance(db, { walletId, amount: options.balance, operator });
     const entry = { act: "create_wallet", walletId, target: walletId, outcome: "done", amount: options.balance };
     await recordAct(db, { operator, reason: "none given" }, entry);
-    return { walletId, liveKey, managementKey };
+    return { walletId, liveKey, managementKey, ...(requestedCredit !== undefined && { requestedCredit }) };
   });
 }

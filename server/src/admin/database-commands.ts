@@ -17,23 +17,18 @@ import { readReason } from "./read-values.ts";
 export const databaseCommands: Record<string, Command> = {
   roles: {
     role: "owner",
-    usage: "",
     summary: "Create the roles and an empty database, to restore a dump into.",
-    options: {},
     run: makeRoles,
   },
   setup: {
     role: "owner",
-    usage: "",
     summary: "Migrate the database. Creates the roles first if PENNYBLACK_ADMIN_DATABASE_URL is set.",
-    options: {},
     run: setUp,
   },
   accept: {
     role: "operator",
-    usage: '[--reason "why"]',
     summary: "Let servers use this database instead of the one they used before, after a restore. Needs REDIS_URL.",
-    options: { reason: { type: "string" } },
+    options: ["--reason <text>"],
     run: accept,
   },
 };
@@ -50,7 +45,6 @@ async function setUp({ pool, print }: CommandContext): Promise<void> {
     "directDatabaseUrl",
     "cell",
     "trialCredit",
-    "trialsPerDay",
   ]);
   if (adminDatabaseUrl) {
     await prepareCluster(adminDatabaseUrl, print);
@@ -78,7 +72,7 @@ async function accept({ values, pool, secrets, operator, print }: CommandContext
   const reason = readReason(values);
   const { redisUrl, ledgerDatabaseUrl } = readConfig(["redisUrl", "ledgerDatabaseUrl"]);
   const identity = await readIdentity(pool);
-  if (!identity) throw new CommandFailed("This database is a replica. Connect to the primary.");
+  if (identity.isReplica) throw new CommandFailed("This database is a replica. Connect to the primary.");
   const { systemIdentifier, timeline } = identity;
   await pool.query("select pb.operator_accept_database($1, $2, $3)", [
     operator,
@@ -88,11 +82,11 @@ async function accept({ values, pool, secrets, operator, print }: CommandContext
   if (redisUrl === undefined) return print("REDIS_URL is not set, so servers share nothing. Restart all of them.");
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1 });
   try {
-    await shareTimeline(redis, ledgerDatabaseUrl, await secrets(), identity);
+    await shareTimeline(redis, ledgerDatabaseUrl, await secrets(), { ...identity, acceptedAt: Date.now() });
   } finally {
     redis.disconnect();
   }
-  print(`Accepted the database with the system identifier ${systemIdentifier}. Start the servers.`);
+  print(`Accepted the database with the system identifier ${systemIdentifier}. Servers use it within a second.`);
 }
 
 async function prepareCluster(adminUrl: string, print: (text: string) => void): Promise<void> {

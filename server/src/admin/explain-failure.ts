@@ -1,8 +1,10 @@
+import { RefusedDatabase } from "../db/fence.ts";
 import { grantAdminRoles, roles } from "../db/roles.ts";
 
 /** Describes an unexpected error, with a next step. Shown only to the operator who runs the command. */
 export function explainFailure(error: unknown): string {
   const { code, message } = readError(error);
+  if (error instanceof RefusedDatabase) return message;
   switch (code) {
     case "ECONNREFUSED":
     case "ENOTFOUND":

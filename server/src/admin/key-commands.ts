@@ -18,42 +18,34 @@ import {
   readTexts,
 } from "./read-values.ts";
 
-const text = { type: "string" } as const;
-
 export const keyCommands: Record<string, Command> = {
   create: {
     role: "owner",
-    usage: `--wallet ID --mode live|test|mgmt --name NAME [--budget-total 1.00] [--budget-day 1.00]
-      [--budget-month 1.00] [--expires 2030-01-31T12:00:00Z] [--allow-ip 192.0.2.0/24 ...] [--rate N]
-      [--in-flight N] [--json]`,
     summary: "Create a key. It is shown only once.",
-    options: {
-      wallet: text,
-      mode: text,
-      name: text,
-      "budget-total": text,
-      "budget-day": text,
-      "budget-month": text,
-      expires: text,
-      "allow-ip": { type: "string", multiple: true },
-      rate: text,
-      "in-flight": text,
-      json: { type: "boolean" },
-    },
+    required: ["--wallet <id>", "--mode <live|test|mgmt>", "--name <name>"],
+    options: [
+      "--budget-total <usd>",
+      "--budget-day <usd>",
+      "--budget-month <usd>",
+      "--expires <time>",
+      "--allow-ip <network...>",
+      "--rate <n>",
+      "--in-flight <n>",
+      "--json",
+    ],
     run: create,
   },
   list: {
     role: "tenant",
-    usage: "--wallet ID",
     summary: "List the keys of a wallet.",
-    options: { wallet: text },
+    required: ["--wallet <id>"],
     run: list,
   },
   revoke: {
     role: "operator",
-    usage: '--wallet ID --key ID [--reason "why"]',
     summary: "Revoke a key. It stops working immediately.",
-    options: { wallet: text, key: text, reason: text },
+    required: ["--wallet <id>", "--key <id>"],
+    options: ["--reason <text>"],
     run: revoke,
   },
 };

@@ -12,9 +12,8 @@ import { readOptionalText } from "./read-values.ts";
 export const leakedKeysCommands: Record<string, Command> = {
   leaked: {
     role: "operator",
-    usage: "[--file list.txt] [--json]",
     summary: "Revoke every Pennyblack key found in a file or on stdin, and list the owners to notify.",
-    options: { file: { type: "string" }, json: { type: "boolean" } },
+    options: ["--file <file>", "--json"],
     run: revokeLeaked,
   },
 };

@@ -5,17 +5,15 @@ import { readId, readReason, readText } from "./read-values.ts";
 
 export const refundCommand: Command = {
   role: "operator",
-  usage: '--request-id ID --reason "why"',
   summary: "Refund a charged search, at most once.",
-  options: { "request-id": { type: "string" }, reason: { type: "string" } },
+  required: ["--request-id <id>", "--reason <text>"],
   run: refund,
 };
 
 export const reconcileCommand: Command = {
   role: "worker",
-  usage: "[--json]",
   summary: "Check the ledger against every search. Exits with 1 if they differ.",
-  options: { json: { type: "boolean" } },
+  options: ["--json"],
   run: runReconciliation,
 };
 

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { CommanderError } from "commander";
 import { ConfigFaults, readConfig } from "../config/config.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { roles } from "../db/roles.ts";
@@ -11,13 +12,13 @@ import { createStripe } from "../payments/stripe.ts";
 import {
   type Command,
   CommandFailed,
-  parseOptions,
   print,
   printError,
   type StandaloneCommand,
   UsageError,
+  type Values,
 } from "./command.ts";
-import { commands, isCommand, standaloneCommands } from "./commands.ts";
+import { createProgram } from "./commands.ts";
 import { explainFailure } from "./explain-failure.ts";
 
 // npm run admin -- <noun> <verb> [options]. Exit codes: 0 success, 1 failure, 2 usage error.
@@ -26,12 +27,11 @@ process.exitCode = await runAdmin(process.argv.slice(2));
 
 async function runAdmin(args: string[]): Promise<number> {
   try {
-    const isHelp = args.includes("--help") || args.includes("-h");
-    const { names, command, rest } = findCommand(args, isHelp);
-    if (!command || isHelp) print(describe(names));
-    else await runCommand(command, rest);
+    await createProgram(runCommand).parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
     return 0;
   } catch (error) {
+    // Commander has printed the help or the usage error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof UsageError) return printError(`${error.message}\nSee: npm run admin -- --help`, 2);
     if (error instanceof CommandFailed) return printError(error.message, 1);
     if (error instanceof ConfigFaults) {
@@ -41,30 +41,7 @@ async function runAdmin(args: string[]): Promise<number> {
   }
 }
 
-/** Without a verb there is no command, only help for the noun. */
-function findCommand(
-  args: string[],
-  isHelp: boolean,
-): { names: string[]; command?: Command | StandaloneCommand; rest: string[] } {
-  const firstOption = args.findIndex((arg) => arg.startsWith("-"));
-  const [noun, verb] = firstOption === -1 ? args : args.slice(0, firstOption);
-  if (noun === undefined && (isHelp || args.length === 0)) return { names: [], rest: [] };
-  const standalone = standaloneCommands[noun ?? ""];
-  if (noun && standalone) return { names: [noun], command: standalone, rest: args.slice(1) };
-  const group = commands[noun ?? ""];
-  if (!noun || !group) {
-    const names = [...Object.keys(standaloneCommands), ...Object.keys(commands)];
-    throw new UsageError(`Unknown command. Commands: ${names.join(", ")}.`);
-  }
-  if (isCommand(group)) return { names: [noun], command: group, rest: args.slice(1) };
-  if (verb === undefined && isHelp) return { names: [noun], rest: [] };
-  const command = group[verb ?? ""];
-  if (!verb || !command) throw new UsageError(`Unknown "${noun}" command. Commands: ${Object.keys(group).join(", ")}.`);
-  return { names: [noun, verb], command, rest: args.slice(2) };
-}
-
-async function runCommand(command: Command | StandaloneCommand, rest: string[]): Promise<void> {
-  const { values } = parseOptions({ args: rest, options: command.options });
+async function runCommand(command: Command | StandaloneCommand, values: Values): Promise<void> {
   if ("runAlone" in command) return command.runAlone(print);
   const { directDatabaseUrl } = readConfig(["directDatabaseUrl"]);
   const pool = createPool({
@@ -84,7 +61,7 @@ async function runCommand(command: Command | StandaloneCommand, rest: string[]):
       pepper: readPepper,
       peppers: readPeppers,
       secrets: () => readSecrets(pool),
-      jwks: () => createSigner(readConfig(["signingSeeds"]).signingSeeds)?.jwks,
+      signer: () => createSigner(readConfig(["signingSeeds"]).signingSeeds),
       paymentSources: () => openPaymentSources(pool),
       print,
       operator: `admin:${userInfo().username}`.slice(0, 64),
@@ -121,17 +98,7 @@ async function readSecrets(pool: Pool): Promise<Secrets> {
 }
 
 function openPaymentSources(pool: Pool): PaymentSource[] {
-  const { stripeSecretKey: secretKey, stripeUrl: url } = readConfig(["stripeSecretKey", "stripeUrl"]);
+  const { stripeSecretKey: secretKey, stripeUrl: url } = readConfig(["stripeSecretKey"]);
   const stripe = secretKey === undefined ? [] : [createStripe({ secretKey, webhookSecrets: [], url })];
   return [createManualSource(pool), ...stripe];
-}
-
-function describe(names: string[]): string {
-  const all: [string, Command | StandaloneCommand][] = Object.entries(commands).flatMap(([noun, group]) =>
-    isCommand(group) ? [[noun, group]] : Object.entries(group).map(([verb, command]) => [`${noun} ${verb}`, command]),
-  );
-  const lines = [...Object.entries(standaloneCommands), ...all]
-    .filter(([name]) => name === names.join(" ") || name.startsWith(`${names.join(" ")} `) || names.length === 0)
-    .flatMap(([name, command]) => [`  ${name} ${command.usage}`.trimEnd(), `      ${command.summary}`]);
-  return ["Usage: npm run admin -- <command> [options]", "", ...lines].join("\n");
 }

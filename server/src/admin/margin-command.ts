@@ -6,10 +6,9 @@ import { readOptionalCount } from "./read-values.ts";
 
 export const marginCommand: Command = {
   role: "operator",
-  usage: "[--days 30] [--json]",
   summary:
     "Show cost and revenue per upstream and UTC day, newest first, and of the wallets with the most unpaid cost.",
-  options: { days: { type: "string" }, json: { type: "boolean" } },
+  options: ["--days <days>", "--json"],
   run: printMargin,
 };
 

@@ -1,39 +1,35 @@
 import { formatUsd } from "../lib/money.ts";
 import { closeNotice, creditManually, listNotices, readWallet } from "../wallet/wallet.ts";
+import { describeApproval } from "./accounting-commands.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import { readId, readOperator, readOptionalAmount, readText } from "./read-values.ts";
 
-const text = { type: "string" } as const;
-
 export const creditCommand: Command = {
   role: "operator",
-  usage: '--wallet ID --amount 5.00 --kind invoice|promotion --reason "why" --reference INV-17 [--by NAME]',
   summary: "Credit a paid invoice or a promotion, once per reference.",
-  options: { wallet: text, amount: text, kind: text, reason: text, reference: text, by: text },
+  required: ["--wallet <id>", "--amount <usd>", "--kind <invoice|promotion>", "--reason <text>", "--reference <id>"],
+  options: ["--by <name>"],
   run: credit,
 };
 
 export const paymentCommands: Record<string, Command> = {
   list: {
     role: "operator",
-    usage: "",
     summary: "List open notices, such as payments that match no top-up.",
-    options: {},
     run: list,
   },
   close: {
     role: "operator",
-    usage: "--notice ID [--by NAME]",
     summary: "Close a notice that has been handled.",
-    options: { notice: text, by: text },
+    required: ["--notice <id>"],
+    options: ["--by <name>"],
     run: close,
   },
   show: {
     role: "operator",
-    usage: "--payment ID",
     summary: "Show a payment as recorded by its source: manual credits or Stripe.",
-    options: { payment: text },
+    required: ["--payment <id>"],
     run: show,
   },
 };
@@ -48,13 +44,16 @@ async function credit({ values, pool, print }: CommandContext): Promise<void> {
   if (reason.length > 500) throw new UsageError("--reason must have at most 500 characters.");
   if (reference.length > 200) throw new UsageError("--reference must have at most 200 characters.");
   const operator = readOperator(values);
-  const { outcome } = await creditManually(pool, { reference, walletId, kind, amount, reason, operator });
+  const credited = await creditManually(pool, { reference, walletId, kind, amount, reason, operator });
+  const { outcome, adjustmentId } = credited;
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
   if (outcome === "conflicting") {
     throw new CommandFailed(
       `Reference ${reference} was already booked with a different wallet, amount or kind. Nothing was booked.`,
     );
   }
+  if (outcome === "requested")
+    return print(`Requested ${formatUsd(amount)} USD (${kind} ${reference}). ${describeApproval(adjustmentId)}`);
   const balance = formatUsd((await readWallet(pool, walletId))?.balance ?? 0n);
   const result =
     outcome === "credited"

@@ -13,23 +13,19 @@ import { readOptionalCount } from "./read-values.ts";
 export const secretCommands: Record<string, Command> = {
   status: {
     role: "operator",
-    usage: "",
     summary: "Show the writing version of PENNYBLACK_SECRET, the versions of each server and the claims per version.",
-    options: {},
     run: showStatus,
   },
   use: {
     role: "owner",
-    usage: "--version N [--discard-previous]",
     summary: "Write under this version from now on. Fails while a server or worker does not list it.",
-    options: { version: { type: "string" }, "discard-previous": { type: "boolean" } },
+    required: ["--version <n>"],
+    options: ["--discard-previous"],
     run: useVersion,
   },
   reseal: {
     role: "owner",
-    usage: "",
     summary: "Encrypt stored values under the writing version, and report which ones still need another.",
-    options: {},
     run: reseal,
   },
 };

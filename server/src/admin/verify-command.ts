@@ -7,9 +7,9 @@ import { readText } from "./read-values.ts";
 
 export const verifyCommand: Command = {
   role: "worker",
-  usage: "--roots FOLDER [--jwks FILE]",
   summary: "Check all closed hours against exported, signed roots. Exits with 1 if they differ.",
-  options: { roots: { type: "string" }, jwks: { type: "string" } },
+  required: ["--roots <folder>"],
+  options: ["--jwks <file>"],
   run: verify,
 };
 
@@ -43,9 +43,9 @@ async function verify(context: CommandContext): Promise<void> {
 }
 
 /** Keys from a file do not depend on the settings of this machine. */
-async function readKeys({ values, jwks }: CommandContext): Promise<Jwks> {
+async function readKeys({ values, signer }: CommandContext): Promise<Jwks> {
   const { jwks: file } = values;
-  const keys = typeof file === "string" ? (JSON.parse(await readFile(file, "utf8")) as Partial<Jwks>) : jwks();
+  const keys = typeof file === "string" ? (JSON.parse(await readFile(file, "utf8")) as Partial<Jwks>) : signer()?.jwks;
   if (!Array.isArray(keys?.keys)) throw new UsageError("Set PENNYBLACK_SIGNING_KEYS, or pass a key set with --jwks.");
   return { keys: keys.keys };
 }

@@ -1,59 +1,58 @@
 import { formatUsd } from "../lib/money.ts";
-import { bookPayment, setSuspended } from "../operator/operator.ts";
-import { readEntries, readWallet } from "../wallet/wallet.ts";
+import { setSuspended } from "../operator/operator.ts";
+import { creditManually, readEntries, readWallet } from "../wallet/wallet.ts";
+import { describeApproval } from "./accounting-commands.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { createAccount } from "./create-account.ts";
 import { formatTable } from "./format-table.ts";
-import { readId, readOptionalAmount, readReason, readText } from "./read-values.ts";
-
-const wallet = { type: "string" } as const;
-const json = { type: "boolean" } as const;
-const reason = { type: "string" } as const;
+import { readId, readOperator, readOptionalAmount, readReason, readText } from "./read-values.ts";
 
 export const walletCommands: Record<string, Command> = {
   create: {
     role: "owner",
-    usage: "--name NAME [--balance 5.00] [--json]",
     summary: "Create a wallet with keys and an opening credit.",
-    options: { name: { type: "string" }, balance: { type: "string" }, json },
+    required: ["--name <name>"],
+    options: ["--balance <usd>", "--json", "--by <name>"],
     run: create,
   },
   "top-up": {
-    role: "owner",
-    usage: '--wallet ID --amount 5.00 --payment ID [--reason "why"] [--json]',
+    role: "operator",
     summary: "Book a payment you received, once per payment id.",
-    options: { wallet, amount: { type: "string" }, payment: { type: "string" }, reason, json },
+    required: ["--wallet <id>", "--amount <usd>", "--payment <id>"],
+    options: ["--reason <text>", "--json", "--by <name>"],
     run: topUp,
   },
   show: {
     role: "tenant",
-    usage: "--wallet ID",
     summary: "Show the balance and the latest entries.",
-    options: { wallet },
+    required: ["--wallet <id>"],
     run: show,
   },
   suspend: {
     role: "operator",
-    usage: '--wallet ID [--reason "why"]',
     summary: "Suspend a wallet: its searches are refused until it is resumed.",
-    options: { wallet, reason },
+    required: ["--wallet <id>"],
+    options: ["--reason <text>"],
     run: (context) => suspend(context, true),
   },
   resume: {
     role: "operator",
-    usage: '--wallet ID [--reason "why"]',
     summary: "Resume a suspended wallet.",
-    options: { wallet, reason },
+    required: ["--wallet <id>"],
+    options: ["--reason <text>"],
     run: (context) => suspend(context, false),
   },
 };
 
-async function create({ values, pool, pepper, print, operator }: CommandContext): Promise<void> {
+async function create({ values, pool, pepper, print }: CommandContext): Promise<void> {
   const name = readText(values, "name");
   const balance = readOptionalAmount(values, "balance") ?? 0n;
-  const account = await createAccount(pool, { name, balance, pepper: pepper() }, operator);
+  const account = await createAccount(pool, { name, balance, pepper: pepper() }, readOperator(values));
   if (values["json"]) return print(JSON.stringify(account));
-  print(`Created wallet "${name}" with a balance of ${formatUsd(balance)} USD.\n`);
+  const { requestedCredit } = account;
+  print(`Created wallet "${name}" with a balance of ${formatUsd(requestedCredit === undefined ? balance : 0n)} USD.\n`);
+  if (requestedCredit !== undefined)
+    print(`Requested ${formatUsd(balance)} USD. ${describeApproval(requestedCredit)}\n`);
   print(
     formatTable([
       ["wallet", account.walletId],
@@ -64,7 +63,7 @@ async function create({ values, pool, pepper, print, operator }: CommandContext)
   print("\nThe keys are shown only once. Store them securely.");
 }
 
-async function topUp({ values, pool, print, operator }: CommandContext): Promise<void> {
+async function topUp({ values, pool, print }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const paymentId = readText(values, "payment");
   const amount = readOptionalAmount(values, "amount");
@@ -72,8 +71,9 @@ async function topUp({ values, pool, print, operator }: CommandContext): Promise
   if (paymentId.startsWith("manual:"))
     throw new UsageError("--payment must not start with manual:. Use npm run admin -- credit for manual credits.");
   if (paymentId.length > 255) throw new UsageError("--payment must have at most 255 characters.");
-  const act = { operator, reason: readReason(values) };
-  const outcome = await bookPayment(pool, act, { walletId, amount, paymentId });
+  const act = { operator: readOperator(values), reason: readReason(values) };
+  const payment = { kind: "payment", reference: paymentId, walletId, amount } as const;
+  const { outcome, adjustmentId } = await creditManually(pool, { ...act, ...payment });
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
   if (outcome === "conflicting") {
     throw new CommandFailed(
@@ -81,7 +81,12 @@ async function topUp({ values, pool, print, operator }: CommandContext): Promise
     );
   }
   const balance = formatUsd((await readWallet(pool, walletId))?.balance ?? 0n);
-  if (values["json"]) return print(JSON.stringify({ walletId, paymentId, outcome, balance }));
+  if (values["json"]) {
+    return print(
+      JSON.stringify({ walletId, paymentId, outcome, balance, ...(outcome === "requested" && { adjustmentId }) }),
+    );
+  }
+  if (outcome === "requested") return print(`Requested ${formatUsd(amount)} USD. ${describeApproval(adjustmentId)}`);
   const result =
     outcome === "credited" ? `Booked ${formatUsd(amount)} USD.` : "This payment was already booked; nothing changed.";
   print(`${result} The balance is ${balance} USD.`);

@@ -84,6 +84,6 @@ export function openOidc(
   secrets: Secrets,
 ): Oidc | undefined {
   if (issuer === undefined || clientId === undefined) return undefined;
-  const { oidcClientSecret: clientSecret, oidcName: name = "OpenID Connect", publicUrl } = config;
-  return createOidc({ issuer, clientId, clientSecret, name, publicUrl, secrets });
+  const { oidcClientSecret: clientSecret, publicUrl } = config;
+  return createOidc({ issuer, clientId, clientSecret, name: "OpenID Connect", publicUrl, secrets });
 }

@@ -35,13 +35,12 @@ export interface McpAppDependencies {
   metrics: Pick<Metrics, "countSearch" | "countRejected">;
   figures: Pick<ProcessFigures, "duringSearch">;
   /** Throws if another cell serves the wallet. Undefined if there are no other cells. */
-  assertServed?: (walletId: string) => Promise<void>;
 }
 
 const loopback = ["localhost", "127.0.0.1", "[::1]"];
 
 export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
-  const { config, connections, keys, acquireSlot, admission, figures, assertServed } = dependencies;
+  const { config, connections, keys, acquireSlot, admission, figures } = dependencies;
   const oauth = openOauth(dependencies);
   const routes = mcpRoutes({
     allowedHosts: [new URL(config.publicUrl).hostname, ...loopback, ...config.mcpHosts],
@@ -50,7 +49,6 @@ export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
     enter: ({ mode, walletId }) => admission.enter(mode === "test" ? "tests" : "callers", walletId),
     async limitRequest({ walletId }, reply) {
       await limitWallet({ acquireSlot, admission }, walletId, reply);
-      await assertServed?.(walletId);
     },
     runSearch: (call) => figures.duringSearch(() => runSearch(dependencies, call)),
     readBalance: (caller) => readBalance(connections, caller),

@@ -8,7 +8,6 @@ import type { ForwardingWatch } from "../http/watch-forwarding.ts";
 import { fleetRoutes } from "../operator/fleet-routes.ts";
 import { readFleet } from "../operator/operator-client.ts";
 import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
-import { profileRoutes } from "../operator/profile-routes.ts";
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
 import type { Router } from "../search/routing.ts";
 import type { Heartbeats } from "../telemetry/heartbeats.ts";
@@ -25,7 +24,7 @@ import { readWebhookLag } from "../webhooks/webhooks.ts";
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
 export function createOperatorRoutes(dependencies: {
-  config: Pick<ServerConfig, "hasHeapSnapshots" | "servers" | "fleet">;
+  config: Pick<ServerConfig, "servers" | "fleet">;
   operatorPool: Pool | undefined;
   router: Router;
   figures: { readServers: Heartbeats["read"] };
@@ -39,8 +38,8 @@ export function createOperatorRoutes(dependencies: {
     expectedServers: config.servers,
     db: operatorPool && watchedDatabase(operatorPool),
   });
-  const others = [...profileRoutes(config), ...fleetRoutes(config.fleet === undefined ? [] : readFleet(config.fleet))];
-  return [...watching, ...others, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
+  const cells = fleetRoutes(config.fleet === undefined ? [] : readFleet(config.fleet));
+  return [...watching, ...cells, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
 }
 
 function operatorDependencies(db: Pool): OperatorDependencies {

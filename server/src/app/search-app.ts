@@ -4,7 +4,6 @@ import { readCredential } from "../http/credentials.ts";
 import type { AcquireSlot } from "../http/request-limits.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Keys } from "../keys/keys.ts";
-import type { Micros } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts";
@@ -70,22 +69,19 @@ export function createSearchDependencies(
         return parsed.kind === "problem" ? parsed.code : undefined;
       },
     }),
-    rank([hits = [], others], input) {
-      const fusedWith = others && cleanResults(others);
-      const ranked = ranking.rank({ ...input, results: cleanResults(hits), fusedWith });
+    rank(hits, input) {
+      const ranked = ranking.rank({ ...input, results: cleanResults(hits) });
       return { ...ranked, results: ranked.results.map((result) => result.toPlain()) };
     },
     ...createSearchPayments({ ledger, metrics, log }),
     recordRefusal: tally.recordRefusal,
     startTrace: tracing?.startSearch,
-    recordCharge({ charge, providers = [] }) {
+    recordCharge({ charge, provider }) {
       if (charge === 0n) return;
       metrics.countCaptured();
-      for (const [index, provider] of providers.entries()) {
-        const share = shareOf(charge, index, providers.length);
-        router.recordCharge(provider, share);
-        tally.recordCharge(provider, share);
-      }
+      if (provider === undefined) return;
+      router.recordCharge(provider, charge);
+      tally.recordCharge(provider, charge);
     },
     secrets,
     topUpUrl: topUpPage(config),
@@ -94,12 +90,6 @@ export function createSearchDependencies(
         ? undefined
         : { url: `${config.publicUrl}/v1/wallet/top-ups`, minimum: config.topUpMin },
   };
-}
-
-/** Equal shares of the price for the upstreams that answered. The first ones get the remainder. */
-function shareOf(charge: Micros, index: number, count: number): Micros {
-  const remainder = charge % BigInt(count);
-  return charge / BigInt(count) + (BigInt(index) < remainder ? 1n : 0n);
 }
 
 /** A look-up waits for an unavailable database, and is shared by callers with different deadlines. */
@@ -118,7 +108,6 @@ interface RouterAppDependencies extends Pick<SearchAppDependencies, "config" | "
 export function openRouter({ config, log, metrics, tally, callProvider }: RouterAppDependencies): Router {
   const router = createRouter({
     providers: config.upstreams,
-    isFusing: config.isFusing,
     callProvider,
     onCall(answer, isOpen) {
       recordCall({ metrics, log }, answer);

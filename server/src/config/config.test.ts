@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ConfigFaults, readConfig, serverSettings, workerSettings } from "./config.ts";
 
@@ -94,7 +95,6 @@ test("the Stripe key enables payments, and the limits of top-ups are checked", (
   for (const [name, value] of [
     ["PENNYBLACK_STRIPE_SECRET_KEY", "a b c d e f g"],
     ["PENNYBLACK_STRIPE_WEBHOOK_SECRET", "whsec_first,,"],
-    ["PENNYBLACK_STRIPE_URL", "ftp://stripe"],
     ["PENNYBLACK_TOP_UP_MIN", "0.49"],
     ["PENNYBLACK_TOP_UP_MIN", "1000.01"],
     ["PENNYBLACK_TOP_UP_MAX", "4.99"],
@@ -104,15 +104,32 @@ test("the Stripe key enables payments, and the limits of top-ups are checked", (
     assert.equal(faults.length, 1, `${name} ${value}`);
     assert.ok(!faults[0]?.includes(value), "a fault never contains the value");
   }
-  for (const name of ["PENNYBLACK_STRIPE_WEBHOOK_SECRET", "PENNYBLACK_STRIPE_URL"]) {
-    assert.match(faultsOf({ ...minimal, [name]: "https://stripe.test" })[0] ?? "none", /has no effect without/);
-  }
+  const secretOnly = { ...minimal, PENNYBLACK_STRIPE_WEBHOOK_SECRET: "whsec_first" };
+  assert.match(faultsOf(secretOnly)[0] ?? "none", /has no effect without/);
 });
 
 test("rejects unknown PENNYBLACK_ settings and ignores other variables", () => {
-  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_SERCET: "x" }), ["PENNYBLACK_SERCET is not a known setting"]);
+  for (const [name, hint] of [
+    ["PENNYBLACK_SERCET", " (did you mean PENNYBLACK_SECRET?)"],
+    ["PENNYBLACK_SEARX_URL", " (did you mean PENNYBLACK_SEARXNG_URL?)"],
+    ["PENNYBLACK_REDIS_URL", " (did you mean REDIS_URL?)"],
+    ["PENNYBLACK_COLOUR", ""],
+  ] as const)
+    assert.deepEqual(faultsOf({ ...minimal, [name]: "x" }), [`${name} is not a known setting${hint}`]);
   assert.deepEqual(faultsOf({ ...minimal, PATH: "/bin", POSTGRES_URL: "x", PENNYBLACK_TEST_REDIS_URL: "x" }), []);
   assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_API_KEY: "x", PENNYBLACK_URL: "http://localhost:8080" }), []);
+});
+
+test("names the reason why a setting was removed, and none of them exists", () => {
+  for (const [name, reason] of [
+    ["PENNYBLACK_WALLET_RATE", "no operator needed another value"],
+    ["PENNYBLACK_BRAVE_URL", "requests to a vendor go to its own URL"],
+  ] as const)
+    assert.deepEqual(faultsOf({ ...minimal, [name]: "x" }), [`${name} was removed: ${reason}`]);
+  const source = readFileSync(new URL("unknown-settings.ts", import.meta.url), "utf8");
+  const removed = [...source.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => `PENNYBLACK_${name}`);
+  const faults = faultsOf({ ...minimal, ...Object.fromEntries(removed.map((name) => [name, "x"])) });
+  assert.deepEqual([faults.length, faults.filter((fault) => !/ was removed: /.test(fault))], [removed.length, []]);
 });
 
 test("accepts settings of the worker and the admin command in the server's environment, and vice versa", () => {
@@ -152,15 +169,12 @@ test("rejects an order with unconfigured or repeated providers, and settings wit
   const rule = "PENNYBLACK_UPSTREAMS must list configured providers (brave), each once";
   assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_UPSTREAMS: "searxng" }), [rule]);
   assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_UPSTREAMS: "brave,brave" }), [rule]);
-  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_URL: "http://proxy" }), [
-    "PENNYBLACK_BRAVE_URL has no effect without PENNYBLACK_BRAVE_KEY",
+  assert.deepEqual(faultsWith({ PENNYBLACK_OPENSEARCH_KEY: "x" }), [
+    "PENNYBLACK_OPENSEARCH_KEY has no effect without PENNYBLACK_OPENSEARCH_URL",
   ]);
   assert.match(faultsWith({ PENNYBLACK_BRAVE_KEY: "clé" })[0] ?? "", /^PENNYBLACK_BRAVE_KEY must be printable ASCII$/);
-  assert.match(
-    faultsWith({ PENNYBLACK_BRAVE_KEY: "x", PENNYBLACK_BRAVE_URL: "proxy" })[0] ?? "",
-    /^PENNYBLACK_BRAVE_URL must be a URL/,
-  );
-  assert.deepEqual(faultsWith({ PENNYBLACK_BRAVE_TOKEN: "x" }), ["PENNYBLACK_BRAVE_TOKEN is not a known setting"]);
+  assert.match(faultsWith({ PENNYBLACK_SEARXNG_URL: "searx" })[0] ?? "", /^PENNYBLACK_SEARXNG_URL must be a URL/);
+  assert.match(faultsWith({ PENNYBLACK_BRAVE_TOKEN: "x" })[0] ?? "", /is not a known setting/);
 });
 
 test("an operator needs a unique name and a token of at least 32 characters", () => {

@@ -3,11 +3,11 @@ import type { Pooler } from "../db/pool.ts";
 import type { Operator } from "../http/operator-auth.ts";
 import type { Micros } from "../lib/money.ts";
 import { adapters } from "../providers/providers.ts";
+import { type Constants, constants } from "./constants.ts";
 import {
   addresses,
   ConfigFaults,
   cellName,
-  cellUrls,
   Fault,
   hostNames,
   httpUrl,
@@ -21,7 +21,6 @@ import {
   peppers,
   postgresUrl,
   ratio,
-  registryNames,
   required,
   requiredWith,
   secrets,
@@ -34,6 +33,7 @@ import {
   withDefault,
 } from "./parse-setting.ts";
 import { upstreams, upstreamVariables } from "./parse-upstreams.ts";
+import { findUnknownSettings } from "./unknown-settings.ts";
 
 export { ConfigFaults } from "./parse-setting.ts";
 export { upstreamVariables } from "./parse-upstreams.ts";
@@ -47,8 +47,8 @@ export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typ
 export function readConfig<Name extends keyof typeof settings>(
   names: readonly Name[],
   environment: NodeJS.ProcessEnv = process.env,
-): Pick<Config, Name> {
-  const faults = unknownSettings(environment);
+): Pick<Config, Name> & Constants {
+  const faults = findUnknownSettings(environment, knownSettings);
   const values: Record<string, unknown> = {};
   for (const name of names) {
     const { variable, read } = settings[name];
@@ -61,7 +61,7 @@ export function readConfig<Name extends keyof typeof settings>(
     }
   }
   if (faults.length > 0) throw new ConfigFaults(faults);
-  return Object.freeze(values) as Pick<Config, Name>;
+  return Object.freeze({ ...constants, ...values }) as Pick<Config, Name> & Constants;
 }
 
 export const serverSettings = [
@@ -72,7 +72,6 @@ export const serverSettings = [
   "peopleDatabaseUrl",
   "databasePooler",
   "redisUrl",
-  "hasHeapSnapshots",
   "host",
   "port",
   "opsHost",
@@ -82,45 +81,33 @@ export const serverSettings = [
   "keyPeppers",
   "signingSeeds",
   "upstreams",
-  "isFusing",
   "operators",
   "fleet",
   "lenses",
-  "registries",
   "topUpUrl",
   "stripeSecretKey",
   "stripeWebhookSecrets",
-  "stripeUrl",
   "topUpMin",
   "topUpMax",
   "securityContact",
   "trustedProxies",
   "cell",
-  "cells",
   "mcpHosts",
   "servers",
-  "maxInFlight",
-  "walletShare",
-  "walletRate",
-  "walletInFlight",
-  "walletTestRate",
-  "walletTestInFlight",
-  "drainMs",
   "webhooksAllowPrivate",
   "smtpUrl",
   "signUp",
   "oidcIssuer",
   "oidcClientId",
   "oidcClientSecret",
-  "oidcName",
   "logLevel",
   "otlpEndpoint",
   "tracesSampler",
   "tracesRatio",
 ] as const;
 
-/** The settings a server reads. */
-export type ServerConfig = Pick<Config, (typeof serverSettings)[number]>;
+/** The configuration of a server. */
+export type ServerConfig = Pick<Config, (typeof serverSettings)[number]> & Constants;
 
 export const workerSettings = [
   "workerDatabaseUrl",
@@ -137,10 +124,8 @@ export const workerSettings = [
   "smtpUrl",
   "mailFrom",
   "retentionDays",
-  "retentionTestDays",
   "archive",
   "stripeSecretKey",
-  "stripeUrl",
   "logLevel",
 ] as const;
 
@@ -211,30 +196,17 @@ const settings = {
   roots: { variable: "PENNYBLACK_ROOTS", read: onlyWith("PENNYBLACK_SIGNING_KEYS", (text) => text) },
   /** The order of the configured providers. Default: cheapest first. */
   upstreams: { variable: "PENNYBLACK_UPSTREAMS", read: upstreams },
-  /** Queries two of them at once, if the price of a search covers both, and merges their results. */
-  isFusing: {
-    variable: "PENNYBLACK_FUSION",
-    read: withDefault(false, (text) => oneOf("true", "false")(text) === "true"),
-  },
   /** The folder of the ranking rules. SIGHUP reloads it. */
   lenses: {
     variable: "PENNYBLACK_LENSES",
     read: withDefault(fileURLToPath(new URL("../../lenses", import.meta.url)), (text) => text),
   },
-  /** The registries in that folder that count, such as "us-government,copycats", or "none". Default: all. */
-  registries: { variable: "PENNYBLACK_REGISTRIES", read: optional(registryNames) },
   /** Where a wallet's owner adds money. Returned with 402. */
   topUpUrl: { variable: "PENNYBLACK_TOP_UP_URL", read: optional(httpUrl) },
   /** The name of this installation among several behind one address. `npm run migrate` stores it in the database. */
   cell: { variable: "PENNYBLACK_CELL", read: optional(cellName) },
-  /** Base URLs of all cells, to forward requests of accounts that were moved: "eu1=https://10.1.0.10,us2=https://10.2.0.10". */
-  cells: { variable: "PENNYBLACK_CELLS", read: onlyWith("PENNYBLACK_CELL", cellUrls) },
-  /**
-   * Free credit for a new account in USD, and the maximum number of such accounts per day (UTC). `npm run migrate` stores
-   * them in the database; servers cannot change them.
-   */
+  /** Free credit for a new account in USD. `npm run migrate` stores it in the database; servers cannot change it. */
   trialCredit: { variable: "PENNYBLACK_TRIAL_CREDIT", read: withDefault<Micros>(0n, usd) },
-  trialsPerDay: { variable: "PENNYBLACK_TRIALS_PER_DAY", read: withDefault(100, integer(0, 1_000_000)) },
   /** Enables payments. Set it for the server and the worker. */
   stripeSecretKey: { variable: "PENNYBLACK_STRIPE_SECRET_KEY", read: optional(secretText) },
   /** The signing secret of Stripe's webhooks. During a rotation: both, separated by a comma. */
@@ -243,8 +215,6 @@ const settings = {
     read: (text: string | undefined, environment: NodeJS.ProcessEnv): string[] =>
       withStripe((list) => list.split(",").map((part) => secretText(part.trim())))(text, environment) ?? [],
   },
-  /** Base URL of a proxy, or of a fake Stripe in tests. */
-  stripeUrl: { variable: "PENNYBLACK_STRIPE_URL", read: withStripe(httpUrl) },
   /** Limits of one top-up in USD. */
   topUpMin: { variable: "PENNYBLACK_TOP_UP_MIN", read: withDefault(5_000_000n, topUpAmount) },
   topUpMax: { variable: "PENNYBLACK_TOP_UP_MAX", read: topUpMax },
@@ -260,25 +230,9 @@ const settings = {
   mcpHosts: { variable: "PENNYBLACK_MCP_HOSTS", read: withDefault<string[]>([], hostNames) },
   /** The number of servers, which sets each one's share of the limits while Redis is unavailable. */
   servers: { variable: "PENNYBLACK_SERVERS", read: withDefault(1, integer(1, 10_000)) },
-  /** Requests in flight in one server, and the part of them that one wallet can occupy, in percent. */
-  maxInFlight: { variable: "PENNYBLACK_MAX_IN_FLIGHT", read: withDefault(4_000, integer(16, 100_000)) },
-  walletShare: { variable: "PENNYBLACK_WALLET_SHARE", read: withDefault(25, integer(1, 100)) },
-  /** Searches per second and in flight of one wallet, across all servers, in addition to the limits of its keys. */
-  walletRate: { variable: "PENNYBLACK_WALLET_RATE", read: withDefault(2_000, integer(1, 1_000_000)) },
-  walletInFlight: { variable: "PENNYBLACK_WALLET_IN_FLIGHT", read: withDefault(2_000, integer(1, 1_000_000)) },
-  /** The same for the test keys of one wallet. Test searches are free, so their limits are low. */
-  walletTestRate: { variable: "PENNYBLACK_WALLET_TEST_RATE", read: withDefault(20, integer(1, 1_000_000)) },
-  walletTestInFlight: { variable: "PENNYBLACK_WALLET_TEST_IN_FLIGHT", read: withDefault(20, integer(1, 1_000_000)) },
-  /** How long a stopping server keeps serving, so that load balancers can remove it. */
-  drainMs: { variable: "PENNYBLACK_DRAIN_MS", read: withDefault(5_000, integer(0, 300_000)) },
   /** For development and tests: allows webhooks over plain HTTP and to private addresses. */
   webhooksAllowPrivate: {
     variable: "PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE",
-    read: withDefault(false, (text) => oneOf("true", "false")(text) === "true"),
-  },
-  /** Allows operators to download heap snapshots, which contain secrets. */
-  hasHeapSnapshots: {
-    variable: "PENNYBLACK_HEAP_SNAPSHOTS",
     read: withDefault(false, (text) => oneOf("true", "false")(text) === "true"),
   },
   /** "smtps://user:password@mail.example". Without it, no email is sent. */
@@ -293,15 +247,11 @@ const settings = {
   },
   oidcClientId: { variable: "PENNYBLACK_OIDC_CLIENT_ID", read: onlyWith("PENNYBLACK_OIDC_ISSUER", (text) => text) },
   oidcClientSecret: { variable: "PENNYBLACK_OIDC_CLIENT_SECRET", read: onlyWith("PENNYBLACK_OIDC_ISSUER", secretText) },
-  /** The label of its sign-in button. */
-  oidcName: { variable: "PENNYBLACK_OIDC_NAME", read: onlyWith("PENNYBLACK_OIDC_ISSUER", (text) => text) },
   /** Older searches and entries are archived and deleted. Without it, nothing is deleted. */
   retentionDays: {
     variable: "PENNYBLACK_RETENTION_DAYS",
     read: onlyWith("PENNYBLACK_ARCHIVE", integer(35, 36_500)),
   },
-  /** Test searches are deleted after this many days. Two days of usage are recounted, so it is at least three. */
-  retentionTestDays: { variable: "PENNYBLACK_RETENTION_TEST_DAYS", read: withDefault(3, integer(3, 36_500)) },
   archive: { variable: "PENNYBLACK_ARCHIVE", read: onlyWith("PENNYBLACK_RETENTION_DAYS", (text) => text) },
   logLevel: {
     variable: "PENNYBLACK_LOG_LEVEL",
@@ -327,14 +277,10 @@ const settings = {
 /** Settings of the SDK, the command line and the MCP server, which may be set in the same shell. */
 const clientSettings = ["PENNYBLACK_API_KEY", "PENNYBLACK_URL", "PENNYBLACK_MANAGEMENT_KEY"];
 
-/** A misspelled setting would otherwise be silently ignored. */
-function unknownSettings(environment: NodeJS.ProcessEnv): string[] {
-  const known = new Set<string>([
+const knownSettings = [
+  ...new Set<string>([
     ...Object.values(settings).map((setting) => setting.variable),
     ...adapters.flatMap(upstreamVariables),
     ...clientSettings,
-  ]);
-  return Object.keys(environment)
-    .filter((name) => name.startsWith("PENNYBLACK_") && !name.startsWith("PENNYBLACK_TEST_") && !known.has(name))
-    .map((name) => `${name} is not a known setting`);
-}
+  ]),
+];

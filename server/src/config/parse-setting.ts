@@ -65,15 +65,6 @@ export function cellName(text: string): string {
   return text;
 }
 
-export function cellUrls(text: string): Map<string, string> {
-  return new Map(
-    text.split(",").map((pair) => {
-      const [name = "", url = ""] = pair.trim().split(/=(.*)/s);
-      return [cellName(name), httpUrl(url)];
-    }),
-  );
-}
-
 export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = Number(text);
@@ -203,16 +194,6 @@ export function addresses(text: string): string[] {
     }
   }
   return list;
-}
-
-/** "none" is the empty list. Names are compared with the files when the lenses are loaded. */
-export function registryNames(text: string): string[] {
-  if (text === "none") return [];
-  const names = text.split(",").map((part) => part.trim());
-  if (!names.every((name) => /^[a-z][a-z0-9-]{0,31}$/.test(name))) {
-    throw new Fault("must be names of registries, separated by commas, or none");
-  }
-  return names;
 }
 
 /** In the form of `hostname` of a URL: lower case, IPv6 in brackets. */

@@ -45,7 +45,7 @@ function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Provide
     }
   };
   const fields = parsePart("FIELDS", fieldNames, defaultFields) ?? { title: "title", url: "url", snippet: "snippet" };
-  return adapter.create({ url: parsePart("URL", httpUrl, defaultUrl) ?? "", key, fields });
+  return adapter.create({ url: defaultUrl ?? parsePart("URL", httpUrl, undefined) ?? "", key, fields });
 }
 
 function fieldNames(text: string): FieldNames {
@@ -55,8 +55,8 @@ function fieldNames(text: string): FieldNames {
 }
 
 /** The setting that enables a provider, then its others. */
-export function upstreamVariables({ name, key, defaultFields }: Adapter): string[] {
-  const parts = key === "required" ? ["KEY", "URL"] : ["URL", ...(key === "optional" ? ["KEY"] : [])];
+export function upstreamVariables({ name, defaultUrl, key, defaultFields }: Adapter): string[] {
+  const parts = defaultUrl === undefined ? ["URL", ...(key === "none" ? [] : ["KEY"])] : ["KEY"];
   return [...parts, ...(defaultFields ? ["FIELDS"] : [])].map((part) => upstreamVariable(name, part));
 }
 

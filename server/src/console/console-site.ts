@@ -1,47 +1,59 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { createSiteReader, sendNotBuilt } from "../http/built-site.ts";
+import { createSiteReader, listFiles, sendFile, sendNotBuilt } from "../http/built-site.ts";
 import type { Route } from "../http/route.ts";
 import { Problem } from "../problems/problems.ts";
 import { consoleRoute } from "./console-dependencies.ts";
-import { readSite, type SiteFile, type SitePage } from "./site-files.ts";
 
-// Serves the output of `npm run console:build` from a map filled at the first request. Request paths never reach the
-// file system.
+// Serves the output of `npm run console:build`.
 
 /** Serves `page` for every path that is not a file, because routing happens in the browser. */
 export function siteRoutes(folder: string, page: "index.html" | "operator.html"): Route[] {
-  const currentSite = createSiteReader(folder, readSite);
+  const currentSite = createSiteReader(folder, () => ({
+    files: new Set(listFiles(folder).filter((name) => !name.endsWith(".html"))),
+    html: readFileSync(join(folder, page), "utf8"),
+  }));
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const site = currentSite();
     if (!site) return sendNotBuilt(reply, { name: "Console", script: "console:build" });
     const name = (request.url.split("?", 1)[0] ?? "").slice("/console/".length);
-    const file = site.files.get(name);
-    if (file) return sendFile(file, request, reply);
+    if (site.files.has(name)) return sendFile(request, reply, { folder, name });
     // A page from an old build must get 404 for its missing assets, not HTML.
     if (/^(?:api|assets)(?:\/|$)/.test(name)) throw new Problem("not_found");
-    const sitePage = site.pages.get(page);
-    if (!sitePage) throw new Problem("not_found");
-    return sendPage(sitePage, reply);
+    return sendPage(site.html, reply);
   };
   // Without its own route, Fastify matches "/console/" as "/console/*" with an empty parameter, which is rejected.
   return ["/console", "/console/", "/console/*"].map((path) => consoleRoute({ method: "GET", path, handle }));
 }
 
-function sendPage(page: SitePage, reply: FastifyReply): unknown {
-  const { html, policy } = page.render();
+/** Inserts a new nonce each time, for styles injected at runtime. */
+function sendPage(html: string, reply: FastifyReply): unknown {
+  const nonce = randomBytes(16).toString("base64");
   reply.headers({
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-cache",
-    "content-security-policy": policy,
+    "content-security-policy": policyFor(nonce),
   });
-  return reply.send(html);
+  return reply.send(html.replaceAll("PENNYBLACK_NONCE", nonce));
 }
 
-async function sendFile(file: SiteFile, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const { "accept-encoding": acceptEncoding = "", "if-none-match": cachedEtag } = request.raw.headers;
-  reply.headers(file.headers);
-  if (cachedEtag === file.headers.etag) return reply.code(304).send();
-  const { bytes, encoding } = await file.encode(acceptEncoding);
-  if (encoding) reply.header("content-encoding", encoding);
-  return reply.send(bytes);
+/**
+ * Scripts are allowed only as files from this origin. Inline styles are allowed in attributes, which the charts need, and
+ * in elements with the nonce; styles cannot load anything from other origins.
+ */
+function policyFor(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
 }

@@ -1,5 +1,6 @@
 import { inTransaction } from "./in-transaction.ts";
-import { minTimelineOf, type Pool, type Queryable } from "./pool.ts";
+import type { Pool, Queryable } from "./pool.ts";
+import { sendFenced } from "./query-fenced.ts";
 
 type Work<Result> = (db: Queryable) => Promise<Result>;
 
@@ -31,16 +32,16 @@ export async function callAsTenant<Outcome>(
   call: string,
   values: readonly unknown[],
 ): Promise<Outcome> {
-  const minTimeline = `$${values.length + 2}`;
-  // The call depends on the row of the materialized CTE, so the settings apply before it runs.
-  const { rows } = await pool.query<{ outcome: Outcome }>(
-    `with own as materialized (
+  const expected = `$${values.length + 2}`;
+  const { rows } = await sendFenced<{ outcome: Outcome }>(pool, (timeline) => ({
+    // The call depends on the row of the materialized CTE, so the settings apply before it runs.
+    text: `with own as materialized (
        select set_config('pb.wallet_id', $1, true) as wallet_id,
-         set_config('pb.min_timeline', coalesce(${minTimeline}::text, ''), true)
+         set_config('pb.expected_timeline', coalesce(${expected}::text, ''), true)
      )
      select ${call} as outcome from own where own.wallet_id <> ''`,
-    [walletId, ...values, minTimelineOf(pool)],
-  );
+    values: [walletId, ...values, timeline],
+  }));
   const [row] = rows;
   if (!row) throw new Error("the call returned no row, or no wallet id was given");
   return row.outcome;

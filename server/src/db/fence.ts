@@ -1,87 +1,138 @@
+import { randomUUID } from "node:crypto";
 import pg from "pg";
 
-// Refuses databases that are older than one already seen. After a failover the old primary can return and accept writes
-// until it is demoted, and what it accepts is lost. PostgreSQL increases the timeline with every promotion, so a primary
-// on an earlier timeline than the latest is such a one. Statements that move money carry the latest timeline as well
-// (server/sql/timeline.sql), because a pooler can move an open connection to another server.
+// Refuses databases that lack something that was already acknowledged. After a failover the old primary can return and accept
+// writes, and what it accepts is lost. PostgreSQL increases the number of the timeline with every promotion, but two nodes
+// that are promoted from the same timeline get the same number. So a timeline is its number and a random token, which the
+// first transaction that moves money on it writes and replicates (server/sql/timeline.sql).
+//
+//   seen so far     this database          decision
+//   1:a             1:a, 2 without token   used: it was promoted, and no money has moved since
+//   1:a 2:b         1:a 2:b 3:c            used
+//   1:a 2:b         1:a                    refused: an old primary
+//   1:a 2:b         1:a 2:c                refused: another node was promoted to timeline 2
+//
+// Statements that move money name the timeline as well, because a pooler can move an open connection to another server.
 
 export interface DatabaseIdentity {
   /** Created by initdb. Replicas and physical backups have the one of their primary. */
   systemIdentifier: string;
+  /** The current one; of a replica, the latest that it knows of. */
   timeline: number;
+  /** The timelines on which money was moved, as "number:token". */
+  history: readonly string[];
 }
 
 export interface Fence {
-  /** The database that is in use, with its latest timeline. Undefined before the first connection. */
+  /** The database that is in use. Undefined before the first connection. */
   readonly latest: DatabaseIdentity | undefined;
-  /** Throws RefusedDatabase if this primary must not be used. Otherwise remembers its timeline. */
+  /** The timeline for statements that move money, as pb.require_timeline expects it. Undefined before the first connection. */
+  readonly expected: string | undefined;
+  /** Throws RefusedDatabase if this primary must not be used. Otherwise remembers its history. */
   pass(identity: DatabaseIdentity): void;
-  /** Remembers a timeline that another process or a replica has seen. Ignored if it is that of another database. */
+  /** Remembers what another process or a replica has seen. Ignored if it is of another database. */
   learn(identity: DatabaseIdentity): void;
-  /** Decides which database is in use, when the process starts. */
+  /** Decides which database is in use, when the process starts or an operator has accepted another one. */
   require(identity: DatabaseIdentity): void;
 }
 
-/** The database is not the one in use, or is an old primary. */
+/** The database is not the one in use, is an old primary, or has another history. */
 export class RefusedDatabase extends Error {}
 
 export function createFence(): Fence {
   let latest: DatabaseIdentity | undefined;
+  let proposed = "";
   return {
     get latest() {
       return latest;
     },
-    pass({ systemIdentifier, timeline }) {
+    get expected() {
+      if (!latest) return undefined;
+      const prefix = `${latest.timeline}:`;
+      const known = latest.history.find((entry) => entry.startsWith(prefix));
+      if (known !== undefined) return known;
+      // The statement writes this token if no money has moved on the timeline yet.
+      if (!proposed.startsWith(prefix)) proposed = `${prefix}${randomUUID()}`;
+      return [proposed, "new", ...latest.history.slice(-1)].join(" ");
+    },
+    pass(identity) {
+      const { systemIdentifier, timeline, history } = identity;
       if (latest && systemIdentifier !== latest.systemIdentifier)
         throw new RefusedDatabase(
-          `The database has the system identifier ${systemIdentifier}, and ${latest.systemIdentifier} is in use. If it was restored or replaced, stop all servers and run: npm run admin -- database accept`,
+          `The database has the system identifier ${systemIdentifier}, and ${latest.systemIdentifier} is in use. If it was restored or replaced, run: npm run admin -- database accept`,
         );
       if (latest && timeline < latest.timeline)
         throw new RefusedDatabase(
           `The database is on timeline ${timeline}, and timeline ${latest.timeline} exists: it is an old primary.`,
         );
-      latest = { systemIdentifier, timeline };
+      const missing = latest ? missingFrom(history, latest.history) : undefined;
+      if (missing !== undefined)
+        throw new RefusedDatabase(
+          `The database lacks timeline ${missing}, on which money was moved: another node was promoted to the same timeline, or a backup was restored. See docs/runbooks/two-primaries.md`,
+        );
+      latest = { systemIdentifier, timeline, history };
     },
-    learn(identity) {
-      const { systemIdentifier, timeline } = latest ?? { systemIdentifier: identity.systemIdentifier, timeline: 0 };
-      if (identity.systemIdentifier === systemIdentifier && identity.timeline > timeline) latest = identity;
+    learn({ systemIdentifier, timeline, history }) {
+      if (latest && systemIdentifier !== latest.systemIdentifier) return;
+      latest = {
+        systemIdentifier,
+        timeline: Math.max(timeline, latest?.timeline ?? 0),
+        history: [...new Set([...(latest?.history ?? []), ...history])],
+      };
     },
-    require(identity) {
-      latest = identity;
+    require({ systemIdentifier, timeline, history }) {
+      latest = { systemIdentifier, timeline, history };
     },
   };
 }
 
-/** Undefined if the database is a replica. */
-export async function readIdentity(db: Pick<pg.ClientBase, "query">): Promise<DatabaseIdentity | undefined> {
-  const { rows } = await db.query<{ identity: string | null }>(identityQuery);
-  return parseIdentity(rows[0]?.identity);
+/** Whether no money has moved on an expected timeline, as far as this process knows. */
+export function isProposed(expected: string): boolean {
+  return expected.includes(" new");
 }
 
-/** The latest timeline that a replica knows of. Undefined before the database is set up. */
-export async function readReplicaIdentity(db: Pick<pg.ClientBase, "query">): Promise<DatabaseIdentity | undefined> {
-  try {
-    const { rows } = await db.query<{ identity: string | null }>(replicaQuery);
-    return parseIdentity(rows[0]?.identity);
-  } catch (error) {
-    if (error instanceof pg.DatabaseError && [undefinedFunction, undefinedSchema].includes(error.code ?? "")) return;
+/** The first entry of `required` that the history lacks. */
+export function missingFrom(history: readonly string[], required: readonly string[]): string | undefined {
+  return required.find((entry) => !history.includes(entry));
+}
+
+export interface HostIdentity extends DatabaseIdentity {
+  isReplica: boolean;
+  /** Replicas that are connected to it. */
+  replicas: number;
+}
+
+export async function readIdentity(db: Pick<pg.ClientBase, "query">): Promise<HostIdentity> {
+  const read = async (sql: string): Promise<HostIdentity> =>
+    parseIdentity((await db.query<{ identity: string }>(sql)).rows[0]?.identity ?? "");
+  return read("select pb.read_identity() as identity").catch((error: unknown) => {
+    if (error instanceof pg.DatabaseError && isNotSetUp.includes(error.code ?? "")) return read(identityWithoutSchema);
     throw error;
-  }
+  });
 }
 
-function parseIdentity(text: string | null | undefined): DatabaseIdentity | undefined {
-  const [systemIdentifier, timeline] = text?.split(" ") ?? [];
-  if (systemIdentifier === undefined || timeline === undefined) return undefined;
-  return { systemIdentifier, timeline: Number.parseInt(timeline, 16) };
+/** The text form of an identity, also in Redis. */
+export function formatIdentity({ systemIdentifier, timeline, history }: DatabaseIdentity): string {
+  return `${systemIdentifier} ${timeline} ${history.join(",")}`;
 }
 
-const undefinedFunction = "42883";
-const undefinedSchema = "3F000";
+export function parseIdentity(text: string): HostIdentity {
+  const [systemIdentifier = "", timeline = "", history = "", role, replicas = "0"] = text.split(" ");
+  return {
+    systemIdentifier,
+    timeline: Number(timeline),
+    history: history.split(",").filter(Boolean),
+    isReplica: role === "replica",
+    replicas: Number(replicas),
+  };
+}
 
-// One text column: the system identifier and the timeline in hexadecimal.
-const identityQuery = `
-  select case when not pg_is_in_recovery()
-    then system_identifier || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8) end as identity
+/** The schema, the function, or its execution for this role does not exist yet. */
+const isNotSetUp = ["3F000", "42883", "42501"];
+
+const identityWithoutSchema = `
+  select format('%s %s  %s %s', system_identifier,
+    case when pg_is_in_recovery() then 0 else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end,
+    case when pg_is_in_recovery() then 'replica' else 'primary' end,
+    (select count(*) from pg_stat_replication)) as identity
   from pg_control_system()`;
-const replicaQuery = `
-  select system_identifier || ' ' || to_hex(pb.read_replica_timeline()) as identity from pg_control_system()`;

@@ -1,39 +1,100 @@
 import { callbackify } from "node:util";
 import pg from "pg";
 import { spreadHosts } from "../lib/spread-hosts.ts";
-import { createFence, type DatabaseIdentity, type Fence, readIdentity, readReplicaIdentity } from "./fence.ts";
+import { createFence, type Fence, type HostIdentity, missingFrom, RefusedDatabase, readIdentity } from "./fence.ts";
 
 // A database with replicas has several hosts, and the primary changes on failover, which the driver does not support. Before
 // connecting, all hosts are queried: a host in recovery is a replica. Of two hosts that are not, the one on the later
 // timeline was promoted after the other, which must no longer be used. While that one is down, a replica
-// still knows its timeline, which is why half of the hosts must respond. Every connection is checked by the fence.
+// still has its history, which is why half of the hosts must respond, and none may have a history that the primary lacks.
+// Every connection is checked by the fence.
+//
+// A replica may not know of a promotion after which nothing was written. So a server that has just started, and has learned
+// nothing from the others, uses only a primary that replicas follow: with it, half of the hosts. An old primary has none.
 
 /** No host is a primary, for example during a failover. */
 export class NoPrimary extends Error {}
 
 /** The URL of the current primary. A single host is not queried. */
-export async function findPrimary(url: string, fence: Fence = createFence()): Promise<string> {
+export async function findPrimary(url: string, fence?: Fence): Promise<string> {
   const urls = spreadHosts(url);
   const [only, ...others] = urls;
   if (only !== undefined && others.length === 0) return only;
-  const hosts = await queryHosts(urls, fence.latest?.timeline ?? Number.POSITIVE_INFINITY);
-  const [primary] = hosts.filter(isPrimary).toSorted((left, right) => right.identity.timeline - left.identity.timeline);
+  const hosts = await queryHosts(urls, fence?.latest?.timeline ?? Number.POSITIVE_INFINITY);
+  const [primary] = hosts.filter(isPrimary).toSorted(byHistory);
   if (!primary) throw new NoPrimary(`none of ${urls.length} database hosts is a reachable primary`);
   const responding = hosts.filter(hasResponded).length;
   if (responding < neededOf(urls))
     throw new NoPrimary(
       `only ${responding} of ${urls.length} database hosts responds, and ${neededOf(urls)} must, so that an old primary is not used`,
     );
-  for (const { role, identity } of hosts)
-    if (role === "replica" && identity?.systemIdentifier === primary.identity.systemIdentifier) fence.learn(identity);
-  fence.pass(primary.identity);
+  const { systemIdentifier } = primary.identity;
+  const related = hosts.filter(hasResponded).filter(({ identity }) => identity.systemIdentifier === systemIdentifier);
+  // Only the number of a timeline is remembered: a token on another host need not have been acknowledged.
+  const known = fence?.latest ? fence : createFence();
+  for (const { identity } of related)
+    if (identity.isReplica) known.learn({ systemIdentifier, timeline: identity.timeline, history: [] });
+  known.pass(primary.identity);
+  await requireOneHistory(primary, related);
+  if (fence && !fence.latest) {
+    if (primary.identity.replicas + 1 < neededOf(urls))
+      throw new NoPrimary(
+        `no replica is connected to ${nameOf(primary)}, so it may be an old primary, and this process has not seen another`,
+      );
+    fence.pass(primary.identity);
+  }
   return primary.url;
 }
 
-/** The number of hosts that accept writes. With two, one is an old primary. */
-export async function countPrimaries(url: string): Promise<number> {
+type RespondingHost = Host & { identity: HostIdentity };
+
+/** The latest timeline first, and of two with the same number, the one on which money was moved. */
+function byHistory({ identity: left }: RespondingHost, { identity: right }: RespondingHost): number {
+  return right.timeline - left.timeline || right.history.length - left.history.length;
+}
+
+/** Two hosts with different histories were both primaries, and only an operator can decide which one to use. */
+async function requireOneHistory(primary: RespondingHost, hosts: readonly RespondingHost[]): Promise<void> {
+  const findOther = (history: readonly string[]): RespondingHost | undefined =>
+    hosts.find(({ identity }) => missingFrom(history, identity.history) !== undefined);
+  if (!findOther(primary.identity.history)) return;
+  // The others may have responded after it.
+  const { identity = primary.identity } = await queryHost(primary.url);
+  const other = findOther(identity.history);
+  if (!other) return;
+  throw new RefusedDatabase(
+    `Money was moved on timeline ${missingFrom(identity.history, other.identity.history)}, which ${nameOf(other)} has and the primary ${nameOf(primary)} lacks. Neither is used. See docs/runbooks/two-primaries.md`,
+  );
+}
+
+function roleOf({ identity }: Host): HostState["role"] {
+  if (!identity) return "unreachable";
+  return identity.isReplica ? "replica" : "primary";
+}
+
+function nameOf({ url }: Host): string {
+  return new URL(url).host;
+}
+
+export interface HostState {
+  /** Host and port. */
+  name: string;
+  role: "primary" | "replica" | "unreachable";
+  timeline: number | undefined;
+  /** A timeline on which money was moved that this host has and the primary lacks. */
+  diverged: string | undefined;
+}
+
+/** For operators: which hosts accept writes, and which have a history that the primary lacks. */
+export async function readHosts(url: string): Promise<HostState[]> {
   const hosts = await Promise.all(spreadHosts(url).map(queryHost));
-  return hosts.filter(isPrimary).length;
+  const [primary] = hosts.filter(isPrimary).toSorted(byHistory);
+  return hosts.map((host) => ({
+    name: nameOf(host),
+    role: roleOf(host),
+    timeline: host.identity?.timeline,
+    diverged: primary && host.identity && missingFrom(primary.identity.history, host.identity.history),
+  }));
 }
 
 /** With one synchronous replica, two of three hosts have every acknowledged transaction, so any two include one of them. */
@@ -93,7 +154,7 @@ export function clientOfPrimary(url: string, fence: Fence): new (config?: pg.Cli
       await super.connect();
       try {
         const identity = await readIdentity(this);
-        if (identity) fence.pass(identity);
+        if (!identity.isReplica) fence.pass(identity);
       } catch (error) {
         this.end().catch(() => undefined);
         throw error;
@@ -105,17 +166,16 @@ export function clientOfPrimary(url: string, fence: Fence): new (config?: pg.Cli
 
 interface Host {
   url: string;
-  role: "primary" | "replica" | "unreachable";
-  /** Of a replica, the latest timeline that it knows of. */
-  identity?: DatabaseIdentity | undefined;
+  /** Undefined if it did not respond. */
+  identity?: HostIdentity;
 }
 
-function isPrimary(host: Host): host is Host & { identity: DatabaseIdentity } {
-  return host.role === "primary";
+function isPrimary(host: Host): host is RespondingHost {
+  return host.identity?.isReplica === false;
 }
 
-function hasResponded({ role }: Host): boolean {
-  return role !== "unreachable";
+function hasResponded(host: Host): host is RespondingHost {
+  return host.identity !== undefined;
 }
 
 const timeoutMs = 1_000;
@@ -131,11 +191,9 @@ async function queryHost(url: string): Promise<Host> {
   client.on("error", () => undefined);
   try {
     await client.connect();
-    const identity = await readIdentity(client);
-    if (identity) return { url, role: "primary", identity };
-    return { url, role: "replica", identity: await readReplicaIdentity(client) };
+    return { url, identity: await readIdentity(client) };
   } catch {
-    return { url, role: "unreachable" };
+    return { url };
   } finally {
     client.end().catch(() => undefined);
   }

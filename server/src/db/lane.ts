@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createHotOwners } from "./hot-owners.ts";
 import type { Limiter } from "./limiter.ts";
-import { type Send, settleBatch, type Ticket } from "./settle-batch.ts";
+import { isBeforeDeadline, type Send, settleBatch, type Ticket } from "./settle-batch.ts";
 import { createSideLanes } from "./side-lanes.ts";
 
 // Batching without a timer. A lane has one statement in flight and queues the items that arrive meanwhile; when the
@@ -110,6 +110,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       left = unsettled.failed;
       if (left.length === 0) return;
       await wait(pauseMs);
+      // Items that arrived since can have earlier deadlines than those of the batch.
+      queues.keep((ticket) => isBeforeDeadline(ticket, outage));
     }
   }
 
@@ -125,6 +127,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 interface OwnerQueues<One> {
   push(owner: string, ...items: One[]): void;
   take(owner: string): One[];
+  /** Removes the items for which the function returns false. */
+  keep(isKept: (item: One) => boolean): void;
   /** Round-robin by owner. The next batch continues with the owner whose turn it is. */
   takeBatch(max: number): One[];
   sizeOf(owner: string): number;
@@ -147,6 +151,14 @@ function createOwnerQueues<One>(): OwnerQueues<One> {
       queues.delete(owner);
       size -= queue.length;
       return queue;
+    },
+    keep(isKept) {
+      for (const [owner, queue] of queues) {
+        const kept = queue.filter(isKept);
+        size -= queue.length - kept.length;
+        if (kept.length > 0) queues.set(owner, kept);
+        else queues.delete(owner);
+      }
     },
     takeBatch(max) {
       const batch: One[] = [];

@@ -44,10 +44,8 @@ for (const isForSingleStatements of [true, false]) {
   test(`${kind} times out, and runs the next statement on another connection`, async () => {
     const pool = openPool(isForSingleStatements);
     const pid = await readPid(pool);
-    const startedAt = performance.now();
     await assert.rejects(pool.query(withTimeout(100, { text: "select pg_sleep(15)" })), /did not respond|timeout/);
     assert.notEqual(await readPid(pool), pid);
-    assert.ok(performance.now() - startedAt < 10_000);
   });
 
   test(`${kind} rejects when the connection breaks, and reconnects`, async () => {

@@ -80,9 +80,9 @@ function sessionSettings({ role, lockTimeoutMs }: PoolOptions, statementTimeoutM
 
 const fences = new WeakMap<Queryable, Fence>();
 
-/** The latest timeline that the pool's fence has seen, for statements that a database on an earlier one must refuse. */
-export function minTimelineOf(pool: Queryable): number | null {
-  return fences.get(pool)?.latest?.timeline ?? null;
+/** Undefined for a connection inside a transaction. */
+export function fenceOf(pool: Queryable): Fence | undefined {
+  return fences.get(pool);
 }
 
 type TimedStatement = pg.QueryConfig & { query_timeout?: number };

@@ -1,4 +1,4 @@
-import { checkValueOf, createSecrets, type SecretBytes, type SwitchableSecrets } from "../lib/secrets.ts";
+import { checkValueOf, type SwitchableSecrets } from "../lib/secrets.ts";
 import type { Queryable } from "./pool.ts";
 
 // Reports every few seconds which versions of PENNYBLACK_SECRET this process lists, and adopts the writing version. If the
@@ -17,24 +17,19 @@ export interface SecretReportOptions {
   db: Queryable;
   secrets: SwitchableSecrets;
   processId: string;
-  /** Reported so that a move of an account can verify that its keys work in the other cell. None for a worker. */
-  peppers?: readonly SecretBytes[];
   intervalMs?: number;
 }
 
 export function startSecretReports(options: SecretReportOptions): SecretReports {
-  const { db, secrets, processId, peppers = [], intervalMs = 5_000 } = options;
-  const pepperChecks = createSecrets(peppers).all.map(checkValueOf);
+  const { db, secrets, processId, intervalMs = 5_000 } = options;
   let fault: string | undefined;
 
   async function send(hasStopped: boolean): Promise<SecretState | undefined> {
-    const { rows } = await db.query<SecretState>("select * from pb.report_secrets($1, $2, $3, $4, $5, $6)", [
+    const { rows } = await db.query<SecretState>("select * from pb.report_secrets($1, $2, $3, $4)", [
       processId,
       secrets.all.map(({ version }) => version),
       secrets.all.map(checkValueOf),
       hasStopped,
-      peppers.map(({ version }) => version),
-      pepperChecks,
     ]);
     return rows[0];
   }

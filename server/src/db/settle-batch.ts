@@ -1,5 +1,6 @@
 import { RefusedDatabase } from "./fence.ts";
 import { NoPrimary } from "./find-primary.ts";
+import { sqlStates } from "./sql-states.ts";
 
 // One attempt to send a batch, and what each item's result or error means.
 //
@@ -125,7 +126,8 @@ async function settleEach<Item, Result>(
   return left;
 }
 
-function isBeforeDeadline<Item, Result>(ticket: Ticket<Item, Result>, outage: Outage): boolean {
+/** Rejects the ticket otherwise. */
+export function isBeforeDeadline<Item, Result>(ticket: Ticket<Item, Result>, outage: Outage): boolean {
   const now = performance.now();
   if (now < ticket.deadline || now < Math.min(ticket.outageDeadline, outage.lastAt + outage.extensionMs)) return true;
   ticket.reject(ticket.isInDoubt ? new OutcomeUnknown() : new NeverSent());
@@ -141,24 +143,25 @@ export function isFinal(error: unknown): error is Error {
   return error instanceof Error && "severity" in error && /^(22|23|42|P0)/.test(codeOf(error));
 }
 
+const notPrimary = ["25006", sqlStates.otherTimeline];
+
 /**
- * Lock timeout, statement timeout or cancellation, deadlock, serialization failure, a replica, or an old primary
- * (pb.require_timeline): PostgreSQL rolled the statement back and kept the connection. A FATAL error ends the connection, and
- * may have come after the commit.
+ * Lock timeout, statement timeout or cancellation, deadlock, serialization failure, a replica, or another timeline: PostgreSQL
+ * rolled the statement back and kept the connection. A FATAL error ends the connection, and may have come after the commit.
  */
 function isRolledBack(error: unknown): boolean {
   if (!(error instanceof Error) || !("severity" in error) || error.severity !== "ERROR") return false;
-  return /^(55P03|57014|40P01|40001|25006|PB001)$/.test(codeOf(error));
+  return ["55P03", "57014", "40P01", "40001", ...notPrimary].includes(codeOf(error));
 }
 
 /**
  * There was no connection to a primary: none was found, the connection was refused or lost, PostgreSQL is starting or stopping
- * (FATAL), or the connection leads to a replica or an old primary. A slow database is not unavailable.
+ * (FATAL), or the connection leads to a replica or another timeline. A slow database is not unavailable.
  */
 function isUnavailable(error: unknown): boolean {
   if (error instanceof NoPrimary || error instanceof RefusedDatabase) return true;
   if (!(error instanceof Error)) return false;
-  if ("severity" in error) return error.severity !== "ERROR" || /^(25006|PB001)$/.test(codeOf(error));
+  if ("severity" in error) return error.severity !== "ERROR" || notPrimary.includes(codeOf(error));
   // Codes of Node's network errors, and messages of the driver, which have no code.
   return /^E[A-Z_]+$/.test(codeOf(error)) || /^(Connection terminated|timeout exceeded when)/.test(error.message);
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { Redis } from "ioredis";
 import { until } from "../../test/support/assertions/until.ts";
@@ -20,7 +21,7 @@ const secrets = createSecrets(readConfig(["secrets"], environment).secrets);
 const read = () => readSharedTimeline(redis, db.ledgerUrl, secrets);
 const key = `pb:timeline:${db.name}`;
 
-const own = (await readIdentity(db.owner)) ?? assert.fail("the test database is a replica");
+const { isReplica: _primary, replicas: _count, ...own } = await readIdentity(db.owner);
 
 after(async () => {
   redis.disconnect();
@@ -54,11 +55,11 @@ test("a server shares its timeline, and another one learns it before its first c
 
 test("a value that was not signed with the secret is ignored and replaced", async () => {
   const other = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 9) }]);
-  for (const value of ["", "9 9", `9 9 ${"0".repeat(64)}`]) {
+  for (const value of ["", "0 9 9 ", `${"0".repeat(64)} 0 9 9 `]) {
     await redis.set(key, value);
     assert.equal(await read(), undefined, value);
   }
-  await shareTimeline(redis, db.ledgerUrl, other, { ...own, timeline: 999 });
+  await shareTimeline(redis, db.ledgerUrl, other, { ...own, timeline: 999, acceptedAt: 0 });
   assert.equal(await read(), undefined);
   const { fence, sharing } = startSharing();
   assert.equal(await sharing.start(), undefined);
@@ -68,7 +69,7 @@ test("a value that was not signed with the secret is ignored and replaced", asyn
 });
 
 test("a server refuses another database until it is accepted, and the acceptance is in the audit log", async () => {
-  await shareTimeline(redis, db.ledgerUrl, secrets, { systemIdentifier: "7", timeline: 1 });
+  await shareTimeline(redis, db.ledgerUrl, secrets, { systemIdentifier: "7", timeline: 1, history: [], acceptedAt: 0 });
   const refused = await failServerProcess(environment);
   assert.equal(refused.exitCode, 1);
   assert.match(refused.output, /has the system identifier \d+, and 7 is in use.*npm run admin -- database accept/s);
@@ -92,4 +93,19 @@ test("a server refuses another database until it is accepted, and the acceptance
   const server = await startServerProcess(db, { REDIS_URL: url });
   server.process.kill("SIGTERM");
   assert.equal(await server.ended, 0);
+});
+
+test("servers share the tokens of timelines, and replace what they know when an operator accepts another history", async () => {
+  await redis.del(key);
+  const [first, second] = [startSharing(), startSharing()];
+  const entry = `${own.timeline}:${randomUUID()}`;
+  first.fence.pass({ ...own, history: [...own.history, entry] });
+  await until("the other one learns it", () => second.fence.latest?.history.includes(entry) ?? false);
+  assert.throws(() => second.fence.pass(own), /The database lacks timeline/);
+  await shareTimeline(redis, db.ledgerUrl, secrets, { ...own, acceptedAt: Date.now() });
+  for (const { fence } of [first, second])
+    await until("it uses the accepted one", () => fence.latest?.history.length === own.history.length);
+  second.fence.pass(own);
+  await first.sharing.close();
+  await second.sharing.close();
 });

@@ -2,10 +2,18 @@ import { timingSafeEqual } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import { hmacOf, type Secrets } from "../lib/secrets.ts";
-import { type DatabaseIdentity, type Fence, RefusedDatabase, readIdentity } from "./fence.ts";
+import {
+  type DatabaseIdentity,
+  type Fence,
+  formatIdentity,
+  missingFrom,
+  parseIdentity,
+  RefusedDatabase,
+  readIdentity,
+} from "./fence.ts";
 import type { Queryable } from "./pool.ts";
 
-// Servers share the latest timeline through Redis, so that one that has just started, or whose connections still work, learns
+// Servers share the history of timelines through Redis, so that one that has just started, or whose connections still work, learns
 // of a promotion that another one has seen. It cannot be a row in the database, because an old primary does not have it. The
 // value is signed, so that a wrong one is ignored instead of stopping every server. Without Redis each process knows only
 // what it has seen itself, and what the replicas know.
@@ -31,20 +39,42 @@ export interface TimelineSharingOptions {
 
 const maxWaitMs = 2_000;
 const keepSeconds = 7 * 86_400;
+/** Timelines in the history that is shared. Older ones were replaced long ago. */
+const maxShared = 20;
 
 export function startTimelineSharing(options: TimelineSharingOptions): TimelineSharing {
   const { fence, db, redis, secrets, databaseUrl, intervalMs = 1_000 } = options;
 
+  /** When the database in use was accepted by an operator. */
+  let acceptedAt = 0;
+
   async function refresh(): Promise<void> {
     const own = await readIdentity(db);
-    // Statements carry the latest timeline, so an old primary needs no handling here.
-    if (own) fence.learn(own);
+    try {
+      if (!own.isReplica) fence.pass(own);
+    } catch {
+      // Statements name the expected timeline, so they are refused.
+    }
     if (!redis || !fence.latest) return;
     const shared = await readSharedTimeline(redis, databaseUrl, secrets);
-    if (shared) fence.learn(shared);
-    const isBehind =
-      shared?.systemIdentifier === fence.latest.systemIdentifier && shared.timeline < fence.latest.timeline;
-    if (!shared || isBehind) await shareTimeline(redis, databaseUrl, secrets, fence.latest);
+    if (shared) adopt(shared);
+    if (!shared || isOutdated(shared))
+      await shareTimeline(redis, databaseUrl, secrets, { ...fence.latest, acceptedAt });
+  }
+
+  function adopt(shared: SharedTimeline): void {
+    if (shared.acceptedAt > acceptedAt) fence.require(shared);
+    else if (shared.acceptedAt === acceptedAt) fence.learn(shared);
+    acceptedAt = Math.max(acceptedAt, shared.acceptedAt);
+  }
+
+  function isOutdated(shared: SharedTimeline): boolean {
+    if (!fence.latest || shared.systemIdentifier !== fence.latest.systemIdentifier) return false;
+    return (
+      shared.acceptedAt < acceptedAt ||
+      shared.timeline < fence.latest.timeline ||
+      missingFrom(shared.history, fence.latest.history.slice(-maxShared)) !== undefined
+    );
   }
 
   let running = Promise.resolve();
@@ -55,12 +85,15 @@ export function startTimelineSharing(options: TimelineSharingOptions): TimelineS
   return {
     async start() {
       const shared = redis && (await readWithRetries(() => readSharedTimeline(redis, databaseUrl, secrets)));
-      if (shared && shared.systemIdentifier === fence.latest?.systemIdentifier) fence.learn(shared);
-      else if (shared) fence.require(shared);
+      if (shared && shared.systemIdentifier === fence.latest?.systemIdentifier) adopt(shared);
+      else if (shared) {
+        fence.require(shared);
+        acceptedAt = shared.acceptedAt;
+      }
       try {
         // A connection can be older than the shared timeline is known.
         const own = await readIdentity(db);
-        if (own) fence.pass(own);
+        if (!own.isReplica) fence.pass(own);
       } catch (error) {
         if (error instanceof RefusedDatabase) return error.message;
         throw error;
@@ -75,9 +108,7 @@ export function startTimelineSharing(options: TimelineSharingOptions): TimelineS
 }
 
 /** Commands have a short timeout, and the first ones are sent while Redis is still being connected. */
-async function readWithRetries(
-  read: () => Promise<DatabaseIdentity | undefined>,
-): Promise<DatabaseIdentity | undefined> {
+async function readWithRetries(read: () => Promise<SharedTimeline | undefined>): Promise<SharedTimeline | undefined> {
   const deadline = performance.now() + maxWaitMs;
   for (;;) {
     try {
@@ -89,34 +120,42 @@ async function readWithRetries(
   }
 }
 
+export interface SharedTimeline extends DatabaseIdentity {
+  /** Milliseconds. Replaces everything that was accepted earlier, also in processes that run. 0: not by an operator. */
+  acceptedAt: number;
+}
+
 /** Replaces the database in use. */
 export async function shareTimeline(
   redis: Redis,
   databaseUrl: string,
   secrets: Secrets,
-  { systemIdentifier, timeline }: DatabaseIdentity,
+  { acceptedAt, ...identity }: SharedTimeline,
 ): Promise<void> {
-  const text = `${systemIdentifier} ${timeline}`;
+  const history = identity.history.slice(-maxShared);
+  const text = `${acceptedAt} ${formatIdentity({ ...identity, history })}`;
   const signature = hmacOf(secrets.writer, "timeline", `${databaseNameOf(databaseUrl)} ${text}`).toString("hex");
-  await redis.set(keyOf(databaseUrl), `${text} ${signature}`, "EX", keepSeconds);
+  await redis.set(keyOf(databaseUrl), `${signature} ${text}`, "EX", keepSeconds);
 }
 
 export async function readSharedTimeline(
   redis: Redis,
   databaseUrl: string,
   secrets: Secrets,
-): Promise<DatabaseIdentity | undefined> {
+): Promise<SharedTimeline | undefined> {
   const value = await redis.get(keyOf(databaseUrl));
-  const [, systemIdentifier, timeline, signature = ""] =
-    /^(\d{1,20}) (\d{1,9}) ([0-9a-f]{64})$/.exec(value ?? "") ?? [];
-  if (systemIdentifier === undefined || timeline === undefined) return undefined;
+  const [, signature = "", text] = /^([0-9a-f]{64}) (\d+ \d+ \d+ \S*)$/.exec(value ?? "") ?? [];
+  if (text === undefined) return undefined;
   const isSigned = secrets.all.some((secret) =>
     timingSafeEqual(
-      hmacOf(secret, "timeline", `${databaseNameOf(databaseUrl)} ${systemIdentifier} ${timeline}`),
+      hmacOf(secret, "timeline", `${databaseNameOf(databaseUrl)} ${text}`),
       Buffer.from(signature, "hex"),
     ),
   );
-  return isSigned ? { systemIdentifier, timeline: Number(timeline) } : undefined;
+  if (!isSigned) return undefined;
+  const [acceptedAt = ""] = text.split(" ", 1);
+  const { systemIdentifier, timeline, history } = parseIdentity(text.slice(acceptedAt.length + 1));
+  return { systemIdentifier, timeline, history, acceptedAt: Number(acceptedAt) };
 }
 
 /** By which the servers of a database share keys in Redis. */

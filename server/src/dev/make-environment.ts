@@ -17,7 +17,6 @@ export function makeEnvironment(
     PENNYBLACK_OPERATORS: `dev:${randomBytes(24).toString("hex")}`,
     PENNYBLACK_PUBLIC_URL: addresses.url,
     PENNYBLACK_TOP_UP_URL: `${addresses.url}/console/top-up`,
-    PENNYBLACK_DRAIN_MS: "0",
     PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
     PENNYBLACK_SIGN_UP: "open",
     ...Object.fromEntries(settings),

@@ -4,7 +4,7 @@ import { makeSignInLink } from "../console/console.ts";
 import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
-import { setTrialTerms } from "../wallet/wallet.ts";
+import { setTrialTerms, topUpBatch } from "../wallet/wallet.ts";
 import { buildStaleSites, findStaleSites } from "./build-sites.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
@@ -104,10 +104,14 @@ async function createDevAccount(ownerUrl: string, made: Record<string, string>, 
   if (!pepper) throw new Error("the environment has no pepper");
   const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
   try {
-    const { trialCredit, trialsPerDay } = readConfig(["trialCredit", "trialsPerDay"], made);
+    const { trialCredit, trialsPerDay } = readConfig(["trialCredit"], made);
     await setTrialTerms(pool, { amount: trialCredit, maxPerDay: trialsPerDay });
-    const account = await createAccount(pool, { name: "Development", balance, pepper, owner: devOwner }, "dev");
-    const test = await createKey(pool, pepper, { walletId: account.walletId, mode: "test", name: "test" });
+    const account = await createAccount(pool, { name: "Development", balance: 0n, pepper, owner: devOwner }, "dev");
+    const { walletId } = account;
+    // Play money, without a limit.
+    if (balance > 0n)
+      await topUpBatch(pool, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: balance }]);
+    const test = await createKey(pool, pepper, { walletId, mode: "test", name: "test" });
     const { publicUrl } = readConfig(["publicUrl"], made);
     const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, ttlMinutes: 24 * 60 });
     return { ...account, testKey: test.key, signInLink: signInLink ?? "" };

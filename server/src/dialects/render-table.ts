@@ -1,19 +1,8 @@
 import { listWords } from "../http/faults.ts";
 import type { Dialect, Parameter, Scalar } from "./dialect.ts";
 
-const start = "<!-- Generated from server/src/dialects by `npm run generate`. -->";
-const end = "<!-- End of the generated part. -->";
-
-/** A page of docs/compat, with the table of its dialect between two comments. */
-export function insertTable(dialect: Dialect, page: string): string {
-  const [before, rest = ""] = page.split(start, 2);
-  const after = rest.split(end, 2)[1];
-  if (before === undefined || after === undefined)
-    throw new Error(`docs/compat/${dialect.name}.md has no place for it`);
-  return `${before}${start}\n\n${renderTable(dialect)}\n\n${end}${after}`;
-}
-
-function renderTable(dialect: Dialect): string {
+/** The table of a page of docs/compat. */
+export function renderTable(dialect: Dialect): string {
   const { method, name, path, title, parameters } = dialect;
   const rows = Object.entries(parameters).map(([parameter, rule]) => [code(parameter), describe(rule, dialect)]);
   const inOrder = ["query", "count", "category", "required", "key", "ignored", "refused"].flatMap((use) =>

@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { compressFiles } from "../../../tools/compress-files.ts";
 import { httpServerOptions } from "../../test/support/services/http-server-options.ts";
 import { createHttpServer } from "../http/http-server.ts";
 import { docsRoutes } from "./docs-site.ts";
@@ -19,13 +21,21 @@ const files = {
   "errors.html": `<script src="/docs/assets/app.js"></script><script id="a">${inline}</script>`,
   "errors.md": "# Errors",
   "problems/index.html": "problems",
-  "assets/app.js": "1",
+  "assets/app.js": "much ".repeat(500),
+  ".hidden.md": "secret",
   "notes.exe": "no",
   "../secret.md": "secret",
 };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+compressFiles(folder);
 
-const server = createHttpServer(httpServerOptions(docsRoutes(folder)));
+const events: string[] = [];
+const options = httpServerOptions(docsRoutes(folder));
+const server = createHttpServer({
+  ...options,
+  admission: { ...options.admission, enter: () => () => events.push("slot free") },
+  onResponse: () => events.push("response sent"),
+});
 
 after(async () => {
   await server.close();
@@ -63,6 +73,8 @@ test("serves only files of the build, whatever the path", async () => {
     "..%2fsecret.md",
     "assets/../../secret.md",
     "notes.exe",
+    ".hidden.md",
+    "assets/app.js.br",
     "%00",
   ];
   for (const path of paths) {
@@ -88,4 +100,23 @@ test("caches hashed assets for a year and revalidates everything else", async ()
   assert.equal(first.headers["cache-control"], "public, no-cache");
   const second = await get("/docs/errors", { "if-none-match": String(first.headers.etag) });
   assert.deepEqual([second.statusCode, second.body], [304, ""]);
+  const missing = await get("/docs/nothing", { "if-modified-since": new Date(Date.now() + 60_000).toUTCString() });
+  assert.deepEqual([missing.statusCode, missing.body], [404, "not here"]);
+});
+
+test("sends the compressed file that the browser accepts", async () => {
+  const text = files["assets/app.js"];
+  const encodings = { br: brotliDecompressSync, gzip: gunzipSync };
+  for (const [encoding, decompress] of Object.entries(encodings)) {
+    const { headers, rawPayload } = await get("/docs/assets/app.js", { "accept-encoding": encoding });
+    assert.deepEqual([headers["content-encoding"], decompress(rawPayload).toString()], [encoding, text]);
+  }
+  const { headers, body } = await get("/docs/assets/app.js");
+  assert.deepEqual([headers["content-encoding"], headers.vary, body], [undefined, "accept-encoding", text]);
+});
+
+test("a browser that reads slowly does not occupy a slot", async () => {
+  events.length = 0;
+  await get("/docs/errors");
+  assert.deepEqual(events, ["slot free", "response sent"]);
 });

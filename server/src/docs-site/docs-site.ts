@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { createSiteReader, sendNotBuilt } from "../http/built-site.ts";
+import { createSiteReader, listFiles, sendFile, sendNotBuilt } from "../http/built-site.ts";
 import type { Route } from "../http/route.ts";
-import { readSite, type SiteFile } from "./site-files.ts";
 
-// Serves the output of `npm run docs:build` under /docs. Requests are looked up in a map of the folder's files; no path of a
-// request ever reaches the file system.
+// Serves the output of `npm run docs:build` under /docs.
 
 type Page = Pick<Route, "operationId" | "tag" | "summary" | "description" | "answer" | "problems">;
 
@@ -18,31 +19,50 @@ const page: Page = {
 };
 
 export function docsRoutes(folder: string): Route[] {
-  const currentFiles = createSiteReader(folder, readSite);
+  const currentPolicies = createSiteReader(folder, readPolicies);
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const files = currentFiles();
-    return files ? respond(files, request, reply) : sendNotBuilt(reply, { name: "Docs", script: "docs:build" });
+    const policies = currentPolicies();
+    if (!policies) return sendNotBuilt(reply, { name: "Docs", script: "docs:build" });
+    const path = request.url.split("?", 1)[0] ?? "";
+    const requested = path.slice("/docs/".length);
+    const isFolder = path === "/docs" || policies.has(`${requested}/index.html`);
+    if (isFolder) return reply.code(308).header("location", `${path}/`).send();
+    const names = [requested, `${requested}.html`, requested.replace(/(^|\/)$/, "$1index.html")];
+    const found = names.find((candidate) => policies.has(candidate));
+    if (found === undefined) reply.code(404);
+    const name = found ?? "404.html";
+    if (!policies.has(name)) return reply.send();
+    return sendFile(request, reply.headers(policies.get(name) ?? {}), { folder, name });
   };
   // Fastify matches "/docs/" as "/docs/*" with an empty parameter, which the server rejects.
   return ["/docs", "/docs/", "/docs/*"].map((path) => ({ method: "GET", path, ...page, handle }));
 }
 
-function respond(files: ReadonlyMap<string, SiteFile>, request: FastifyRequest, reply: FastifyReply): unknown {
-  const path = request.url.split("?", 1)[0] ?? "";
-  const name = path.slice("/docs/".length);
-  const isFolder = path === "/docs" || files.has(`${name}/index.html`);
-  if (isFolder) return reply.code(308).header("location", `${path}/`).send();
-
-  const file =
-    files.get(name) ?? files.get(`${name}.html`) ?? (/(?:^|\/)$/.test(name) && files.get(`${name}index.html`));
-  if (file) return send(file, request, reply);
-  const missing = files.get("404.html");
-  reply.code(404);
-  return missing ? send(missing, request, reply) : reply.send();
+/** Every file of the site, with the content security policy of a page. */
+function readPolicies(folder: string): ReadonlyMap<string, Record<string, string>> {
+  const policyOf = (name: string) => ({
+    "content-security-policy": createPolicy(readFileSync(join(folder, name), "utf8")),
+  });
+  return new Map(listFiles(folder).map((name) => [name, name.endsWith(".html") ? policyOf(name) : {}]));
 }
 
-function send({ bytes, headers }: SiteFile, request: FastifyRequest, reply: FastifyReply): unknown {
-  reply.headers(headers);
-  const isUnchanged = reply.statusCode === 200 && request.raw.headers["if-none-match"] === headers.etag;
-  return isUnchanged ? reply.code(304).send() : reply.send(bytes);
+/**
+ * Allows our own scripts and, by hash, the inline scripts the page was built with. Style attributes are allowed, because
+ * syntax highlighting uses them; styles cannot load anything from other origins.
+ */
+function createPolicy(html: string): string {
+  const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(
+    ([, text = ""]) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`,
+  );
+  return [
+    "default-src 'none'",
+    ["script-src 'self'", ...new Set(inline)].join(" "),
+    "style-src 'self'",
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
 }

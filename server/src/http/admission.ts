@@ -39,11 +39,8 @@ export interface AdmissionLimits {
   overloadedAfterMs: number;
 }
 
-/** The maximum is set by memory: a request that waits for an upstream uses no CPU. */
-export const defaultAdmission: AdmissionLimits = {
-  max: 4_000,
+export const defaultAdmission: Omit<AdmissionLimits, "max" | "walletShare"> = {
   min: 250,
-  walletShare: 0.25,
   maxDelayMs: 100,
   overloadedAfterMs: 500,
 };

@@ -1,6 +1,45 @@
-import { statSync } from "node:fs";
-import type { FastifyReply } from "fastify";
+import { readdirSync, statSync } from "node:fs";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { leaveSlot } from "./occupied-slots.ts";
 import { plainPage, plainPagePolicy } from "./plain-page.ts";
+
+// Files of the built sites. The build compresses them (tools/compress-files.ts).
+
+/** Needed once per server that has routes of a built site. */
+export function addSiteFiles(app: FastifyInstance): void {
+  app.register(fastifyStatic, { serve: false, preCompressed: true });
+}
+
+const servedName = /^(?:[^./][^/]*\/)*[^./][^/]*\.(?:css|html|js|json|md|png|svg|woff2)$/;
+
+/** The files to serve, by their path in the folder. Requests are looked up here; other paths never reach the file system. */
+export function listFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => servedName.test(name));
+}
+
+/** Sends a listed file in the best encoding that the browser accepts, or 304. */
+export function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { folder, name }: { folder: string; name: string },
+): FastifyReply {
+  // Its browser can read as slowly as it likes.
+  leaveSlot(request);
+  // disableBodyParsing hides them, and the plugin reads Accept-Encoding.
+  request.headers = request.raw.headers;
+  // File names in assets/ contain a content hash.
+  const isHashed = name.startsWith("assets/");
+  reply.header("cache-control", isHashed ? "public, max-age=31536000, immutable" : "public, no-cache");
+  // A page that reports an error is sent in full, whatever the browser has cached.
+  const isError = reply.statusCode !== 200;
+  return reply.sendFile(name, folder, {
+    cacheControl: false,
+    acceptRanges: false,
+    etag: !isError,
+    lastModified: !isError,
+  });
+}
 
 /**
  * Reads a built site at the first request, and again after its folder was replaced, as `npm run dev` does. The returned

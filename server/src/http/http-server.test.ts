@@ -60,35 +60,29 @@ async function drip(connection: Awaited<ReturnType<typeof openRaw>>, byte: strin
   while (!(await Promise.race([closed, wait(20, false)]))) connection.write(byte);
 }
 
-async function secondsUntil(end: Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await end;
-  return (performance.now() - startedAt) / 1000;
-}
-
 test("answers 408 with a problem and closes the connection if headers arrive too slowly", async () => {
   const connection = await openRaw(url);
   connection.write("GET /quick HTTP/1.1\r\nHost: x\r\nX-Slow: ");
-  const seconds = secondsUntil(drip(connection, "x"));
+  const closed = drip(connection, "x");
   const answer = await connection.answer();
   assert.equal(answer.status, 408);
   assertProblem(answer, "invalid_request", "/");
-  assert.ok((await seconds) < 20);
+  await closed;
 });
 
 test("answers 408 and closes the connection if a body arrives too slowly, without logging an internal error", async () => {
   lines.length = 0;
   const connection = await openRaw(url);
   connection.write(rawRequest("POST /body", ["Content-Type: application/json", "Content-Length: 10000"]));
-  const seconds = secondsUntil(drip(connection, " "));
+  const closed = drip(connection, " ");
   assert.equal((await connection.answer()).status, 408);
-  assert.ok((await seconds) < 20);
+  await closed;
   assert.doesNotMatch(lines.join(""), /internal error/);
 });
 
 test("closes a connection that sends nothing", async () => {
   const connection = await openRaw(url);
-  assert.ok((await secondsUntil(connection.closed)) < 20);
+  await connection.closed;
 });
 
 test("does not log an internal error if the caller disconnects while sending a body", async () => {

@@ -9,11 +9,10 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { networkOf } from "../lib/network-of.ts";
-import { AccountMoved, findMoveProblem } from "../problems/account-moved.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Admission } from "./admission.ts";
+import { addSiteFiles } from "./built-site.ts";
 import { encodeProblem, type ShapeProblem } from "./encode-problem.ts";
-import type { ForwardRequest } from "./forward-request.ts";
 import { NoResponse } from "./no-response.ts";
 import { leaveSlot, occupySlot } from "./occupied-slots.ts";
 import { maxBodyBytes } from "./read-body.ts";
@@ -33,8 +32,6 @@ export interface HttpServerOptions {
   onResponse: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Called instead if the connection was closed without a response. */
   onNoResponse: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void;
-  /** Sends the request of a moved account to its cell. Undefined if there are no other cells. */
-  forward?: ForwardRequest | undefined;
   /** Shortened in tests. */
   timeouts?: Partial<typeof timeouts>;
   admission: Pick<Admission, "enter" | "whyFull" | "countHandler">;
@@ -85,11 +82,6 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   });
 
   app.setErrorHandler((error, request, reply) => {
-    if (!(error instanceof AccountMoved) || !options.forward) return sendError(error, request, reply);
-    return options.forward(request, reply, error).catch((failure: unknown) => sendError(failure, request, reply));
-  });
-
-  function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     // The request's own socket is gone if its body was not fully read, so check the response.
     if (error instanceof NoResponse || reply.raw.destroyed) {
       options.onNoResponse(request, reply, error);
@@ -100,7 +92,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const problem = toProblem(error);
     if (problem.code === "internal_error") request.log.error({ err: problem.cause }, "internal error");
     sendProblem(request, reply, problem);
-  }
+  });
 
   for (const route of options.routes) {
     app.route({
@@ -198,6 +190,7 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
   });
 
   disableBodyParsing(app);
+  addSiteFiles(app);
   return app;
 }
 
@@ -260,7 +253,7 @@ function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "FST_ERR_BAD_URL" || code === "FST_ERR_MAX_PARAM_LENGTH") return new Problem("not_found");
-  return findMoveProblem(error) ?? new Problem("internal_error", { cause: error });
+  return new Problem("internal_error", { cause: error });
 }
 
 /** As RFC 9112 requires. With two Host headers, a proxy may have routed the request by the one that Node ignores. */

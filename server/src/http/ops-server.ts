@@ -7,8 +7,8 @@ import Fastify, {
 } from "fastify";
 import { Type } from "typebox";
 import type { Secrets } from "../lib/secrets.ts";
-import { findMoveProblem } from "../problems/account-moved.ts";
 import { Problem } from "../problems/problems.ts";
+import { addSiteFiles } from "./built-site.ts";
 import { encodeProblem } from "./encode-problem.ts";
 import { disableBodyParsing } from "./http-server.ts";
 import { closeSession, createOperators, type Operator, type Operators } from "./operator-auth.ts";
@@ -64,6 +64,7 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
 
   // Routes read the body after authentication. Fastify would report a content type it cannot parse as an internal error.
   disableBodyParsing(ops);
+  addSiteFiles(ops);
   ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
 
   const known = createOperators({ operators, secrets: options.secrets });
@@ -146,8 +147,7 @@ function notAnOperator(): Problem {
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, publicUrl: string): void {
-  const problem =
-    error instanceof Problem ? error : (findMoveProblem(error) ?? new Problem("internal_error", { cause: error }));
+  const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
   if (problem.code === "internal_error") request.log.error({ err: problem.cause }, "internal error");
   const path = request.url.split("?", 1)[0] ?? "/";
   const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId: request.id, path });

@@ -13,13 +13,6 @@ export async function readBody(request: IncomingMessage, maxBytes = maxBodyBytes
   return collect(request, maxBytes);
 }
 
-const bodies = new WeakMap<IncomingMessage, Buffer>();
-
-/** The body that was read, to forward the request. Undefined if it was not read. */
-export function bodyOf(request: IncomingMessage): Buffer | undefined {
-  return bodies.get(request);
-}
-
 /** Uses events: for a body in one chunk, iterating over the request costs several times as much. */
 function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -37,11 +30,7 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
         reject(tooLarge(maxBytes));
       } else chunks.push(chunk);
     });
-    request.once("end", () => {
-      const body = Buffer.concat(chunks);
-      bodies.set(request, body);
-      resolve(body);
-    });
+    request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("error", reject);
     request.once("close", rejectIfIncomplete);
   });

@@ -14,11 +14,9 @@ export const responseHeaders = {
   RateLimit: 'The remaining requests and the seconds until reset: `"key";r=997;t=1`.',
   "Retry-After": "The number of seconds to wait before a retry, if a retry can succeed.",
   "Server-Timing": "Duration of the steps auth, hold, upstream and capture, in milliseconds.",
-  "Search-Upstreams":
-    "Number of upstreams queried. `2;used=2` if the results of two upstreams were merged. Without `used`, all results are from one.",
+  "Search-Upstreams": "Number of upstreams queried.",
   "Rank-Lens": "The lens that ranked the results, as `name@version`. See `/v1/lenses`.",
-  "Rank-Explain":
-    "If requested: each result's position at the upstream, tier, reason and score. If the results of two upstreams were merged, also its position at each. At most 4 kB.",
+  "Rank-Explain": "If requested: each result's position at the upstream, tier, reason and score. At most 4 kB.",
   "Preference-Applied": "`wait=2` if the `Prefer` header set the timeout.",
   "Idempotent-Replayed": "`true` if this is the stored answer of an earlier request. It is not charged again.",
 } as const;

@@ -3,7 +3,7 @@ import { ConfigFaults, readConfig, workerSettings } from "../config/config.ts";
 import { deleteExpiredSignIns } from "../console/console.ts";
 import { readArchiver } from "../db/archiver.ts";
 import { createFence } from "../db/fence.ts";
-import { countPrimaries } from "../db/find-primary.ts";
+import { readHosts } from "../db/find-primary.ts";
 import { findSchemaFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
@@ -94,9 +94,9 @@ metrics.watchDatabase(async () => ({
   webhookLagSeconds: await readWebhookLag(pool),
   usageLagSeconds: await readUsageLag(pool),
   replicas: await readReplicas(pool),
-  primaries: await countPrimaries(config.workerDatabaseUrl),
   archiver: await readArchiver(pool),
 }));
+metrics.watchHosts(() => readHosts(config.workerDatabaseUrl));
 const tasks = createTasks({
   log,
   metrics,

@@ -10,13 +10,3 @@ export async function nameCell(owner: Queryable, name: string): Promise<"named" 
   const { rows } = await owner.query("select from pb.cell where name = $1", [name]);
   return rows.length === 1 ? "unchanged" : "taken";
 }
-
-/** The cell that serves a moved account. NULL if it is this one, or if the account is being moved. */
-export async function findOwnerCell(db: Queryable, walletId: string): Promise<string | null> {
-  const { rows } = await db.query<{ cell: string | null }>({
-    name: "owner_cell",
-    text: "select pb.owner_cell($1) as cell",
-    values: [walletId],
-  });
-  return rows[0]?.cell ?? null;
-}

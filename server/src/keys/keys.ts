@@ -12,7 +12,7 @@ import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey 
 import type { KeyGuessLimiter } from "./key-guessing.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 
-export { findOwnerCell, nameCell } from "./cell.ts";
+export { nameCell } from "./cell.ts";
 export type { Compat } from "./compat.ts";
 export type { KeyMode, Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";

@@ -4,7 +4,6 @@ import type { Guard, Keys } from "./keys.ts";
 
 type GuardServices = Parameters<typeof limitWallet>[0] & {
   /** Throws if another cell serves the wallet. Undefined if there are no other cells. */
-  assertServed?: (walletId: string) => Promise<void>;
 };
 
 /** Authenticates a management request and applies the wallet's request limits. */
@@ -12,7 +11,6 @@ export function createManagementGuard(keys: Keys, services: GuardServices): Guar
   return async function guard(request, reply, scope) {
     const principal = await keys.authenticate(readCredential(request.raw.rawHeaders), request.ip, scope);
     await limitWallet(services, principal.walletId, reply);
-    await services.assertServed?.(principal.walletId);
     return principal;
   };
 }

@@ -1,6 +1,16 @@
 import type { KeyMode } from "./key-format.ts";
 
-export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write";
+/** What each scope allows, as docs/api-keys.md describes it. */
+const descriptions = {
+  search: "Searches",
+  "wallet:read": "Reading the balance, entries, usage and searches",
+  "wallet:write": "Top-ups, alerts and automatic top-ups",
+  "keys:read": "Listing and reading keys",
+  "keys:write": "Creating, changing, rotating and revoking keys. Includes `keys:read`",
+  "webhooks:write": "Managing webhooks",
+} as const;
+
+export type Scope = keyof typeof descriptions;
 
 /** The scopes a key of each mode can have. */
 export const scopesOf: Record<KeyMode, readonly Scope[]> = {
@@ -8,6 +18,15 @@ export const scopesOf: Record<KeyMode, readonly Scope[]> = {
   test: ["search", "wallet:read"],
   mgmt: ["wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write"],
 };
+
+/** The table of docs/api-keys.md. */
+export function renderScopes(): string {
+  const rows = Object.entries(descriptions).map(([scope, description]) => {
+    const modes = Object.entries(scopesOf).filter(([, scopes]) => scopes.some((each) => each === scope));
+    return `| \`${scope}\` | ${description} | ${modes.map(([mode]) => (mode === "mgmt" ? "management" : mode)).join(", ")} |`;
+  });
+  return ["| Scope | Allows | Keys |", "|---|---|---|", ...rows].join("\n");
+}
 
 /** The scopes of a new key by default. Without `keys:read`, which `keys:write` includes. */
 export const defaultScopes: Record<KeyMode, readonly Scope[]> = {

@@ -23,19 +23,16 @@ export interface LensSource {
   text: string;
 }
 
-/**
- * Throws LensFaults if the folder is unusable: a server must not start without lenses. `registries` are the names of the
- * registries in use; undefined means all in the folder.
- */
-export function openLenses(folder: string, registries?: readonly string[]): LensFolder {
-  let read = readLenses(folder, registries);
+/** Throws LensFaults if the folder is unusable: a server must not start without lenses. */
+export function openLenses(folder: string): LensFolder {
+  let read = readLenses(folder);
   if (!read.ok) throw new LensFaults(folder, read.faults);
   let { lenses, sources } = read;
   return {
     current: () => lenses,
     list: () => sources,
     reload() {
-      read = readLenses(folder, registries);
+      read = readLenses(folder);
       if (!read.ok) return read.faults;
       ({ lenses, sources } = read);
       return [];
@@ -51,12 +48,10 @@ export class LensFaults extends Error {
 
 type Read = { ok: true; lenses: ReadonlyMap<string, Lens>; sources: LensSource[] } | { ok: false; faults: string[] };
 
-export function readLenses(folder: string, registries?: readonly string[]): Read {
+export function readLenses(folder: string): Read {
   const files = readFiles(folder);
   if (typeof files === "string") return { ok: false, faults: [files] };
-  const unknown = (registries ?? []).filter((name) => !files.some(({ file }) => file === `${name}.registry`));
-  if (unknown.length > 0) return { ok: false, faults: unknown.map((name) => `there is no registry named ${name}`) };
-  const built = buildLenses(files, (name) => registries?.includes(name) ?? true);
+  const built = buildLenses(files);
   if (!built.ok) {
     return { ok: false, faults: built.faults.map(({ file, line, message }) => `${file}:${line}: ${message}`) };
   }

@@ -119,7 +119,7 @@ function writeRegistries(folder: string): number {
 }
 
 function lensesOf(folder: string) {
-  const read = readLenses(folder, readConfig(["registries"]).registries);
+  const read = readLenses(folder);
   if (!read.ok) throw new InvalidLenses(`${read.faults.join("\n")}\n${read.faults.length} fault(s) in ${folder}`);
   return read;
 }

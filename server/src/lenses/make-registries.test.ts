@@ -71,10 +71,3 @@ test("federal sites outside .gov are in tier A or B of the gov lens, and no offi
   assert.ok(tiers.filter((tier) => "AB".includes(tier)).length >= federal.length * 0.95);
   assert.equal(tiers.filter((tier) => "DE".includes(tier)).length, 0);
 });
-
-test("registries can be chosen by name, and an unknown name is a fault", () => {
-  const read = readLenses(folder, ["us-government"]);
-  assert.ok(read.ok);
-  assert.deepEqual(read.sources[0]?.registries, ["us-government"]);
-  assert.deepEqual(readLenses(folder, ["none-such"]), { ok: false, faults: ["there is no registry named none-such"] });
-});

@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject } from "node:crypto";
 import { CompactSign, compactVerify, createLocalJWKSet, type JWK } from "jose";
 
-// Signatures of receipts and roots: compact JWS (RFC 7515) with Ed25519 (RFC 8037). The `typ` of the header keeps the
+// Signatures of receipts, roots and transfers between cells: compact JWS (RFC 7515) with Ed25519 (RFC 8037). The `typ` of the header keeps the
 // kinds apart, so that one cannot be presented as another.
 
-export type JwsType = "pennyblack-receipt" | "pennyblack-hour" | "pennyblack-day";
+export type JwsType = "pennyblack-receipt" | "pennyblack-hour" | "pennyblack-day" | "pennyblack-transfer";
 
 export interface Jwks {
   keys: JWK[];

@@ -83,6 +83,26 @@ export function readCellReconciliation(cell: FleetCell): Promise<CellReconciliat
   return readCell(cell, "reconciliation", reconciliationSchema);
 }
 
+const transfersSchema = Type.Object({
+  transfers: Type.Array(
+    Type.Object({
+      kind: Type.Union([Type.Literal("transfer_out"), Type.Literal("transfer_in")]),
+      source: Type.String(),
+      reference: Type.String(),
+      target: Type.String(),
+      targetWallet: Type.String(),
+      amount,
+    }),
+  ),
+});
+
+export type CellTransfer = Static<typeof transfersSchema>["transfers"][number];
+
+/** All transfers from and to a cell, as it has booked them. Throws a FleetFault. */
+export function readCellTransfers(cell: FleetCell): Promise<Static<typeof transfersSchema>> {
+  return readCell(cell, "transfers", transfersSchema);
+}
+
 const marginSchema = Type.Object({
   days: Type.Array(Type.Object({ revenue: amount, cost: amount, calls: Type.Number() })),
 });

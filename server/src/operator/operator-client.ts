@@ -13,8 +13,6 @@ export interface FleetCell {
   url: string;
   /** File with an operator's token for this cell. */
   tokenFile: string;
-  /** File with the URL of its database, for the owner of the tables. Only to move accounts. */
-  databaseUrlFile?: string;
 }
 
 export class FleetFault extends Error {}
@@ -23,30 +21,18 @@ export class FleetFault extends Error {}
 export function readFleet(file: string): FleetCell[] {
   const { cells } = parseFleet(file);
   if (!Array.isArray(cells) || cells.length === 0) throw new FleetFault(`${file} lists no cells`);
-  const list = cells.map(({ name, url, tokenFile, databaseUrlFile }) => {
+  const list = cells.map(({ name, url, tokenFile }) => {
     if (!name || !url || !tokenFile) throw new FleetFault(`${file}: every cell needs name, url and tokenFile`);
     if (!/^https?:\/\//.test(url))
       throw new FleetFault(`${file}: the url of ${name} must start with https:// or http://`);
-    const folder = dirname(file);
-    return {
-      name,
-      url: url.replace(/\/+$/, ""),
-      tokenFile: resolve(folder, tokenFile),
-      ...(databaseUrlFile && { databaseUrlFile: resolve(folder, databaseUrlFile) }),
-    };
+    return { name, url: url.replace(/\/+$/, ""), tokenFile: resolve(dirname(file), tokenFile) };
   });
   if (new Set(list.map(({ name }) => name)).size < list.length) throw new FleetFault(`${file} names a cell twice`);
   return list;
 }
 
-/** Runtime sockets of the HAProxy processes in front of the cells. */
-export function readEdgeSockets(file: string): string[] {
-  return parseFleet(file).edgeSockets ?? [];
-}
-
 interface Fleet {
   cells?: Partial<FleetCell>[];
-  edgeSockets?: string[];
 }
 
 function parseFleet(file: string): Fleet {

@@ -20,7 +20,7 @@ import { textPatterns } from "../http/text-patterns.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Margin, WalletDayRow, WalletMarginRow } from "../usage/usage.ts";
-import { creditManually, type EntryOfWallet, type WalletSummary } from "../wallet/wallet.ts";
+import { creditManually, type EntryOfWallet, listTransfers, type WalletSummary } from "../wallet/wallet.ts";
 import { type AuditLine, readAudit, refund, revokeAnyKey, setSuspended } from "./operator.ts";
 
 export interface OperatorDependencies {
@@ -88,9 +88,12 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
         if (!amount)
           throw invalidInput([fieldFault("amount", 'must be an amount in USD above 0, as a string such as "5.00"')]);
         const credit = { walletId, amount, kind: kind === "invoice" ? kind : "promotion", reference } as const;
-        const { outcome, balance } = await creditManually(db, { ...credit, operator, reason });
-        if (outcome === "unknown_wallet") notFound();
-        return { outcome, balance: formatUsd(balance) };
+        const { outcome, adjustmentId } = await creditManually(db, { ...credit, operator, reason });
+        const [wallet] = await dependencies.listWallets({ ids: [walletId], limit: 1 });
+        if (outcome === "unknown_wallet" || !wallet) return notFound();
+        const answer = { outcome, balance: formatUsd(wallet.balance) };
+        // A second operator approves it with `npm run admin -- adjust approve`.
+        return outcome === "requested" ? { ...answer, adjustment_id: adjustmentId } : answer;
       },
     },
     ...(["suspend", "resume"] as const).map(
@@ -126,6 +129,7 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
     { method: "GET", path: "margin", handle: (request) => getMargin(dependencies, request) },
     { method: "GET", path: "money", handle: () => getMoney(dependencies) },
     { method: "GET", path: "reconciliation", handle: () => dependencies.readReconciliation() },
+    { method: "GET", path: "transfers", handle: async () => ({ transfers: await listTransfers(db) }) },
     { method: "GET", path: "audit", handle: (request) => listAudit(db, request) },
   ];
 }

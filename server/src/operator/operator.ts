@@ -2,7 +2,7 @@ import { randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
 import { queryFenced } from "../db/query-fenced.ts";
 import type { Micros } from "../lib/money.ts";
-import type { RefundOutcome, TopUpOutcome } from "../wallet/wallet.ts";
+import type { RefundOutcome } from "../wallet/wallet.ts";
 
 export { type AuditLine, readAudit, readAuditSince } from "./read-audit.ts";
 export { readHealth } from "./read-health.ts";
@@ -32,20 +32,6 @@ export async function recordAct(
     entry.outcome,
     JSON.stringify(details),
   ]);
-}
-
-/** Books a payment that no webhook reported, once per payment id. Runs as the owner. */
-export async function bookPayment(
-  db: Queryable,
-  act: Act,
-  payment: { walletId: string; amount: Micros; paymentId: string },
-): Promise<TopUpOutcome> {
-  const { rows } = await queryFenced<{ outcome: TopUpOutcome }>(
-    db,
-    "select pb.operator_top_up($1, $2, $3, $4, $5, $6) as outcome",
-    [act.operator, act.reason, payment.walletId, payment.amount, payment.paymentId, randomUUIDv7()],
-  );
-  return only(rows).outcome;
 }
 
 /** Refunds a captured search, at most once. */

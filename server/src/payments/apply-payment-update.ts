@@ -1,13 +1,11 @@
 import type { Pool } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
-import { isMovedAway } from "../problems/account-moved.ts";
 import { bookPayment, endTopUp, type ProcessorEvent, reversePayment } from "../wallet/wallet.ts";
 import type { Payment, PaymentUpdate } from "./payments.ts";
 
 /** For logs and tests. */
 export type PaymentUpdateOutcome =
   | "ignored"
-  | "other_cell"
   | Awaited<ReturnType<typeof bookPayment>>
   | Awaited<ReturnType<typeof endTopUp>>
   | Awaited<ReturnType<typeof reversePayment>>;
@@ -21,16 +19,6 @@ export async function applyPaymentUpdate(
   update: PaymentUpdate,
   event?: ProcessorEvent,
 ): Promise<PaymentUpdateOutcome> {
-  try {
-    return await apply(pool, update, event);
-  } catch (error) {
-    // The cell that owns the account gets the same report, or finds the payment when it compares.
-    if (isMovedAway(error)) return "other_cell";
-    throw error;
-  }
-}
-
-async function apply(pool: Pool, update: PaymentUpdate, event?: ProcessorEvent): Promise<PaymentUpdateOutcome> {
   switch (update.about) {
     case "nothing":
       return "ignored";

@@ -4,7 +4,10 @@ import {
   deleteOldPaymentEvents,
   expireTopUps,
   listBooked,
+  listOpenCheckouts,
   listUndecided,
+  readComparedUntil,
+  recordComparison,
   recordUnpaid,
   recordUnreadable,
 } from "../wallet/wallet.ts";
@@ -32,7 +35,8 @@ export interface Comparison {
   openNotices: number;
 }
 
-const windowMs = 3 * 24 * 3_600_000;
+/** For objects that the processor lists late, or that become readable later. */
+const overlapMs = 3 * 24 * 3_600_000;
 /** After so many failures of the processor in a row it is treated as unavailable. */
 const maxFailuresInARow = 5;
 
@@ -41,17 +45,21 @@ const maxFailuresInARow = 5;
  * pool connects as the payments role. The processor lists payments by creation time and the ledger by booking time, so a
  * booked payment missing from the list is looked up individually.
  *
+ * A comparison starts three days before the last one that completed, however long ago that was. A payment can also take
+ * longer than that to complete, so open checkouts that the list does not cover are looked up too.
+ *
  * An item that cannot be read or booked opens a notice and does not stop the others. If the processor itself failed, the
  * remaining checks run first and then the comparison fails.
  */
 export async function comparePayments(pool: Pool, processor: PaymentProcessor, now = new Date()): Promise<Comparison> {
-  const since = new Date(now.getTime() - windowMs);
+  const comparedUntil = await readComparedUntil(pool);
+  const since = new Date(Math.min(now.getTime(), comparedUntil.getTime()) - overlapMs);
   const booked = new Map((await listBooked(pool, since)).map((payment) => [payment.paymentId, payment]));
   const paid = new Set<string>();
   const unpaid: string[] = [];
   const items = createItemGuard(pool);
   let [creditedNow, reversedNow] = [0, 0];
-  for await (const update of listRecentUpdates(pool, processor, since, items.stop)) {
+  for await (const update of listUpdates(pool, processor, { since, now }, items.stop)) {
     if (update.about === "payment" && update.payment.status === "paid") {
       paid.add(update.payment.id);
       if (isSame(booked.get(update.payment.id), update.payment)) continue;
@@ -74,18 +82,19 @@ export async function comparePayments(pool: Pool, processor: PaymentProcessor, n
   await expireTopUps(pool, 1_000);
   await deleteOldPaymentEvents(pool, 10_000);
   if (items.failure) throw items.failure;
+  await recordComparison(pool, now);
   const openNotices = await countNotices(pool);
   return { paid: paid.size, creditedNow, reversedNow, unpaid, unreadable: items.unreadable, openNotices };
 }
 
 /**
- * Recent updates, and older refunds and disputes that may have been decided since. If the processor cannot list, calls
- * `stop` and ends.
+ * Recent updates, and older checkouts, refunds and disputes that may have been decided since. If the processor cannot list,
+ * calls `stop` and ends.
  */
-async function* listRecentUpdates(
+async function* listUpdates(
   pool: Pool,
   processor: PaymentProcessor,
-  since: Date,
+  { since, now }: { since: Date; now: Date },
   stop: (failure: ProcessorFailed) => void,
 ): AsyncGenerator<PaymentUpdate | Unreadable> {
   try {
@@ -93,6 +102,11 @@ async function* listRecentUpdates(
   } catch (error) {
     if (!(error instanceof ProcessorFailed)) throw error;
     return stop(error);
+  }
+  for await (const checkout of listOpenCheckouts(pool, { createdBefore: since, now })) {
+    yield await processor
+      .readCheckout(checkout)
+      .catch((cause: unknown) => ({ about: "unreadable", id: checkout.checkoutId, cause }));
   }
   for await (const reversal of listUndecided(pool)) {
     yield await processor

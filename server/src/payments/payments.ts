@@ -1,5 +1,5 @@
 import type { Micros } from "../lib/money.ts";
-import type { Reversal } from "../wallet/wallet.ts";
+import type { OpenCheckout, Reversal } from "../wallet/wallet.ts";
 
 // The interface of a payment processor. Our wallet and top-up ids are stored with each payment at the processor, so that
 // its payments can be matched with our top-ups.
@@ -17,6 +17,8 @@ export interface PaymentProcessor extends PaymentSource {
   listUpdates(since: Date): AsyncIterable<PaymentUpdate | Unreadable>;
   /** The current state of one refund or dispute, of any age. */
   readReversal(reversal: Pick<Reversal, "id" | "kind">): Promise<PaymentUpdate>;
+  /** The current state of the payment of one checkout, of any age. */
+  readCheckout(checkout: OpenCheckout): Promise<PaymentUpdate>;
   /** Returns the processor's customer id of a wallet. Idempotent. */
   createCustomer(walletId: string): Promise<string>;
   /** Opens a hosted payment page. Idempotent per top-up. */

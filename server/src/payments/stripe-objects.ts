@@ -175,7 +175,7 @@ function toMicros(cents: unknown, currency: unknown): Micros | undefined {
 }
 
 /** Stripe returns an id, or the whole object if it was expanded. */
-function idOf(value: unknown): string | undefined {
+export function idOf(value: unknown): string | undefined {
   const id = typeof value === "object" && value !== null && "id" in value ? value.id : value;
   return typeof id === "string" && id !== "" ? id : undefined;
 }

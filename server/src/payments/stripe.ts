@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Stripe } from "stripe";
-import type { Reversal } from "../wallet/wallet.ts";
+import type { OpenCheckout, Reversal } from "../wallet/wallet.ts";
 import {
   BadSignature,
   type Charge,
@@ -14,7 +14,7 @@ import {
   ProcessorFailed,
   type Unreadable,
 } from "./payments.ts";
-import { createStripeReader, readCharge, toCents, toPayment } from "./stripe-objects.ts";
+import { createStripeReader, idOf, readCharge, toCents, toPayment } from "./stripe-objects.ts";
 import { isPlausibleSignature } from "./stripe-signature.ts";
 
 // The only file that calls Stripe, through its SDK. Our ids are stored in the payment's metadata, and every request that
@@ -24,8 +24,7 @@ export interface StripeSettings {
   secretKey: string;
   /** Any of them is accepted. There are two while a secret is being rotated. */
   webhookSecrets: readonly string[];
-  /** A proxy, or a fake for tests. Default: Stripe. */
-  url?: string | undefined;
+  url: string;
 }
 
 export function createStripe(settings: StripeSettings): PaymentProcessor {
@@ -40,13 +39,8 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
   }
 
   async function readPayment(paymentId: string): Promise<Payment | undefined> {
-    const expand = ["latest_charge"];
-    const found = await call((stripe) =>
-      stripe.paymentIntents.retrieve(paymentId, { expand }).catch((error: unknown) => {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }),
-    );
+    const options = { expand: ["latest_charge"] };
+    const found = await call((stripe) => unlessMissing(stripe.paymentIntents.retrieve(paymentId, options)));
     return found && toPayment(found);
   }
 
@@ -58,6 +52,11 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
   return {
     name: "stripe",
     readPayment,
+
+    async readCheckout(checkout) {
+      const session = await call((stripe) => unlessMissing(stripe.checkout.sessions.retrieve(checkout.checkoutId)));
+      return describeEnd(checkout, session, readPayment);
+    },
 
     readReversal: async (reversal) => readObject(reversal.kind, await call((stripe) => findReversal(stripe, reversal))),
 
@@ -111,6 +110,27 @@ export function createStripe(settings: StripeSettings): PaymentProcessor {
   };
 }
 
+function unlessMissing<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+  return answer.catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+}
+
+async function describeEnd(
+  { topUpId, walletId }: OpenCheckout,
+  session: Stripe.Checkout.Session | undefined,
+  readPayment: (paymentId: string) => Promise<Payment | undefined>,
+): Promise<PaymentUpdate> {
+  const ended = { about: "top-up", topUpId, walletId } as const;
+  if (!session || session.status === "expired") return { ...ended, status: "expired" };
+  const paymentId = idOf(session.payment_intent);
+  const payment = paymentId === undefined ? undefined : await readPayment(paymentId);
+  // Only a complete checkout cannot be paid with another card.
+  if (session.status === "complete" && payment?.status === "failed") return { ...ended, status: "failed" };
+  return payment ? { about: "payment", payment } : { about: "nothing" };
+}
+
 async function findReversal(stripe: Stripe, { id, kind }: Pick<Reversal, "id" | "kind">) {
   return kind === "refund" ? { ...(await stripe.refunds.retrieve(id)) } : { ...(await stripe.disputes.retrieve(id)) };
 }
@@ -141,13 +161,15 @@ function createLoader({ secretKey, url }: StripeSettings): () => Promise<Stripe>
   let loaded: Promise<Stripe> | undefined;
   async function load(): Promise<Stripe> {
     const sdk = await import("stripe");
-    const at = url === undefined ? undefined : new URL(url);
-    const isPlain = at?.protocol === "http:";
+    const { protocol, hostname: host, port } = new URL(url);
+    const isPlain = protocol === "http:";
     return new sdk.Stripe(secretKey, {
       maxNetworkRetries: 2,
       timeout: 10_000,
       telemetry: false,
-      ...(at && { host: at.hostname, port: at.port || (isPlain ? 80 : 443), protocol: isPlain ? "http" : "https" }),
+      host,
+      port: port || (isPlain ? 80 : 443),
+      protocol: isPlain ? "http" : "https",
     });
   }
   return () => (loaded ??= load());

@@ -1,4 +1,3 @@
-import { availabilityProblems } from "./availability-problems.ts";
 import { configurationProblems } from "./configuration-problems.ts";
 import { consoleProblems } from "./console-problems.ts";
 import { oauthProblems } from "./oauth-problems.ts";
@@ -252,7 +251,7 @@ export const problems = {
     title: "Unpaid call limit exceeded",
     retryable: true,
     detail:
-      "This wallet reached its limit of {max} unpaid upstream calls per minute: its searches were abandoned or timed out by `Prefer: wait`. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
+      "This wallet reached its limit of {max} unpaid upstream calls per minute: its searches were abandoned, timed out by `Prefer: wait` or got an invalid response from the search provider. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
     page: "A search that you abandon, or that times out by your own `Prefer: wait`, is not charged, but the search provider was already called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Failures of the search provider never count. To avoid this error, wait for the response (10 seconds are always enough) and remove `Prefer: wait`, or raise it.",
     members: {
       exceeded: {
@@ -336,7 +335,14 @@ export const problems = {
     page: "The server is shutting down and accepts no new searches. A new connection reaches another server.",
     retryAfterSeconds: 1,
   },
-  ...availabilityProblems,
+  ledger_unavailable: {
+    status: 503,
+    title: "Ledger unavailable",
+    retryable: true,
+    detail: "The ledger is unavailable. You were not charged. Retry after the number of seconds in `Retry-After`.",
+    page: "A search that cannot be recorded in the ledger is not answered. You get this error only if it is certain that you were not charged. Otherwise the connection is closed without a response, and a retry with the same Idempotency-Key returns the answer without a second charge.",
+    retryAfterSeconds: 2,
+  },
   ...configurationProblems,
   upstream_timeout: {
     status: 504,

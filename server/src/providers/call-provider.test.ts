@@ -17,6 +17,8 @@ const provider = searxngAt(upstream.url);
 const caller = createCaller({ connectMs: 2_000, headersMs: 1_000, bodyMs: 1_000 });
 const slowCaller = createCaller({ connectMs: 3000, headersMs: 3000, bodyMs: 3000 });
 const neverAborted = new AbortController().signal;
+/** A call that ends has not waited for this deadline. */
+const anHourMs = 3_600_000;
 
 beforeEach(async () => {
   await upstream.behave("ok");
@@ -157,9 +159,9 @@ test("missing headers and a stalled body time out long before the deadline", asy
     ["stall_in_body", 200],
   ] as const) {
     await upstream.behave(name);
-    const answer = await call({ deadlineMs: 10_000 });
+    const answer = await call({ deadlineMs: anHourMs });
     assertFailed(answer, "timeout", status);
-    assert.ok(answer.tookMs < 9_000, `${name}: ${answer.tookMs} ms`);
+    assert.equal("isDeadline" in answer, false);
   }
 });
 
@@ -167,7 +169,7 @@ test("the deadline ends a body that trickles forever", async () => {
   await upstream.behave("slow_drip", { everyMs: 10 });
   const answer = await call({ deadlineMs: 400 });
   assertFailed(answer, "timeout", 200);
-  assert.ok(answer.tookMs >= 395 && answer.tookMs < 9_000, `${answer.tookMs} ms`);
+  assert.equal("isDeadline" in answer && answer.isDeadline, true);
 });
 
 test("the deadline and an abort take effect while the connection is being established", async () => {
@@ -180,15 +182,12 @@ test("the deadline and an abort take effect while the connection is being establ
 
   const late = await slowCaller.callProvider(silent, search, { signal: neverAborted, deadlineMs: 100 });
   assertFailed(late, "timeout");
-  assert.ok(late.tookMs < 9_000, `${late.tookMs} ms`);
 
-  const aborted = await slowCaller.callProvider(silent, search, { signal: AbortSignal.abort(), deadlineMs: 10_000 });
+  const aborted = await slowCaller.callProvider(silent, search, { signal: AbortSignal.abort(), deadlineMs: anHourMs });
   assertFailed(aborted, "aborted");
-  assert.ok(aborted.tookMs < 9_000, `${aborted.tookMs} ms`);
 
-  const unanswered = await caller.callProvider(silent, search, { signal: neverAborted, deadlineMs: 10_000 });
+  const unanswered = await caller.callProvider(silent, search, { signal: neverAborted, deadlineMs: anHourMs });
   assertFailed(unanswered, "timeout");
-  assert.ok(unanswered.tookMs < 9_000, `${unanswered.tookMs} ms`);
   silentServer.close();
 });
 
@@ -216,34 +215,17 @@ test("an upstream works again after it recovers", async () => {
 test("an abort ends the call immediately and sends no further request", async () => {
   await upstream.behave("slow_headers");
   const abort = new AbortController();
-  const options = { signal: abort.signal, deadlineMs: 10_000 };
+  const options = { signal: abort.signal, deadlineMs: anHourMs };
   const pending = slowCaller.callProvider(provider, { query: "cats", n: 10 }, options);
   while (upstream.requests.length === 0) await new Promise(setImmediate);
   abort.abort();
   const answer = await pending;
   assertFailed(answer, "aborted");
-  assert.ok(answer.tookMs < 9_000, `${answer.tookMs} ms`);
   await waitForHangUp(upstream.requests[0]);
 
   upstream.requests.length = 0;
   assertFailed(await call({ signal: abort.signal }), "aborted");
   assert.equal(upstream.requests.length, 0);
-});
-
-test("a cut-off ends the call as a timeout that is not due to its deadline", async () => {
-  await upstream.behave("slow_headers");
-  const patient = createCaller({ connectMs: 3000, headersMs: 30_000, bodyMs: 30_000 });
-  const cutOff = new AbortController();
-  const options = { signal: neverAborted, deadlineMs: 10_000, cutOff: cutOff.signal };
-  const pending = patient.callProvider(provider, { query: "cats", n: 10 }, options);
-  while (upstream.requests.length === 0) await new Promise(setImmediate);
-  cutOff.abort();
-  const answer = await pending;
-  assertFailed(answer, "timeout");
-  assert.equal("isDeadline" in answer, false);
-  assert.ok(answer.tookMs < 9_000, `${answer.tookMs} ms`);
-  await waitForHangUp(upstream.requests[0]);
-  await patient.close();
 });
 
 test("an abort while connecting sends no request", async () => {

@@ -100,7 +100,7 @@ async function callProvider(
   { agent, onReply }: { agent: Agent; onReply: OnReply | undefined },
   provider: Provider,
   search: UpstreamSearch,
-  { signal, deadlineMs, cutOff, onSent }: QueryOptions,
+  { signal, deadlineMs, onSent }: QueryOptions,
 ): Promise<UpstreamAnswer> {
   const startedAt = performance.now();
   const ending: Ending = { hasEnded: false, onEnd: undefined };
@@ -110,8 +110,7 @@ async function callProvider(
   };
   const timer = setTimeout(end, deadlineMs);
   signal.addEventListener("abort", end);
-  cutOff?.addEventListener("abort", end);
-  if (signal.aborted || cutOff?.aborted) end();
+  if (signal.aborted) end();
   let isSent = false;
   const recordSent = (): void => {
     if (!isSent) onSent?.();
@@ -126,12 +125,10 @@ async function callProvider(
     });
     const outcome = signal.aborted ? ({ ok: false, reason: "aborted" } as const) : pages;
     const result = { ...outcome, provider: provider.name, tookMs: Math.round(performance.now() - startedAt) };
-    const isDeadline = ending.hasEnded && !cutOff?.aborted;
-    return !result.ok && result.reason === "timeout" && isDeadline ? { ...result, isDeadline } : result;
+    return !result.ok && result.reason === "timeout" && ending.hasEnded ? { ...result, isDeadline: true } : result;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
-    cutOff?.removeEventListener("abort", end);
   }
 }
 

@@ -74,8 +74,8 @@ export interface Provider {
 }
 
 /**
- * The export of a provider's file: its name and the settings that enable it. For `brave` these are PENNYBLACK_BRAVE_KEY
- * and PENNYBLACK_BRAVE_URL.
+ * The export of a provider's file: its name and the settings that enable it. For `brave` this is PENNYBLACK_BRAVE_KEY, for
+ * `searxng` PENNYBLACK_SEARXNG_URL.
  */
 export interface Adapter {
   name: string;
@@ -130,8 +130,6 @@ export interface QueryOptions {
   signal: AbortSignal;
   /** Maximum duration of the whole call, all pages included. */
   deadlineMs: number;
-  /** Ends the call as a timeout before its deadline, because its answer is no longer needed. */
-  cutOff?: AbortSignal | undefined;
   /** Called before each upstream call. The returned function is called with its outcome. */
   startAttempt?: ((upstream: string) => (outcome: string, upstreamStatus?: number) => void) | undefined;
   /** Called once, when the first request of the call is sent. From then on the upstream may charge for the call. */

@@ -3,14 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { encodeExplanation, type Reason } from "./explain-ranking.ts";
 
-const rankNumber = fc.integer({ min: 1, max: 99 });
 const reason = fc.record<Reason>({
   position: fc.integer({ min: 1, max: 99 }),
   upstreamRank: fc.integer({ min: 1, max: 99 }),
-  fused: fc.option(
-    fc.record({ first: fc.option(rankNumber, { nil: undefined }), second: fc.option(rankNumber, { nil: undefined }) }),
-    { nil: undefined },
-  ),
   tier: fc.constantFrom("A", "B", "C", "N", "D", "E"),
   why: fc.stringMatching(/^[a-z][a-z0-9-]{0,39}$/),
   score: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -29,27 +24,18 @@ test("encodes an explanation in the documented format", () => {
       isNavigational: false,
       move: undefined,
     },
-    {
-      position: 2,
-      upstreamRank: 1,
-      fused: { first: 2, second: 1 },
-      tier: "N",
-      why: "unlisted",
-      score: 1,
-      isNavigational: true,
-      move: "anchor",
-    },
+    { position: 2, upstreamRank: 1, tier: "N", why: "unlisted", score: 1, isNavigational: true, move: "anchor" },
   ]);
   assert.equal(
     text,
-    "1;from=4;tier=A;why=government;score=0.919, 2;from=1;first=2;second=1;tier=N;why=unlisted;score=1.000;navigational;anchor",
+    "1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=1.000;navigational;anchor",
   );
   assert.equal(encodeExplanation([]), "");
 });
 
 test("an explanation is a structured list within the size limit and counts omitted members", () => {
   const member =
-    /^\d+;from=\d+(?:;first=\d+)?(?:;second=\d+)?;tier=[A-EN];why=[a-z][a-z0-9-]*;score=[01]\.\d{3}(?:;navigational)?(?:;(?:copy|third-of-site|anchor))?$/;
+    /^\d+;from=\d+;tier=[A-EN];why=[a-z][a-z0-9-]*;score=[01]\.\d{3}(?:;navigational)?(?:;(?:copy|third-of-site|anchor))?$/;
   fc.assert(
     fc.property(fc.array(reason, { maxLength: 120, size: "max" }), (reasons) => {
       const text = encodeExplanation(reasons);

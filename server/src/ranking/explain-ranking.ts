@@ -1,16 +1,14 @@
 import type { Lens } from "./lens.ts";
-import type { FusedRanks } from "./merge-duplicates.ts";
+import { mergeDuplicates } from "./merge-duplicates.ts";
 import { orderPages, type Rankable, type RankedPage } from "./order-pages.ts";
 import type { RegistryInfo } from "./parse-registry.ts";
-import { distinctPages, type RankInput } from "./rank.ts";
+import type { RankInput } from "./rank.ts";
 import type { Tier } from "./tier.ts";
 
 export interface Reason {
   /** Counted from 1, like `upstreamRank`. */
   position: number;
   upstreamRank: number;
-  /** The rank at each of two upstreams. Undefined with one. */
-  fused?: FusedRanks | undefined;
   tier: Tier;
   why: string;
   registry?: RegistryInfo;
@@ -23,12 +21,12 @@ export interface Reason {
 export function explainRanking<Result extends Rankable>(
   input: RankInput<Result> & { lens: Lens; query: string },
 ): Reason[] {
-  return orderPages({ ...input, pages: distinctPages(input) }).map(toReason);
+  return orderPages({ ...input, pages: mergeDuplicates(input.results) }).map(toReason);
 }
 
 function toReason<Result>(page: RankedPage<Result>, index: number): Reason {
-  const { upstreamRank, fused, verdict, score, isNavigational, move } = page;
-  return { position: index + 1, upstreamRank, fused, ...verdict, score, isNavigational, move };
+  const { upstreamRank, verdict, score, isNavigational, move } = page;
+  return { position: index + 1, upstreamRank, ...verdict, score, isNavigational, move };
 }
 
 const maxBytes = 4_096;
@@ -38,10 +36,8 @@ const maxBytes = 4_096;
  *
  *   1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;navigational
  *
- * `from` is the upstream's rank. If the results of two upstreams were merged, it is the rank after merging, and `first` and
- * `second` are the ranks at the upstreams that listed the page. If the tier comes from a registry, `list` is its name and
- * `source` its URL. If the list would exceed 4,096 bytes, it is truncated and the last member is the number of omitted
- * results: `more;count=3`.
+ * `from` is the upstream's rank. If the tier comes from a registry, `list` is its name and `source` its URL. If the list
+ * would exceed 4,096 bytes, it is truncated and the last member is the number of omitted results: `more;count=3`.
  */
 export function encodeExplanation(reasons: readonly Reason[]): string {
   const members = reasons.map(encodeReason);
@@ -56,13 +52,9 @@ export function encodeExplanation(reasons: readonly Reason[]): string {
   return [...members.slice(0, fitting), `more;count=${members.length - fitting}`].join(", ");
 }
 
-function encodeReason({ position, upstreamRank, fused, tier, why, registry, score, ...reason }: Reason): string {
-  const { isNavigational, move } = reason;
-  const ranks = [["first", fused?.first] as const, ["second", fused?.second] as const];
-  const fusion = ranks.flatMap(([name, rank]) => (rank === undefined ? [] : [`${name}=${rank}`]));
+function encodeReason({ position, upstreamRank, tier, why, registry, score, isNavigational, move }: Reason): string {
   const list = registry === undefined ? [] : [`list=${registry.name}`, `source="${registry.source}"`];
   const moves = [...(isNavigational ? ["navigational"] : []), ...(move === undefined ? [] : [move])];
-  const origin = [`from=${upstreamRank}`, ...fusion];
-  const facts = [`tier=${tier}`, `why=${why}`, ...list, `score=${score.toFixed(3)}`, ...moves];
-  return [String(position), ...origin, ...facts].join(";");
+  const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${why}`, ...list, `score=${score.toFixed(3)}`, ...moves];
+  return [String(position), ...facts].join(";");
 }

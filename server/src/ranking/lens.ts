@@ -45,10 +45,7 @@ export type BuiltLenses =
  * Builds all lenses of a folder, with the registries in its `.registry` files. A fault in any file fails all of them, so
  * that the previous lenses stay in use.
  */
-export function buildLenses(
-  files: readonly { file: string; text: string }[],
-  isRegistryUsed: (name: string) => boolean = () => true,
-): BuiltLenses {
+export function buildLenses(files: readonly { file: string; text: string }[]): BuiltLenses {
   const lensFiles = files.filter(({ file }) => !file.endsWith(".registry"));
   const parsed = lensFiles.map(({ file, text }) => ({ file, text, result: parseLens(text) }));
   const lists = files
@@ -69,9 +66,7 @@ export function buildLenses(
     if (message !== undefined) faults.push({ file, line: 1, message });
   }
   if (faults.length > 0) return { ok: false, faults };
-  const registries = lists.flatMap(({ text, result }) =>
-    result.ok && isRegistryUsed(result.registry.info.name) ? [{ ...result.registry, text }] : [],
-  );
+  const registries = lists.flatMap(({ text, result }) => (result.ok ? [{ ...result.registry, text }] : []));
   const build = (name: string): Lens => compile(lineage(name, sources), registries);
   return { ok: true, lenses: new Map([...sources.keys()].map((name) => [name, build(name)])) };
 }

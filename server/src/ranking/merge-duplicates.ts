@@ -2,16 +2,8 @@ import { type CanonicalPage, canonicalPage } from "./canonical-url.ts";
 
 export interface Page<Result> extends CanonicalPage {
   result: Result;
-  /** Counted from 1. With two upstreams, the rank after fusion. */
+  /** Counted from 1. */
   upstreamRank: number;
-  /** The rank at each of two upstreams. Undefined with one. */
-  fused?: FusedRanks | undefined;
-}
-
-/** Undefined at the upstream that did not list the page. */
-export interface FusedRanks {
-  first: number | undefined;
-  second: number | undefined;
 }
 
 /** Distinct pages in the upstream's order. Of equivalent URLs, the first is kept. */

@@ -49,7 +49,7 @@ export interface OrderInput<Result> {
 }
 
 function scorePage<Result>(page: Page<Result>, words: QueryWords, lens: Lens): RankedPage<Result> {
-  const { result, key, host, path, upstreamRank, fused } = page;
+  const { result, key, host, path, upstreamRank } = page;
   const verdict = lens.classify(page);
   const { site, name, labels } = lens.facts(host);
   const isFirst = upstreamRank === 1;
@@ -60,7 +60,7 @@ function scorePage<Result>(page: Page<Result>, words: QueryWords, lens: Lens): R
   const relevance = (rankOffset + 1) / (rankOffset + upstreamRank);
   const score = (1 - lens.lambda) * relevance + lens.lambda * authority;
   const isNavigational = named !== undefined;
-  return { result, key, host, path, upstreamRank, fused, verdict, site, isNavigational, score, move: undefined };
+  return { result, key, host, path, upstreamRank, verdict, site, isNavigational, score, move: undefined };
 }
 
 /**

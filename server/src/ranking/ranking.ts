@@ -15,8 +15,6 @@ export interface Ranking {
 
 export interface RankingInput<Result extends Rankable> {
   results: readonly Result[];
-  /** The results of a second upstream. */
-  fusedWith?: readonly Result[] | undefined;
   n: number;
   query: string;
   category?: string | undefined;

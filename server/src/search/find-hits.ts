@@ -16,10 +16,9 @@ export interface FindOptions extends RouteOptions {
 }
 
 export interface Found {
-  /** The results of each upstream that has any, in the order of the upstreams: one list, or two to be merged. */
-  hits: Hit[][];
-  /** The upstreams of `hits`. For the operator's accounting; never sent to the caller. */
-  providers: string[];
+  hits: Hit[];
+  /** For the operator's accounting; never sent to the caller. */
+  provider: string;
   /** The number of upstreams queried. */
   queried: number;
 }
@@ -43,12 +42,9 @@ export function createFindHits(upstreams: Upstreams): FindHits {
   };
 }
 
-function hitsOrProblem({ answer, fusedWith, queried }: Routed, waitSeconds: number | undefined): Found {
+function hitsOrProblem({ answer, queried }: Routed, waitSeconds: number | undefined): Found {
   if (!answer) throw new Problem("upstream_not_configured");
-  if (answer.ok) {
-    const answers = fusedWith ? [answer, fusedWith] : [answer];
-    return { hits: answers.map(({ hits }) => hits), providers: answers.map(({ provider }) => provider), queried };
-  }
+  if (answer.ok) return { hits: answer.hits, provider: answer.provider, queried };
   if (answer.reason === "aborted") throw new NoResponse("the caller disconnected before the upstream answered");
   const { code, upstreamStatus, ...rest } = forwardFailure(answer);
   const callersSeconds = answer.isDeadline ? waitSeconds : undefined;

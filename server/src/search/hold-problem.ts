@@ -1,6 +1,5 @@
 import { invalidHeader } from "../http/faults.ts";
 import { formatUsd, type Micros, priceMicros } from "../lib/money.ts";
-import { AccountMoved } from "../problems/account-moved.ts";
 import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
 
@@ -13,7 +12,7 @@ export interface TopUpApi {
 /** The problem to return when the ledger did not hold the price. */
 export function holdOutcomeToProblem(
   held: HoldOutcome,
-  { walletId, run }: { walletId: string; run: string | undefined },
+  run: string | undefined,
   { topUpUrl, topUpApi }: { topUpUrl: string; topUpApi?: TopUpApi | undefined },
 ): Problem {
   switch (held.outcome) {
@@ -51,10 +50,6 @@ export function holdOutcomeToProblem(
     case "idempotency_in_progress":
     case "idempotency_key_reused":
       return new Problem(held.outcome);
-    case "account_moving":
-      return new Problem("account_moving");
-    case "account_moved":
-      return new AccountMoved(walletId);
     // The hold of a retried request has already ended, or this server's clock is wrong. Neither can have been charged.
     case "lost":
     case "clock_skewed":

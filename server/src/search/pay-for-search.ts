@@ -7,7 +7,6 @@ import { Problem } from "../problems/problems.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { CaptureRequest, HoldOutcome, HoldRequest, Ledger, ReleaseRequest, Settlement } from "../wallet/wallet.ts";
-import { waitForMoves } from "./wait-for-moves.ts";
 
 // The ledger as a paid search uses it, with the policy for every way a ledger call can fail:
 //
@@ -44,7 +43,6 @@ interface PaymentDependencies {
 
 export function createSearchPayments({ ledger, metrics, log }: PaymentDependencies): SearchPayments {
   const releases = new Set<Promise<void>>();
-  const holdAfterMove = waitForMoves(ledger.hold);
 
   async function release(request: ReleaseRequest, mode?: KeyMode): Promise<void> {
     const finished = releaseNow(request, mode).finally(() => releases.delete(finished));
@@ -67,7 +65,7 @@ export function createSearchPayments({ ledger, metrics, log }: PaymentDependenci
 
   async function hold(request: HoldRequest, maxOutageMs?: number): Promise<HoldOutcome> {
     try {
-      return await holdAfterMove(request, maxOutageMs);
+      return await ledger.hold(request, maxOutageMs);
     } catch (error) {
       // If the hold did commit, no search will use it. Releasing it now frees the money a minute before it would expire.
       // Not awaited: the caller's response does not depend on it.

@@ -18,13 +18,12 @@ type Play = Hit[] | FailureReason | ((options: QueryOptions) => Promise<Hit[] | 
 const hit: Hit = { title: "A title", url: "https://example.org/", snippet: "" };
 const { signal } = new AbortController();
 
-function route(plays: Record<string, Play>, capabilities: Record<string, Partial<Provider>> = {}, isFusing = false) {
+function route(plays: Record<string, Play>, capabilities: Record<string, Partial<Provider>> = {}) {
   const calls: string[] = [];
   const requests: { search: UpstreamSearch; options: QueryOptions }[] = [];
   const spent: bigint[] = [];
   const router = createRouter({
     providers: Object.keys(plays).map((name) => provider(name, capabilities[name])),
-    isFusing,
     async callProvider({ name }, search, options): Promise<UpstreamAnswer> {
       calls.push(name);
       requests.push({ search, options });

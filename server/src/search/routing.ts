@@ -1,4 +1,4 @@
-import type { Micros } from "../lib/money.ts";
+import { type Micros, priceMicros } from "../lib/money.ts";
 import type {
   Provider,
   QueryLimit,
@@ -9,11 +9,12 @@ import type {
   UpstreamSuccess,
 } from "../providers/provider.ts";
 import { type Circuit, createCircuit } from "./circuit.ts";
-import { candidateCount, planQueries } from "./plan-queries.ts";
+import { accepts } from "./query-limit.ts";
 import { createUpstreamHealth, type HealthReport, type UpstreamHealth } from "./upstream-health.ts";
 
-// Queries one upstream, or two at once, and the next one if it fails; plan-queries.ts decides which. A search fails only
-// when every upstream that accepts its query has failed.
+// Decides which upstream to query and which one next if it fails. The operator sets the order. Upstreams that cost more
+// than the price of a search, and those with an open circuit, move behind the others but are never skipped: a search
+// fails only when every upstream that accepts its query has failed.
 
 export interface Router {
   query: (search: UpstreamSearch, options: RouteOptions) => Promise<Routed>;
@@ -23,7 +24,7 @@ export interface Router {
   report(): UpstreamReport[];
 }
 
-export interface RouteOptions extends Omit<QueryOptions, "onSent" | "cutOff"> {
+export interface RouteOptions extends Omit<QueryOptions, "onSent"> {
   calls: CallRecorder;
 }
 
@@ -38,8 +39,6 @@ export interface CallRecorder {
 export interface Routed {
   /** Undefined if no upstream accepts the query, or none is configured. */
   answer: UpstreamAnswer | undefined;
-  /** A second upstream's answer, to be merged with `answer`. Both have results. */
-  fusedWith?: UpstreamSuccess | undefined;
   /** The number of upstreams queried. */
   queried: number;
 }
@@ -52,8 +51,6 @@ export interface UpstreamReport extends HealthReport {
 
 export interface RouterDependencies {
   providers: readonly Provider[];
-  /** Whether two upstreams are queried at once if the price covers both. */
-  isFusing: boolean;
   callProvider: (provider: Provider, search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;
   /** `isOpen`: whether the upstream's circuit is open after this call. */
   onCall: (answer: UpstreamAnswer, isOpen: boolean) => void;
@@ -65,7 +62,7 @@ interface Upstream {
   health: UpstreamHealth;
 }
 
-export function createRouter({ providers, isFusing, callProvider, onCall }: RouterDependencies): Router {
+export function createRouter({ providers, callProvider, onCall }: RouterDependencies): Router {
   const upstreams: Upstream[] = providers.map((provider) => ({
     provider,
     circuit: createCircuit(),
@@ -75,8 +72,8 @@ export function createRouter({ providers, isFusing, callProvider, onCall }: Rout
   async function queryOne(
     { provider, circuit, health }: Upstream,
     search: UpstreamSearch,
-    { calls, ...options }: RouteOptions & Pick<QueryOptions, "cutOff">,
-  ): Promise<UpstreamAnswer> {
+    { calls, ...options }: RouteOptions,
+  ) {
     const n = candidateCount(provider, search.n);
     const cost = provider.costMicros(n);
     const onSent = (): void => {
@@ -97,29 +94,20 @@ export function createRouter({ providers, isFusing, callProvider, onCall }: Rout
 
   async function query(search: UpstreamSearch, { deadlineMs, ...options }: RouteOptions): Promise<Routed> {
     const startedAt = performance.now();
-    const groups = planQueries(upstreams, search, { isFusing, nowMs: Date.now() });
+    const queue = inOrder(upstreams, search, Date.now());
     let failure: UpstreamFailure | undefined;
     let unconfirmed: UpstreamSuccess | undefined;
     let queried = 0;
-    for (const [index, group] of groups.entries()) {
+    for (const upstream of queue) {
       const leftMs = Math.max(0, deadlineMs - (performance.now() - startedAt));
       if (queried > 0 && leftMs === 0) break;
-      const isLast = index === groups.length - 1;
-      queried += group.length;
-      const groupMs = isLast ? leftMs : leftMs / 2;
-      const answers = await queryGroup(group, groupMs, (upstream, cutOff) =>
-        queryOne(upstream, search, { ...options, deadlineMs: groupMs, cutOff }),
-      );
-      const failures = answers.filter((each) => !each.ok);
-      const aborted = failures.find(({ reason }) => reason === "aborted");
-      if (aborted) return { answer: aborted, queried };
-      const [answer, fusedWith] = answers.filter(hasHits);
-      if (answer) return { answer, fusedWith, queried };
-      failure ??= failures[0];
-      const [empty, ...alsoEmpty] = answers.filter((each) => each.ok);
-      if (!empty) continue;
-      if (isConclusive(group, [...alsoEmpty, unconfirmed])) return { answer: empty, queried };
-      unconfirmed = empty;
+      const isLast = queried === queue.length - 1;
+      queried += 1;
+      const answer = await queryOne(upstream, search, { ...options, deadlineMs: isLast ? leftMs : leftMs / 2 });
+      if (!answer.ok && answer.reason === "aborted") return { answer, queried };
+      if (answer.ok && isConclusive(answer, upstream.provider, unconfirmed)) return { answer, queried };
+      if (answer.ok) unconfirmed = answer;
+      else failure ??= answer;
     }
     // No other upstream contradicted the empty result. Of several failures, report the first upstream's.
     return { answer: unconfirmed ?? failure, queried };
@@ -134,39 +122,26 @@ export function createRouter({ providers, isFusing, callProvider, onCall }: Rout
   };
 }
 
-/** When one of two upstreams has results, the other gets this share of the deadline to return its own. */
-const maxLag = 0.1;
-
-/** Returns after all calls have ended, so that the limits of searches in flight bound the calls as well. */
-async function queryGroup(
-  group: readonly Upstream[],
-  deadlineMs: number,
-  query: (upstream: Upstream, cutOff: AbortSignal | undefined) => Promise<UpstreamAnswer>,
-): Promise<UpstreamAnswer[]> {
-  const cutOff = group.length > 1 ? new AbortController() : undefined;
-  let timer: NodeJS.Timeout | undefined;
-  const queries = group.map(async (upstream) => {
-    const answer = await query(upstream, cutOff?.signal);
-    if (cutOff && hasHits(answer)) timer ??= setTimeout(() => cutOff.abort(), deadlineMs * maxLag);
-    return answer;
-  });
-  const answers = await Promise.all(queries);
-  clearTimeout(timer);
-  return answers;
+/** Some upstreams return an empty result instead of an error. It counts once a second upstream is empty too. */
+function isConclusive(answer: UpstreamSuccess, provider: Provider, unconfirmed: UpstreamSuccess | undefined): boolean {
+  return answer.hits.length > 0 || !provider.emptyIsUnreliable || unconfirmed !== undefined;
 }
 
-function hasHits(answer: UpstreamAnswer): answer is UpstreamSuccess {
-  return answer.ok && answer.hits.length > 0;
+function inOrder(upstreams: readonly Upstream[], search: UpstreamSearch, nowMs: number): Upstream[] {
+  const penalty = ({ provider, circuit }: Upstream): number =>
+    (circuit.isOpen(nowMs) ? 2 : 0) + (provider.costMicros(candidateCount(provider, search.n)) > priceMicros ? 1 : 0);
+  return upstreams
+    .filter(({ provider }) => accepts(provider.queryLimit, search.query))
+    .toSorted((a, b) => penalty(a) - penalty(b));
 }
 
-/**
- * Whether an empty answer counts. Some upstreams return one instead of an error, and one of two upstreams may have failed:
- * then it counts once another upstream is empty too.
- */
-function isConclusive(group: readonly Upstream[], otherEmpty: readonly (UpstreamSuccess | undefined)[]): boolean {
-  const [only, failed] = group;
-  const isConfirmed = otherEmpty.some((answer) => answer !== undefined);
-  return isConfirmed || (failed === undefined && !only?.provider.emptyIsUnreliable);
+const maxCandidates = 20;
+
+/** Ranking works better with more candidates: request up to twenty, within one page and at the cost of `n`. */
+function candidateCount(provider: Provider, n: number): number {
+  let count = Math.max(n, Math.min(maxCandidates, provider.resultsPerPage));
+  while (count > n && provider.costMicros(count) > provider.costMicros(n)) count -= 1;
+  return count;
 }
 
 function describe({ provider, circuit, health }: Upstream, nowMs: number): UpstreamReport {

@@ -7,7 +7,8 @@ interface Played {
   outcome: "ok" | FailureReason;
   isSent?: boolean;
   isOpen?: boolean;
-  isCutOff?: boolean;
+  isDeadline?: boolean;
+  upstreamStatus?: number | undefined;
 }
 
 interface Options {
@@ -35,13 +36,16 @@ async function play(calls: Played[], { wait, isPaid = false, mode = "live" }: Op
     },
   });
   const search = await startCalls({ walletId: "wallet", mode }, wait);
-  for (const [index, { outcome, isSent = true, isOpen = false, isCutOff }] of calls.entries()) {
+  for (const [
+    index,
+    { outcome, isSent = true, isOpen = false, isDeadline = outcome === "timeout", upstreamStatus },
+  ] of calls.entries()) {
     const provider = `p${index}`;
     if (isSent) search.recordSent(provider, 5_000n);
     const answer: UpstreamAnswer =
       outcome === "ok"
         ? { ok: true, provider, hits: [], tookMs: 1 }
-        : { ok: false, provider, reason: outcome, isDeadline: outcome === "timeout" && !isCutOff, tookMs: 1 };
+        : { ok: false, provider, reason: outcome, isDeadline, upstreamStatus, tookMs: 1 };
     search.recordAnswer(answer, isOpen);
   }
   search.end(isPaid);
@@ -86,7 +90,7 @@ test("a timeout counts against the caller only with a deadline of the caller's a
   assert.deepEqual(await play([{ outcome: "timeout" }], { wait: 1 }), byCaller);
   assert.deepEqual(await play([{ outcome: "timeout" }]), byUpstream);
   assert.deepEqual(await play([{ outcome: "timeout", isOpen: true }], { wait: 1 }), byUpstream);
-  assert.deepEqual(await play([{ outcome: "timeout", isCutOff: true }], { wait: 1 }), byUpstream, "our own limit");
+  assert.deepEqual(await play([{ outcome: "timeout", isDeadline: false }], { wait: 1 }), byUpstream, "our own limit");
 });
 
 test("failures of the upstream never count", async () => {
@@ -96,39 +100,32 @@ test("failures of the upstream never count", async () => {
   assert.deepEqual(await play([{ outcome: "ok" }], { wait: 1 }), ["limit 0 false", "unpaid p0 by other"]);
 });
 
+test("a 2xx that we reject counts, because the upstream charges for it, also while its circuit is open", async () => {
+  const rejected = { outcome: "invalid_response", upstreamStatus: 200 } as const;
+  assert.deepEqual(await play([rejected]), ["limit 1 false", "unpaid p0 by rejected"]);
+  assert.deepEqual(await play([{ ...rejected, isOpen: true }]), ["limit 1 false", "unpaid p0 by rejected"]);
+  assert.deepEqual(await play([rejected, { outcome: "ok" }], { isPaid: true }), ["limit 0 true", "paid p0", "paid p1"]);
+  assert.deepEqual(await play([rejected, { outcome: "status" }, { outcome: "aborted" }]), [
+    "limit 2 false",
+    "unpaid p0 by rejected",
+    "unpaid p1 by other",
+    "unpaid p2 by caller",
+    "abandoned p2",
+  ]);
+  for (const upstreamStatus of [301, 500, undefined])
+    assert.deepEqual(await play([{ ...rejected, upstreamStatus }]), ["limit 0 false", "unpaid p0 by other"]);
+});
+
 test("all calls of an abandoned search count, except those that the upstream failed", async () => {
   const records = await play([{ outcome: "ok" }, { outcome: "status" }, { outcome: "aborted" }]);
   assert.deepEqual(records, [
     "limit 2 false",
     "unpaid p0 by caller",
+    "abandoned p0",
     "unpaid p1 by other",
     "unpaid p2 by caller",
-    "abandoned p0",
     "abandoned p2",
   ]);
-});
-
-test("of two calls at once, the answer of each counts for its own", async () => {
-  const unpaid: string[] = [];
-  const startCalls = createStartCalls({
-    unpaidLimit: { enter: async () => () => undefined },
-    tally: {
-      recordSent: (call) => ({ ...call, hour: "" }),
-      recordPaid: () => undefined,
-      recordAbandoned: () => undefined,
-    },
-    metrics: {
-      countUpstreamCost: () => undefined,
-      countUnpaidCall: (upstream, cause) => void unpaid.push(`${upstream} by ${cause}`),
-    },
-  });
-  const search = await startCalls({ walletId: "wallet", mode: "live" }, undefined);
-  search.recordSent("a", 1n);
-  search.recordSent("b", 1n);
-  search.recordAnswer({ ok: false, provider: "b", reason: "status", tookMs: 1 }, false);
-  search.recordAnswer({ ok: false, provider: "a", reason: "aborted", tookMs: 1 }, false);
-  search.end(false);
-  assert.deepEqual(unpaid, ["a by caller", "b by other"]);
 });
 
 test("searches with a test key cost nothing and are not limited", async () => {

@@ -6,7 +6,8 @@ import type { CallRecorder } from "./routing.ts";
 import type { UnpaidLimit } from "./unpaid-limit.ts";
 
 // Books the cost of a search's upstream calls when they are sent, and records at its end whether the caller paid for them.
-// The calls of an unpaid search count against the wallet's limit only if the caller ended it.
+// A call of an unpaid search counts against the wallet's limit if the caller ended the search, or if the upstream answered it
+// with a 2xx that we rejected: the upstream charges for it, and the query may have caused it.
 
 export type StartCalls = (
   caller: Pick<Principal, "walletId" | "mode">,
@@ -25,7 +26,7 @@ export interface SearchCallsDependencies {
   metrics: Pick<Metrics, "countUpstreamCost" | "countUnpaidCall">;
 }
 
-type Ending = "answered" | "caller" | "upstream";
+type Ending = "answered" | "caller" | "rejected" | "upstream";
 
 export function createStartCalls({ unpaidLimit, tally, metrics }: SearchCallsDependencies): StartCalls {
   return async function startCalls({ walletId, mode }, waitSeconds) {
@@ -39,20 +40,19 @@ export function createStartCalls({ unpaidLimit, tally, metrics }: SearchCallsDep
         metrics.countUpstreamCost(provider, cost);
       },
       recordAnswer(answer, isOpen) {
-        // Two upstreams can be queried at once.
-        const call = calls.find(({ sent, ending }) => sent.provider === answer.provider && ending === undefined);
+        // Undefined if the call was not sent.
+        const call = calls.find(({ ending }) => ending === undefined);
         if (call) call.ending = endingOf(answer, waitSeconds !== undefined && !isOpen);
       },
       end(isPaid) {
-        const isCallers = !isPaid && calls.some(({ ending }) => ending === "caller");
-        const abandoned = isCallers ? calls.filter(({ ending }) => ending !== "upstream") : [];
-        endLimited({ isPaid, unpaidCalls: abandoned.length });
-        for (const call of calls) {
-          const { sent } = call;
-          if (isPaid) tally.recordPaid(sent);
-          else metrics.countUnpaidCall(sent.provider, abandoned.includes(call) ? "caller" : "other");
+        const isAbandoned = calls.some(({ ending }) => ending === "caller");
+        const unpaid = isPaid ? [] : calls.map(({ sent, ending }) => ({ sent, cause: causeOf(ending, isAbandoned) }));
+        endLimited({ isPaid, unpaidCalls: unpaid.filter(({ cause }) => cause !== "other").length });
+        for (const { sent, cause } of unpaid) {
+          metrics.countUnpaidCall(sent.provider, cause);
+          if (cause === "caller") tally.recordAbandoned(sent);
         }
-        for (const { sent } of abandoned) tally.recordAbandoned(sent);
+        if (isPaid) for (const { sent } of calls) tally.recordPaid(sent);
       },
     };
   };
@@ -62,5 +62,15 @@ export function createStartCalls({ unpaidLimit, tally, metrics }: SearchCallsDep
 function endingOf(answer: UpstreamAnswer, isTimeoutCallers: boolean): Ending {
   if (answer.ok) return "answered";
   const isCallers = answer.reason === "aborted" || (answer.isDeadline === true && isTimeoutCallers);
-  return isCallers ? "caller" : "upstream";
+  if (isCallers) return "caller";
+  return answer.reason === "invalid_response" && isSuccess(answer.upstreamStatus) ? "rejected" : "upstream";
+}
+
+function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status <= 299;
+}
+
+function causeOf(ending: Ending | undefined, isAbandoned: boolean): "caller" | "rejected" | "other" {
+  if (ending === "rejected") return "rejected";
+  return isAbandoned && ending !== "upstream" ? "caller" : "other";
 }

@@ -118,11 +118,6 @@ function readSwitch(name: string, header: string | undefined): boolean | undefin
   throw invalidHeader(name, `must be one of ${choices}, but ${describeText(header)}`);
 }
 
-/** `Search-Upstreams: 1`, or `2;used=2` if the results of two upstreams were merged. */
-export function formatUpstreams(queried: number, used: number): string {
-  return used > 1 ? `${queried};used=${used}` : String(queried);
-}
-
 const maxWaitSeconds = 10;
 
 /**

@@ -57,9 +57,9 @@ function runSearch(
       recordAnswer: () => undefined,
       end: (isPaid) => void calls.push(isPaid ? "endCalls paid" : "endCalls unpaid"),
     })),
-    findHits: recorded("findHits", async () => ({ hits: [[hit]], providers: ["searxng"], queried: 1 })),
+    findHits: recorded("findHits", async () => ({ hits: [hit], provider: "searxng", queried: 1 })),
     rank: recorded("rank", (hits) => ({
-      results: hits.flat().map((each) => ({ ...each, source: "example.org" })),
+      results: hits.map((each) => ({ ...each, source: "example.org" })),
       lens: "base@1",
       explain: () => "1;from=1",
     })),

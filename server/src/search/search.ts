@@ -18,7 +18,6 @@ import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
 import {
   assertSentOnce,
-  formatUpstreams,
   readEndUser,
   readRankExplain,
   readRankRegistries,
@@ -76,7 +75,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
       dependencies.recordRefusal(caller, "replayed");
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
     }
-    if (held.outcome !== "held") throw holdOutcomeToProblem(held, { ...hold, run: run?.name }, dependencies);
+    if (held.outcome !== "held") throw holdOutcomeToProblem(held, run?.name, dependencies);
     isHeld = true;
 
     let found: FoundAnswer;
@@ -96,7 +95,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     // A test search spends play money.
     setBudgetHeaders(priceMicros);
     const charge = caller.mode === "live" ? priceMicros : 0n;
-    return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, providers: found.providers };
+    return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
   } catch (error) {
     if (!isHeld) dependencies.recordRefusal(caller, outcomeOf(error));
     throw error;
@@ -122,7 +121,7 @@ interface FoundAnswer {
   /** The body, encrypted for a retry with the same Idempotency-Key. Undefined without one. */
   storedAnswer: Buffer | undefined;
   headers: Record<string, string>;
-  providers: readonly string[];
+  provider: string;
 }
 
 /** Queries the upstreams, ranks their results and encodes the response. */
@@ -133,7 +132,7 @@ async function findAnswer(
 ): Promise<FoundAnswer> {
   const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
   const options = { signal, deadlineMs, waitSeconds: wait, calls, startAttempt: steps.startAttempt };
-  const { hits, providers, queried } = await steps.time("upstream", () =>
+  const { hits, provider, queried } = await steps.time("upstream", () =>
     steps.waitExternally(() => dependencies.findHits(mode, input, options)),
   );
   const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, { ...input, hasRegistries }));
@@ -142,8 +141,8 @@ async function findAnswer(
   return {
     body,
     storedAnswer: claim?.seal(body),
-    headers: { "search-upstreams": formatUpstreams(queried, hits.length), "rank-lens": lens, ...explanation },
-    providers,
+    headers: { "search-upstreams": String(queried), "rank-lens": lens, ...explanation },
+    provider,
   };
 }
 
@@ -178,8 +177,8 @@ export interface SearchAnswer {
   charge: Micros;
   balance: Micros;
   isReplayed: boolean;
-  /** The upstreams whose results were used. For the operator's accounting; never sent to the caller. */
-  providers?: readonly string[];
+  /** For the operator's accounting; never sent to the caller. */
+  provider?: string;
 }
 
 /** What a search needs from the other modules; app/search-app.ts provides it. */
@@ -192,8 +191,7 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   toStoredEndUser(caller: Principal, id: string): Promise<string>;
   startCalls: StartCalls;
   findHits: FindHits;
-  /** Merges the results if there are two lists. */
-  rank(hits: readonly Hit[][], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
+  rank(hits: readonly Hit[], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
   /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
   /** Called for every paid search, even if the caller has disconnected. */

@@ -8,9 +8,9 @@ const unpaid = { isPaid: false, unpaidCalls: 1 };
 const paid = { isPaid: true, unpaidCalls: 0 };
 const failed = { isPaid: false, unpaidCalls: 0 };
 
-function createClock({ servers = 1, callsAtOnce = 1 } = {}) {
+function createClock({ servers = 1 } = {}) {
   let nowMs = 1_900_000_000_000;
-  const limit = createUnpaidLimit({ redis: undefined, servers, callsAtOnce, now: () => nowMs });
+  const limit = createUnpaidLimit({ redis: undefined, servers, now: () => nowMs });
   return { limit, pass: (ms: number) => void (nowMs += ms) };
 }
 
@@ -42,19 +42,6 @@ test("20 unpaid calls, then at most 5 in any minute", async () => {
   assert.equal(acceptedAt.length, 50);
   for (const start of acceptedAt)
     assert.ok(acceptedAt.filter((second) => second >= start && second < start + 60).length <= 5);
-});
-
-test("searches that call two upstreams at once reserve both calls, so that many at once stay within the limit", async () => {
-  const both = { isPaid: false, unpaidCalls: 2 };
-  const { limit, pass } = createClock({ callsAtOnce: 2 });
-  assert.equal(await searchTimes(50, limit, both), 10);
-  pass(240_000);
-  await search(limit, both);
-  const entered = await Promise.allSettled(Array.from({ length: 50 }, () => limit.enter("wallet")));
-  const ends = entered.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-  assert.equal(ends.length, 9);
-  for (const end of ends) end(both);
-  assert.equal(await search(limit, both), 24, "the time in which two calls become available");
 });
 
 test("other wallets are not affected, and the allowance refills", async () => {
@@ -91,9 +78,6 @@ test("paid searches earn unpaid calls, at most 1,000 and for at most an hour or 
   assert.equal(await searchTimes(1_100, limit, unpaid), 1_020);
   await searchTimes(100, limit, paid, "old");
   pass(3_600_001);
-  await search(limit, paid, "rotates the counts");
-  pass(3_600_001);
-  await search(limit, paid, "rotates the counts");
   assert.equal(await searchTimes(200, limit, unpaid, "old"), 20);
 });
 
@@ -118,19 +102,81 @@ test("searches at once cannot exceed the allowance of a wallet with unpaid calls
   assert.equal(entered.filter(({ status }) => status === "fulfilled").length, 19);
 });
 
-test("searches abandoned at once count in full, and the wallet waits an hour at most", async () => {
+test("searches abandoned at once count in full, and the wallet may search every 12 seconds meanwhile", async () => {
   const { limit, pass } = createClock();
-  const wave = async (size: number, wallet: string) => {
-    const ends = await Promise.all(Array.from({ length: size }, () => limit.enter(wallet)));
-    for (const end of ends) end(unpaid);
-  };
-  await wave(100, "some");
-  assert.equal(await search(limit, unpaid, "some"), (100 - 19) * 12);
-  await wave(1_000, "many");
-  assert.equal(await search(limit, unpaid, "many"), 3_612);
-  pass(3_612_000);
-  assert.equal(await searchTimes(10, limit, unpaid, "many"), 1);
+  const ends = await Promise.all(Array.from({ length: 1_000 }, () => limit.enter("wallet")));
+  for (const end of ends) end(unpaid);
+  assert.equal(await search(limit, unpaid), 12);
+  pass(12_000);
+  assert.equal(await searchTimes(10, limit, unpaid), 1);
+  // The level is 1,000 again, of which 980 have to fall.
+  pass(979 * 12_000);
+  assert.equal(await searchTimes(10, limit, unpaid), 1);
+  pass(4 * 12_000);
+  assert.equal(await searchTimes(10, limit, unpaid), 2);
 });
+
+test("a wallet with many unpaid calls recovers while it pays", async () => {
+  const { limit, pass } = createClock();
+  const ends = await Promise.all(Array.from({ length: 1_000 }, () => limit.enter("wallet")));
+  for (const end of ends) end(unpaid);
+  pass(12_000);
+  assert.equal(await searchTimes(1_500, limit, paid), 1_500);
+  assert.equal(await searchTimes(1_500, limit, unpaid), 500 + 1 + 20);
+});
+
+test("a wallet that pays may start any number of searches at once, and one that is limited only one", async () => {
+  const { limit, pass } = createClock();
+  const start = async (size: number) => {
+    const started = await Promise.allSettled(Array.from({ length: size }, () => limit.enter("wallet")));
+    return started.filter((entered) => entered.status === "fulfilled").map(({ value }) => value);
+  };
+  const first = await start(2_000);
+  assert.equal(first.length, 2_000);
+  for (const end of first.slice(0, 40)) end(unpaid);
+  pass(12_000);
+  const [probe, ...others] = await start(100);
+  assert.deepEqual([typeof probe, others.length], ["function", 0]);
+  // Other searches that end do not allow another one, only the last that started.
+  for (const end of first.slice(40, 50)) end(failed);
+  assert.equal((await start(100)).length, 0);
+  probe?.(failed);
+  assert.equal((await start(100)).length, 1);
+});
+
+/** Starts as many searches as it can, abandons them, and returns their number. */
+async function abandon(limit: UnpaidLimit, inFlight: number): Promise<number> {
+  const ends = [];
+  while (ends.length < inFlight) {
+    const end = await limit.enter("wallet").catch(() => undefined);
+    if (!end) break;
+    ends.push(end);
+  }
+  for (const end of ends) end(unpaid);
+  return ends.length;
+}
+
+for (const inFlight of [1, 100, 1_000, 2_000]) {
+  const name = `${inFlight} in flight`;
+  test(`${name}: a wallet that never pays causes at most these and 5 unpaid calls a minute`, async () => {
+    const greedy = createClock();
+    let calls = 0;
+    for (let seconds = 0; seconds < 4 * 3_600; seconds += 12) {
+      calls += await abandon(greedy.limit, inFlight);
+      greedy.pass(12_000);
+    }
+    assert.ok(calls <= 4 * 300 + Math.max(inFlight, 20), `${calls} calls in four hours`);
+
+    // Waits, so that it can start as many as possible at once again.
+    const patient = createClock();
+    calls = 0;
+    for (let minutes = 0; minutes < 4 * 1_440; minutes += 65) {
+      calls += await abandon(patient.limit, inFlight);
+      patient.pass(65 * 60_000);
+    }
+    assert.ok(calls <= 4 * 7_200 + Math.max(inFlight, 20), `${calls} calls in four days`);
+  });
+}
 
 test("a search that called two upstreams counts twice", async () => {
   const { limit } = createClock();

@@ -2,180 +2,251 @@ import type { Redis } from "ioredis";
 import { limitProblem } from "../problems/exceeded-limit.ts";
 import type { Problem } from "../problems/problems.ts";
 
-// Limits upstream calls that a wallet causes and does not pay for, because its searches are abandoned or time out by their
-// own deadline. A token bucket per wallet: `level` is the number of unpaid calls minus the paid searches since.
+// Limits the upstream calls that a wallet causes and does not pay for. A paid search earns a credit for one unpaid call. A
+// search takes a credit when it starts, and returns it unless its call stays unpaid. Without a credit it reserves a call.
 //
-//   level <= 0   as many paid searches as unpaid calls: no limit, and no request to Redis
-//   0 to 20      each search reserves its calls before it starts: one, or two with fusion, and returns those that it paid
-//                for or that the upstream failed
-//   20           rejected with 429; the level falls by 5 a minute
+//   level      unpaid calls without a credit; falls by 5 a minute, and by one for every paid search; no maximum
+//   reserved   searches in flight that started without a credit
 //
-// A paid search lowers the level by one. Searches that were in flight when the level rose above 0 have no reservation; if
-// they are abandoned, they count in full, and the level can exceed 20. Redis counts for all servers. When it is
-// unavailable, each server counts against its own share.
+//   level = 0                a search without a credit starts
+//   level + reserved < 20    starts
+//   otherwise                starts if 12 seconds have passed since the last one that started, or if that one did not cause
+//                            an unpaid call; rejected with 429 if not
+//
+// So a wallet that never pays causes the calls that it has in flight at once, or 20, and then 5 a minute. A wallet without
+// unpaid calls may have any number of searches in flight. Redis counts for all servers. When it is unavailable, each server
+// counts against its own share, from the last level that it has seen. Credits are counted by each server.
 
 export interface UnpaidLimit {
   /** Rejects with 429 if the wallet has no unpaid call left. */
-  enter(walletId: string): Promise<(result: { isPaid: boolean; unpaidCalls: number }) => void>;
+  enter(walletId: string): Promise<(result: SearchResult) => void>;
 }
 
 export interface UnpaidLimitOptions {
   redis: Redis | undefined;
   servers: number;
-  /** The upstream calls that a search can make at once. */
-  callsAtOnce?: number;
   now?: () => number;
+}
+
+interface SearchResult {
+  isPaid: boolean;
+  unpaidCalls: number;
 }
 
 const perMinute = 5;
 const burst = 20;
 const msPerCall = 60_000 / perMinute;
-/** Paid searches earn at most this many unpaid calls: as many as a key may have in flight by default. */
-const maxEarned = 1_000;
-/** At most an hour without searches, however many were abandoned at once. */
-const maxLevel = burst + 60 * perMinute;
-/** Longer than `maxLevel` takes to fall to zero. Earned calls are kept as long. */
-const keepMs = 3_900_000;
+/** As many as a key may have in flight by default. */
+const maxCredits = 1_000;
+/** Longer than a search, whose reservation must not expire. */
+const keepMs = 60_000;
 const maxWallets = 50_000;
-/** More than any level plus the calls of one search. */
-const unlimited = 1_000_000;
 
-export function createUnpaidLimit({
-  redis: plainRedis,
-  servers,
-  callsAtOnce = 1,
-  now = Date.now,
-}: UnpaidLimitOptions): UnpaidLimit {
-  plainRedis?.defineCommand("pbUnpaid", { numberOfKeys: 1, lua: changeScript });
-  const redis = plainRedis as CountingRedis | undefined;
-  const local = createLocalLevels(servers, now);
-  const earned = countEarned(now);
+export function createUnpaidLimit({ redis, servers, now = () => Date.now() }: UnpaidLimitOptions): UnpaidLimit {
+  const local = countLocally(servers, now);
+  const shared = redis && countInRedis(redis, local.setLevel);
+  const credits = countCredits(now);
 
-  /** Returns undefined if Redis is unavailable. */
-  async function changeInRedis(walletId: string, by: number, max: number): Promise<Change | undefined> {
-    const name = `pb:unpaid:${walletId}`;
-    const found = await redis?.pbUnpaid(name, by, max, msPerCall, -maxEarned, maxLevel, keepMs).catch(() => undefined);
-    if (!found) return undefined;
-    local.set(walletId, Number(found[1]));
-    return { isAccepted: found[0] === 1, level: Number(found[1]) };
+  async function reserve(walletId: string): Promise<{ counter: Counter; reserved: Reserved }> {
+    const reserved = await shared?.reserve(walletId).catch(() => undefined);
+    return shared && reserved
+      ? { counter: shared, reserved }
+      : { counter: local, reserved: await local.reserve(walletId) };
   }
 
-  /** Returns the time until the calls are available, or undefined if they were reserved. */
-  async function reserve(walletId: string): Promise<number | undefined> {
-    const shared = await changeInRedis(walletId, callsAtOnce, burst);
-    if (shared) return shared.isAccepted ? undefined : (shared.level + callsAtOnce - burst) * msPerCall;
-    const share = Math.max(callsAtOnce, Math.ceil(burst / servers));
-    const { isAccepted, level } = local.change(walletId, callsAtOnce, share);
-    return isAccepted ? undefined : (level + callsAtOnce - share) * msPerCall * servers;
+  /** Counts the result of a search without a credit. If Redis did not answer when it started, Redis still has to count it. */
+  async function settle(counter: Counter, walletId: string, settled: Settled): Promise<void> {
+    const withoutReservation = { ...settled, startedMs: undefined };
+    let isDebtPaid = counter === local && (await local.settle(walletId, settled));
+    if (shared) {
+      isDebtPaid = await shared
+        .settle(walletId, counter === local ? withoutReservation : settled)
+        .catch(() => (counter === local ? isDebtPaid : local.settle(walletId, withoutReservation)));
+    }
+    if (settled.isPaid && !isDebtPaid) credits.add(walletId, 1);
   }
 
-  function report(walletId: string, by: number): void {
-    // Before Redis answers, so that the wallet's next search already reserves a call.
-    local.change(walletId, by, unlimited);
-    changeInRedis(walletId, by, unlimited).catch(() => undefined);
+  function endWithCredit(walletId: string, { isPaid, unpaidCalls }: SearchResult): void {
+    if (isPaid) return credits.add(walletId, 2);
+    if (unpaidCalls === 0) return credits.add(walletId, 1);
+    let owed = unpaidCalls - 1;
+    while (owed > 0 && credits.take(walletId)) owed -= 1;
+    if (owed === 0) return;
+    settle(shared ?? local, walletId, { isPaid, unpaidCalls: owed, startedMs: undefined }).catch(() => undefined);
   }
 
   return {
     async enter(walletId) {
-      const isReserved = local.level(walletId) > 0;
-      const waitMs = isReserved ? await reserve(walletId) : undefined;
-      if (waitMs !== undefined) throw limited(waitMs);
-      return function endSearch({ isPaid, unpaidCalls }) {
-        const by = unpaidCalls - (isReserved ? callsAtOnce : 0) - (isPaid ? 1 : 0);
-        if (isPaid && local.level(walletId) <= 0) earned.add(walletId);
-        else if (by !== 0) report(walletId, by - earned.take(walletId));
-      };
+      if (credits.take(walletId)) return (result) => endWithCredit(walletId, result);
+      const { counter, reserved } = await reserve(walletId);
+      if (!reserved.isAccepted) throw limited(reserved.waitMs);
+      const { startedMs } = reserved;
+      return (result) => void settle(counter, walletId, { ...result, startedMs }).catch(() => undefined);
     },
   };
 }
 
-interface Change {
-  isAccepted: boolean;
-  level: number;
+interface Counter {
+  reserve(walletId: string): Promise<Reserved>;
+  /** Returns whether a paid search lowered the level. */
+  settle(walletId: string, settled: Settled): Promise<boolean>;
 }
 
-/** Redis with our script as a command, which is sent by its hash instead of in full. */
+type Reserved = { isAccepted: true; startedMs: number } | { isAccepted: false; waitMs: number };
+
+interface Settled extends SearchResult {
+  /** When the search started, which identifies it. Undefined if it has no reservation. */
+  startedMs: number | undefined;
+}
+
+/** Redis with our scripts as commands, which are sent by their hash instead of in full. */
 type CountingRedis = Redis & {
-  pbUnpaid(name: string, by: number, max: number, ...settings: number[]): Promise<[number, string]>;
+  pbReserveUnpaid(name: string, ...settings: number[]): Promise<[number, string, string]>;
+  pbSettleUnpaid(name: string, ...settings: number[]): Promise<[number, string]>;
 };
 
-// The same as `change` of the local levels, with the clock of Redis.
-const changeScript = `
-  local now = redis.call('time')
-  local ms = now[1] * 1000 + math.floor(now[2] / 1000)
-  local saved = redis.call('hmget', KEYS[1], 'level', 'at')
-  local level = tonumber(saved[1]) or 0
-  if level > 0 then level = math.max(0, level - math.max(0, ms - saved[2]) / ARGV[3]) end
-  local next = level + ARGV[1]
-  if next > tonumber(ARGV[2]) then return { 0, tostring(level) } end
-  level = math.min(math.max(next, tonumber(ARGV[4])), tonumber(ARGV[5]))
-  redis.call('hset', KEYS[1], 'level', tostring(level), 'at', ms)
-  redis.call('pexpire', KEYS[1], ARGV[6])
-  return { 1, tostring(level) }`;
-
-interface LocalLevels {
-  level(walletId: string): number;
-  set(walletId: string, level: number): void;
-  /** Adds to the level, unless it would rise above `max`. */
-  change(walletId: string, by: number, max: number): Change;
+function countInRedis(plain: Redis, onLevel: LocalCounter["setLevel"]): Counter {
+  plain.defineCommand("pbReserveUnpaid", { numberOfKeys: 1, lua: reserveScript });
+  plain.defineCommand("pbSettleUnpaid", { numberOfKeys: 1, lua: settleScript });
+  const redis = plain as CountingRedis;
+  const nameOf = (walletId: string): string => `pb:unpaid:${walletId}`;
+  return {
+    async reserve(walletId) {
+      const [isAccepted, ms, level] = await redis.pbReserveUnpaid(nameOf(walletId), msPerCall, keepMs, burst);
+      onLevel(walletId, Number(level));
+      return isAccepted === 1 ? { isAccepted: true, startedMs: Number(ms) } : { isAccepted: false, waitMs: Number(ms) };
+    },
+    async settle(walletId, { isPaid, unpaidCalls, startedMs = 0 }) {
+      const by = [unpaidCalls, isPaid ? 1 : 0, startedMs];
+      const [isDebtPaid, level] = await redis.pbSettleUnpaid(nameOf(walletId), msPerCall, keepMs, ...by);
+      onLevel(walletId, Number(level));
+      return isDebtPaid === 1;
+    },
+  };
 }
 
-/** The last known level of each wallet, which falls at this server's share of the rate. */
-function createLocalLevels(servers: number, now: () => number): LocalLevels {
-  const levels = new Map<string, { level: number; atMs: number }>();
+// The same as the local functions, with the clock of Redis.
+const readScript = `
+  local perCall, keep = tonumber(ARGV[1]), tonumber(ARGV[2])
+  local now = redis.call('time')
+  local ms = now[1] * 1000 + math.floor(now[2] / 1000)
+  local saved = redis.call('hmget', KEYS[1], 'level', 'at', 'reserved', 'started')
+  local level = math.max(0, (tonumber(saved[1]) or 0) - math.max(0, ms - (tonumber(saved[2]) or ms)) / perCall)
+  local reserved, started = tonumber(saved[3]) or 0, tonumber(saved[4]) or 0`;
 
-  function level(walletId: string): number {
-    const known = levels.get(walletId);
-    if (!known || now() - known.atMs > keepMs * servers) return 0;
-    return known.level > 0 ? Math.max(0, known.level - (now() - known.atMs) / (msPerCall * servers)) : known.level;
+const saveScript = `
+  redis.call('hset', KEYS[1], 'level', tostring(level), 'at', ms, 'reserved', reserved, 'started', started)
+  redis.call('pexpire', KEYS[1], math.ceil(keep + level * perCall))`;
+
+const reserveScript = `${readScript}
+  local over = level + reserved + 1 - ARGV[3]
+  local wait = math.min(over, 1 - (ms - started) / perCall) * perCall
+  if level > 0 and wait > 0 then return { 0, tostring(wait), tostring(level) } end
+  reserved, started = reserved + 1, ms ${saveScript}
+  return { 1, tostring(ms), tostring(level) }`;
+
+const settleScript = `${readScript}
+  local unpaid, paid, startedAt = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+  local isDebtPaid = level > 0 and paid or 0
+  level = math.max(0, level + unpaid - paid)
+  if startedAt > 0 then reserved = math.max(0, reserved - 1) end
+  if unpaid == 0 and startedAt == started then started = 0 end
+  if level == 0 and reserved == 0 then redis.call('del', KEYS[1]) return { isDebtPaid, '0' } end ${saveScript}
+  return { isDebtPaid, tostring(level) }`;
+
+interface Count {
+  level: number;
+  atMs: number;
+  reserved: number;
+  startedMs: number;
+}
+
+interface LocalCounter extends Counter {
+  setLevel: (walletId: string, level: number) => void;
+}
+
+/** This server's share of the limit. */
+function countLocally(servers: number, now: () => number): LocalCounter {
+  const counts = new Map<string, Count>();
+  const share = Math.ceil(burst / servers);
+  const perCall = msPerCall * servers;
+
+  function read(walletId: string): Count {
+    const { level, atMs, reserved, startedMs } = counts.get(walletId) ?? {
+      level: 0,
+      atMs: 0,
+      reserved: 0,
+      startedMs: 0,
+    };
+    return { level: Math.max(0, level - Math.max(0, now() - atMs) / perCall), atMs: now(), reserved, startedMs };
   }
 
-  function set(walletId: string, next: number): void {
-    levels.delete(walletId);
-    const oldest = levels.keys().next();
-    if (levels.size >= maxWallets && !oldest.done) levels.delete(oldest.value);
-    if (next !== 0) levels.set(walletId, { level: next, atMs: now() });
+  function save(walletId: string, count: Count): void {
+    counts.delete(walletId);
+    const oldest = counts.keys().next();
+    if (counts.size >= maxWallets && !oldest.done) counts.delete(oldest.value);
+    if (count.level > 0 || count.reserved > 0) counts.set(walletId, count);
   }
 
   return {
-    level,
-    set,
-    change(walletId, by, max) {
-      const current = level(walletId);
-      if (current + by > max) return { isAccepted: false, level: current };
-      const next = Math.min(Math.max(current + by, -maxEarned), maxLevel);
-      set(walletId, next);
-      return { isAccepted: true, level: next };
+    setLevel: (walletId, level) => save(walletId, { ...read(walletId), level }),
+    async reserve(walletId) {
+      const count = read(walletId);
+      const over = count.level + count.reserved + 1 - share;
+      const waitMs = Math.min(over, 1 - (now() - count.startedMs) / perCall) * perCall;
+      if (count.level > 0 && waitMs > 0) return { isAccepted: false, waitMs };
+      save(walletId, { ...count, reserved: count.reserved + 1, startedMs: now() });
+      return { isAccepted: true, startedMs: now() };
+    },
+    async settle(walletId, { isPaid, unpaidCalls, startedMs }) {
+      const count = read(walletId);
+      const isLast = unpaidCalls === 0 && startedMs === count.startedMs;
+      save(walletId, {
+        ...count,
+        level: Math.max(0, count.level + unpaidCalls - (isPaid ? 1 : 0)),
+        reserved: Math.max(0, count.reserved - (startedMs === undefined ? 0 : 1)),
+        startedMs: isLast ? 0 : count.startedMs,
+      });
+      return isPaid && count.level > 0;
     },
   };
 }
 
-interface Earned {
-  add(walletId: string): void;
-  /** Returns the number of paid searches since the last call, and resets it. */
-  take(walletId: string): number;
+interface Credits {
+  add(walletId: string, count: number): void;
+  /** Takes one credit, and returns whether there was one. */
+  take(walletId: string): boolean;
 }
 
-/** Counts paid searches without Redis until an unpaid call is reported. A count is forgotten after 30 to 60 minutes. */
-function countEarned(now: () => number): Earned {
+const creditMs = 1_800_000;
+
+/** Credits expire after 30 to 60 minutes. */
+function countCredits(now: () => number): Credits {
   let current = new Map<string, number>();
   let previous = new Map<string, number>();
   let rotatedAtMs = now();
 
+  function rotate(): void {
+    const ageMs = now() - rotatedAtMs;
+    if (ageMs <= creditMs && current.size < maxWallets) return;
+    previous = ageMs > 2 * creditMs ? new Map<string, number>() : current;
+    current = new Map();
+    rotatedAtMs = now();
+  }
+
   return {
-    add(walletId) {
-      if (now() - rotatedAtMs > 1_800_000 || current.size >= maxWallets) {
-        previous = current;
-        current = new Map();
-        rotatedAtMs = now();
-      }
-      current.set(walletId, (current.get(walletId) ?? 0) + 1);
+    add(walletId, count) {
+      rotate();
+      const max = maxCredits - (previous.get(walletId) ?? 0);
+      current.set(walletId, Math.min((current.get(walletId) ?? 0) + count, max));
     },
     take(walletId) {
-      const count = (current.get(walletId) ?? 0) + (previous.get(walletId) ?? 0);
-      current.delete(walletId);
-      previous.delete(walletId);
-      return Math.min(count, maxEarned);
+      rotate();
+      const from = [previous, current].find((credits) => credits.has(walletId));
+      const left = (from?.get(walletId) ?? 0) - 1;
+      if (left > 0) from?.set(walletId, left);
+      else from?.delete(walletId);
+      return left >= 0;
     },
   };
 }

@@ -15,7 +15,7 @@ export interface MetricRow {
 }
 
 /** Label values that are defined by the configuration or by another module. */
-export type Bound = "upstreams" | "tasks" | "replicas";
+export type Bound = "upstreams" | "tasks" | "replicas" | "hosts";
 
 const ledgerKinds = ["hold", "capture", "release"] as const;
 
@@ -140,8 +140,8 @@ export const metricTable = {
     kind: "counter",
     of: "server",
     unit: "calls",
-    help: "Calls sent for searches that were not charged. Cause `caller`: abandoned, or timed out by `Prefer: wait`.",
-    labels: { upstream: "upstreams", cause: ["caller", "other"] },
+    help: "Calls sent for searches that were not charged. Cause `caller`: abandoned, or timed out by `Prefer: wait`. Cause `rejected`: answered with a 2xx that is invalid or too large.",
+    labels: { upstream: "upstreams", cause: ["caller", "rejected", "other"] },
   },
   pennyblack_upstream_alerts: {
     kind: "counter",
@@ -237,6 +237,13 @@ export const metricTable = {
     unit: "hosts",
     help: "Hosts of the worker's database URL that accept writes.",
   },
+  pennyblack_database_diverged: {
+    kind: "gauge",
+    of: "worker",
+    unit: "1",
+    help: "1 if money was moved on a timeline that the host has and the primary lacks.",
+    labels: { host: "hosts" },
+  },
   pennyblack_replicas: {
     kind: "gauge",
     of: "worker",
@@ -285,6 +292,7 @@ const bounds: Record<Bound, string> = {
   upstreams: "the configured providers",
   tasks: "the tasks of the worker",
   replicas: "the `application_name` of each replica",
+  hosts: "the hosts of the database URL",
 };
 
 /** The name of a metric in Prometheus. */

@@ -1,4 +1,5 @@
 import type { Archiver } from "../db/archiver.ts";
+import type { HostState } from "../db/find-primary.ts";
 import type { Micros } from "../lib/money.ts";
 import { createMeter, type Meter } from "./meter.ts";
 
@@ -11,6 +12,8 @@ export interface WorkerMetrics {
   watchTasks: (names: readonly string[]) => void;
   recordTask: (task: string, isOk: boolean) => void;
   watchDatabase: (read: () => Promise<DatabaseFacts>) => void;
+  /** Apart from the others, because these are also known when the database cannot be used. */
+  watchHosts: (read: () => Promise<readonly HostState[]>) => void;
   render: () => Promise<string>;
 }
 
@@ -20,7 +23,6 @@ export interface DatabaseFacts {
   partitionDaysAhead: number;
   webhookLagSeconds: number;
   usageLagSeconds: number;
-  primaries: number;
   /** Undefined if the worker lacks the privilege. */
   replicas: { name: string; lagBytes: number }[] | undefined;
   /** Undefined if archiving is off. */
@@ -55,6 +57,7 @@ export function createWorkerMetrics(): WorkerMetrics {
       else taskFailures.add(1, { task });
     },
     watchDatabase: (read) => watchDatabase(meter, read),
+    watchHosts: (read) => watchHosts(meter, read),
     render: meter.render,
   };
 }
@@ -65,7 +68,6 @@ function watchDatabase(meter: Meter, read: () => Promise<DatabaseFacts>): void {
   const partitionDays = meter.observableGauge("pennyblack_partition_days_ahead");
   const webhookLag = meter.observableGauge("pennyblack_webhook_lag_seconds");
   const usageLag = meter.observableGauge("pennyblack_usage_lag_seconds");
-  const primaries = meter.observableGauge("pennyblack_database_primaries");
   const replicas = meter.observableGauge("pennyblack_replicas");
   const replicaLag = meter.observableGauge("pennyblack_replica_lag_bytes");
   const archivedAt = meter.observableGauge("pennyblack_wal_archived_timestamp_seconds");
@@ -81,7 +83,6 @@ function watchDatabase(meter: Meter, read: () => Promise<DatabaseFacts>): void {
       result.observe(partitionDays, facts.partitionDaysAhead);
       result.observe(webhookLag, facts.webhookLagSeconds);
       result.observe(usageLag, facts.usageLagSeconds);
-      result.observe(primaries, facts.primaries);
       if (facts.replicas) result.observe(replicas, facts.replicas.length);
       for (const { name, lagBytes } of facts.replicas ?? []) result.observe(replicaLag, lagBytes, { replica: name });
       const { archiver } = facts;
@@ -96,12 +97,24 @@ function watchDatabase(meter: Meter, read: () => Promise<DatabaseFacts>): void {
       partitionDays,
       webhookLag,
       usageLag,
-      primaries,
       replicas,
       replicaLag,
       archivedAt,
       archiveFailedAt,
       archiveFailures,
     ],
+  );
+}
+
+function watchHosts(meter: Meter, read: () => Promise<readonly HostState[]>): void {
+  const primaries = meter.observableGauge("pennyblack_database_primaries");
+  const diverged = meter.observableGauge("pennyblack_database_diverged");
+  meter.watch(
+    async (result) => {
+      const hosts = await read();
+      result.observe(primaries, hosts.filter(({ role }) => role === "primary").length);
+      for (const host of hosts) result.observe(diverged, host.diverged === undefined ? 0 : 1, { host: host.name });
+    },
+    [primaries, diverged],
   );
 }

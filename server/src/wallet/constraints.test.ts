@@ -20,6 +20,7 @@ const validLegs = [
   "settlement wallet receivable",
   "payout wallet cash",
   "write_off bad_debt receivable",
+  "recovery receivable bad_debt",
   "fee fees cash",
   "breakage wallet breakage",
   "correction wallet cash",
@@ -30,10 +31,8 @@ const validLegs = [
   "correction receivable bad_debt",
   "correction cash fees",
   "correction breakage wallet",
-  "move wallet other_cells",
-  "move other_cells wallet",
-  "move other_cells receivable",
-  "move receivable other_cells",
+  "transfer_out wallet other_cells",
+  "transfer_in other_cells wallet",
 ];
 
 test("the transfers table rejects accounts and search ids that do not match the kind", async () => {

@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, test } from "node:test";
 import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { createPool, type Pool } from "../db/pool.ts";
-import { busy, type SendOptions } from "../db/settle-batch.ts";
+import { busy, isLockTimeout, type SendOptions } from "../db/settle-batch.ts";
 import { priceMicros } from "../lib/money.ts";
 import { expireHolds, holdBatch, sendCaptures, sendHolds, sendReleases } from "./statements.ts";
 import { createLedger, type HoldRequest, type Ledger, ledgerConnections } from "./wallet.ts";
@@ -105,6 +105,31 @@ test("captures and releases of other wallets succeed at once while one wallet is
     );
     await unlock();
     assert.equal((await capturing).state, "captured");
+  });
+});
+
+test("a wallet that stays locked delays one statement of the other wallets, not each of them", async () => {
+  const [locked, other] = (await seedMany(2)) as [Seed, Seed];
+  const query = pool.query.bind(pool) as (statement: object) => Promise<unknown>;
+  let delayed = 0;
+  pool.query = (async (statement: { values: unknown[] }): Promise<unknown> => {
+    try {
+      return await query(statement);
+    } catch (error) {
+      if (isLockTimeout(error) && JSON.stringify(statement.values).includes(other.walletId)) delayed += 1;
+      throw error;
+    }
+  }) as Pool["query"];
+  await whileLocked(locked.walletId, async (unlock) => {
+    const blocked: Promise<unknown>[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      // The locked wallet first, so that both are sent in one statement.
+      blocked.push(ledger.hold(request(locked)));
+      assert.equal((await ledger.hold(request(other))).outcome, "held");
+    }
+    assert.equal(delayed, 1);
+    await unlock();
+    await Promise.all(blocked);
   });
 });
 

@@ -1,19 +1,20 @@
-import { randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
-import { queryFenced } from "../db/query-fenced.ts";
 import type { Micros } from "../lib/money.ts";
-import type { TopUpOutcome } from "./statements.ts";
+import { type AdjustmentOutcome, requestAdjustment } from "./accounting/adjustments.ts";
 
 export interface ManualCredit {
-  /** The operator's own reference, such as an invoice number. Each is booked once. */
+  /** The operator's own reference, such as an invoice number, or the id of a payment. Each is booked once. */
   reference: string;
   walletId: string;
-  /** `invoice`: money received. `promotion`: a credit from the operator. */
-  kind: "invoice" | "promotion";
+  /** `invoice`: money received. `promotion`: a credit from the operator. `payment`: a payment that no webhook reported. */
+  kind: "invoice" | "promotion" | "payment";
   amount: Micros;
   reason: string;
   operator: string;
 }
+
+/** "requested": above the limit of adjustments, so that a second operator must approve it. */
+export type CreditOutcome = "credited" | "requested" | "repeated" | "conflicting" | "unknown_wallet";
 
 export const manualPaymentId = (reference: string): string => `manual:${reference}`;
 
@@ -21,23 +22,46 @@ export const manualPaymentId = (reference: string): string => `manual:${referenc
 export async function creditManually(
   db: Queryable,
   credit: ManualCredit,
-): Promise<{ outcome: TopUpOutcome; balance: Micros }> {
-  const { operator, reason, walletId, amount, kind, reference } = credit;
-  const { rows } = await queryFenced<{ outcome: TopUpOutcome; balance: Micros }>(
-    db,
-    "select outcome, balance_micros as balance from pb.operator_credit($1, $2, $3, $4, $5, $6, $7)",
-    [operator, reason, walletId, amount, kind, reference, randomUUIDv7()],
-  );
-  const [booked] = rows;
-  if (!booked) throw new Error("pb.operator_credit returned no row");
-  return booked;
+): Promise<{ outcome: CreditOutcome; adjustmentId: string | null }> {
+  const { outcome, id } = await requestAdjustment(db, credit);
+  return { outcome: toCreditOutcome(outcome), adjustmentId: id };
 }
 
-export async function readManualCredit(db: Queryable, reference: string): Promise<ManualCredit | undefined> {
-  const { rows } = await db.query<ManualCredit>(
-    `select reference, wallet_id as "walletId", kind, amount_micros as amount, reason, operator
-     from pb.manual_credits where reference = $1`,
+function toCreditOutcome(outcome: AdjustmentOutcome): CreditOutcome {
+  switch (outcome) {
+    case "booked":
+      return "credited";
+    case "already_credited":
+      return "repeated";
+    case "requested":
+    case "repeated":
+    case "conflicting":
+    case "unknown_wallet":
+      return outcome;
+    default:
+      throw new Error(`a credit was ${outcome}`);
+  }
+}
+
+export async function readManualCredit(
+  db: Queryable,
+  reference: string,
+): Promise<Pick<ManualCredit, "reference" | "walletId" | "amount"> | undefined> {
+  const { rows } = await db.query<Pick<ManualCredit, "reference" | "walletId" | "amount">>(
+    `select reference, wallet_id as "walletId", amount_micros as amount
+     from pb.adjustments where kind in ('invoice', 'promotion') and reference = $1 and state = 'booked'`,
     [reference],
   );
   return rows[0];
+}
+
+/** Credits a new wallet. Returns the id of the adjustment if a second operator must approve it. */
+export async function creditOpeningBalance(
+  db: Queryable,
+  { walletId, amount, operator }: Pick<ManualCredit, "walletId" | "amount" | "operator">,
+): Promise<string | undefined> {
+  if (amount === 0n) return undefined;
+  const credit = { kind: "promotion", reference: `opening-${walletId}`, reason: "opening balance" } as const;
+  const { outcome, adjustmentId } = await creditManually(db, { ...credit, walletId, amount, operator });
+  return outcome === "requested" && adjustmentId !== null ? adjustmentId : undefined;
 }

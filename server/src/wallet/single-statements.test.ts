@@ -4,10 +4,10 @@ import { after, before, test } from "node:test";
 import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import type { Pool } from "../db/pool.ts";
-import { bookPayment as bookByHand } from "../operator/operator.ts";
 import { applyPaymentUpdate } from "../payments/apply-payment-update.ts";
 import type { Payment } from "../payments/payments.ts";
 import { setAutoTopUp } from "./auto-top-ups.ts";
+import { creditManually } from "./manual-credit.ts";
 import { beginTopUp, endTopUp, recordCheckout, recordCustomer } from "./top-ups.ts";
 
 // Between two statements of a transaction, a server that stalls would keep the wallet locked and block its searches. So
@@ -82,16 +82,16 @@ test("a dispute that is reported before its payment books and reverses it in one
 test("a payment booked by an operator and its audit entry are one statement", async () => {
   const { walletId } = await seedWallet(database.owner, {});
   const act = { operator: "alice", reason: "a test" };
-  const payment = { walletId, amount, paymentId: `pi_${randomUUIDv7()}` };
-  assert.equal(await bookByHand(withoutTransactions(database.owner), act, payment), "credited");
-  assert.equal(await bookByHand(withoutTransactions(database.owner), act, payment), "repeated");
+  const payment = { ...act, kind: "payment", walletId, amount, reference: `pi_${randomUUIDv7()}` } as const;
+  for (const outcome of ["credited", "repeated"])
+    assert.equal((await creditManually(withoutTransactions(database.operator), payment)).outcome, outcome);
   const { rows } = await database.owner.query(
     "select operator, act, outcome from pb.audit_log where wallet_id = $1 order by number",
     [walletId],
   );
-  const entry = { operator: "alice", act: "top_up" };
+  const entry = { operator: "alice", act: "adjust" };
   assert.deepEqual(rows, [
-    { ...entry, outcome: "credited" },
+    { ...entry, outcome: "booked" },
     { ...entry, outcome: "repeated" },
   ]);
 });

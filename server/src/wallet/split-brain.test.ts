@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { randomUUIDv7 } from "node:crypto";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,11 +13,11 @@ import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../test/support/services/private-postgres.ts";
 import { callAsTenant } from "../db/as-tenant.ts";
-import { createFence } from "../db/fence.ts";
+import { createFence, RefusedDatabase } from "../db/fence.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { findAccount } from "../dev/postgres-programs.ts";
 import { priceMicros } from "../lib/money.ts";
-import { bookPayment, refund, revokeAnyKey, setSuspended } from "../operator/operator.ts";
+import { refund, revokeAnyKey, setSuspended } from "../operator/operator.ts";
 import { decideAdjustment, requestAdjustment } from "./accounting/adjustments.ts";
 import { creditManually } from "./manual-credit.ts";
 import { captureBatch, holdBatch, refundBatch, releaseBatch, topUpBatch } from "./statements.ts";
@@ -173,7 +173,6 @@ test("an open connection to the old primary changes nothing after another one ha
     [db.tenantUrl, setAlerts],
     [db.ownerUrl, (pool) => topUpBatch(pool, "top_up", [{ paymentId: "p1", walletId: seed.walletId, amount: 1n }])],
     [db.ownerUrl, (pool) => refundBatch(pool, [{ ...search, reason: "empty" }])],
-    [db.ownerUrl, (pool) => bookPayment(pool, act, { walletId: seed.walletId, amount: 1n, paymentId: "p2" })],
     [operatorUrl, (pool) => refund(pool, act, search.searchId)],
     [operatorUrl, (pool) => revokeAnyKey(pool, act, seed.keyId)],
     [operatorUrl, (pool) => setSuspended(pool, act, seed.walletId, true)],
@@ -188,6 +187,71 @@ test("an open connection to the old primary changes nothing after another one ha
 
   await openPool(addressOf(db.ledgerUrl, newPrimary), fence).query("select");
   assert.equal(fence.latest?.timeline, 2);
-  for (const { pool, change } of connected) await assert.rejects(change(pool), { code: "PB001" });
+  for (const { pool, change } of connected) await assert.rejects(change(pool), RefusedDatabase);
   assert.equal(await countSearches(oldPrimary), sold);
+});
+
+test("a statement that does not move money is no proof of a timeline", async () => {
+  const other = await createTestDatabase();
+  const { walletId } = await seedWallet(other.owner);
+  await other.owner.query("delete from pb.timelines");
+  const fence = createFence();
+  const tenant = openPool(other.tenantUrl, fence);
+  await callAsTenant(tenant, walletId, "(select count(*) from pb.own_wallet())", []);
+  await callAsTenant(tenant, walletId, "(select count(*) from pb.own_wallet())", []);
+  assert.deepEqual(fence.latest?.history, []);
+  await callAsTenant(openPool(other.tenantUrl, fence), walletId, "pb.set_alerts($2, $3)", [null, 1_000_000n]);
+  assert.equal(fence.latest?.history.length, 1);
+  await other.drop();
+});
+
+// The old primary is promoted to timeline 2 as well, after the new one was paid on its timeline 2.
+test("a second primary on the same timeline is not used, with and without the first one", async () => {
+  const [url, urlOfBoth] = [addressOf(db.ledgerUrl, newPrimary), addressOf(db.ledgerUrl, oldPrimary, newPrimary)];
+  const switched = await startSwitch(newPrimary);
+  const behindSwitch = createLedger(openPool(addressOf(db.ledgerUrl, switched)));
+  const listed = createLedger(openPool(urlOfBoth));
+  const fence = createFence();
+  await openPool(url, fence).query("select");
+  for (const ledger of [behindSwitch, listed]) await until("it sells", () => isHeld(ledger).catch(() => false));
+  await until(
+    "the replica has followed",
+    async () => (await countSearches(replica)) === (await countSearches(newPrimary)),
+  );
+
+  await oldPrimary.stop();
+  writeFileSync(join(oldPrimary.data, "standby.signal"), "");
+  await oldPrimary.restart();
+  await queryAsSuperuser(oldPrimary, "select pg_promote()");
+  const [row] = await queryAsSuperuser<{ name: string }>(
+    oldPrimary,
+    "select pg_walfile_name(pg_current_wal_lsn()) as name",
+  );
+  assert.match(row?.name ?? "", /^00000002/);
+  const sold = await countSearches(oldPrimary);
+
+  // A connection that is already open, behind a pooler that now leads to the other host.
+  const other = openPool(addressOf(db.ledgerUrl, oldPrimary), createFence());
+  await other.query("select");
+  await assert.rejects(other.query("select pb.capture('{}', '{}', null, expected_timeline => $1)", [fence.expected]), {
+    code: "PB001",
+  });
+  switched.lead(oldPrimary);
+  await assert.rejects(isHeld(behindSwitch));
+  // Two primaries with the same number: the one on which money was moved is used.
+  await until("it sells on the other one", () => isHeld(listed).catch(() => false));
+
+  await newPrimary.killPostmaster();
+  await assert.rejects(isHeld(listed));
+  // A process that starts now: the replica has the history that the second primary lacks.
+  const allHosts = addressOf(db.ledgerUrl, oldPrimary, newPrimary, replica);
+  await assert.rejects(
+    openPool(allHosts).query("select"),
+    /Money was moved on timeline 2:.* has and the primary .* lacks/,
+  );
+  assert.equal(await countSearches(oldPrimary), sold);
+
+  await newPrimary.restart();
+  switched.lead(newPrimary);
+  for (const ledger of [listed, behindSwitch]) await until("it sells again", () => isHeld(ledger).catch(() => false));
 });

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
-import { minTimelineOf, type Queryable, withTimeout } from "../db/pool.ts";
-import { queryFenced } from "../db/query-fenced.ts";
+import type pg from "pg";
+import { type Queryable, withTimeout } from "../db/pool.ts";
+import { queryFenced, sendFenced } from "../db/query-fenced.ts";
 import { busy, isLockTimeout, type LockWait, type SendOptions } from "../db/settle-batch.ts";
 import type { Micros } from "../lib/money.ts";
 
@@ -66,8 +67,6 @@ export type HoldDecision =
         | "account_suspended"
         | "end_user_required";
     }
-  /** The account is being moved to another cell, or has been moved there. */
-  | { outcome: "account_moving" | "account_moved" }
   /**
    * clock_skewed: the server's clock is more than a day off. id_taken: the id belongs to another wallet. lost: the hold
    * was settled or has expired.
@@ -97,7 +96,7 @@ export async function sendHolds(
   items: readonly HoldRequest[],
   { isResend, lockWait }: SendOptions,
 ): Promise<(HoldOutcome | typeof busy)[]> {
-  const statement = {
+  const toStatement = (expectedTimeline: string | null): pg.QueryConfig => ({
     name: "hold",
     text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     values: [
@@ -114,13 +113,13 @@ export async function sendHolds(
       ...lockArguments(lockWait),
       nullIfUnused(items.map((item) => item.idempotency?.secretVersion)),
       nullIfUnused(items.map((item) => item.idempotency?.otherClaims)),
-      minTimelineOf(db),
+      expectedTimeline,
       // Never NULL, by which pb.hold recognizes servers of the previous release.
       nullIfUnused(items.map((item) => item.endUser)) ?? [],
     ],
-  };
+  });
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
-  const { rows } = await db.query<HoldRow>(withTimeout(2_000, statement));
+  const { rows } = await sendFenced<HoldRow>(db, (timeline) => withTimeout(2_000, toStatement(timeline)));
   return toHoldOutcomes(rows);
 }
 
@@ -129,7 +128,7 @@ export async function sendCaptures(
   items: readonly CaptureRequest[],
   { lockWait }: Pick<SendOptions, "lockWait">,
 ): Promise<(Settlement | typeof busy)[]> {
-  const { rows } = await db.query<SettlementRow>({
+  const { rows } = await sendFenced<SettlementRow>(db, (expectedTimeline) => ({
     name: "capture",
     text: "select * from pb.capture($1, $2, $3, $4, $5, $6)",
     values: [
@@ -137,9 +136,9 @@ export async function sendCaptures(
       uuidArray(items.map((item) => item.walletId)),
       nullIfUnused(items.map((item) => item.answer)),
       ...lockArguments(lockWait),
-      minTimelineOf(db),
+      expectedTimeline,
     ],
-  });
+  }));
   return inItemOrder(rows, toSettlement);
 }
 
@@ -148,7 +147,7 @@ export async function sendReleases(
   items: readonly ReleaseRequest[],
   { lockWait }: Pick<SendOptions, "lockWait">,
 ): Promise<(Settlement | typeof busy)[]> {
-  const { rows } = await db.query<SettlementRow>({
+  const { rows } = await sendFenced<SettlementRow>(db, (expectedTimeline) => ({
     name: "release",
     text: "select * from pb.release($1, $2, $3, $4, $5, $6)",
     values: [
@@ -156,9 +155,9 @@ export async function sendReleases(
       items.map((item) => item.walletId),
       items.map((item) => item.outcome ?? null),
       ...lockArguments(lockWait),
-      minTimelineOf(db),
+      expectedTimeline,
     ],
-  });
+  }));
   return inItemOrder(rows, toSettlement);
 }
 

@@ -161,7 +161,7 @@ export function endTopUp(
   ]);
 }
 
-/** Expires unpaid top-ups whose checkout ended over an hour ago. */
+/** Expires old top-ups that have no checkout at the processor. */
 export async function expireTopUps(payments: Queryable, limit: number): Promise<void> {
   await payments.query("select pb.expire_top_ups($1)", [limit]);
 }
@@ -177,6 +177,47 @@ export async function listBooked(
     [since],
   );
   return rows;
+}
+
+export interface OpenCheckout {
+  checkoutId: string;
+  topUpId: string;
+  walletId: string;
+}
+
+/**
+ * Open top-ups that were created before a moment, or whose checkout should have ended. Read in pages by id, so that top-ups
+ * that end meanwhile do not shift the next page.
+ */
+export async function* listOpenCheckouts(
+  payments: Queryable,
+  { createdBefore, now }: { createdBefore: Date; now: Date },
+): AsyncGenerator<OpenCheckout> {
+  for (let lastId = "00000000-0000-0000-0000-000000000000"; ; ) {
+    const { rows } = await payments.query<OpenCheckout>(
+      `select checkout_id as "checkoutId", id as "topUpId", wallet_id as "walletId" from pb.top_ups
+       where status = 'pending' and kind = 'checkout' and checkout_id is not null and id > $1
+         and (created_at < $2 or coalesce(expires_at, created_at + interval '24 hours') < $3::timestamptz - interval '1 hour')
+       order by id limit ${openPageSize}`,
+      [lastId, createdBefore, now],
+    );
+    yield* rows;
+    if (rows.length < openPageSize) return;
+    lastId = rows.at(-1)?.topUpId ?? lastId;
+  }
+}
+
+const openPageSize = 500;
+
+/** The time until which the comparison with the processor has completed. */
+export async function readComparedUntil(payments: Queryable): Promise<Date> {
+  const { rows } = await payments.query<{ until: Date }>("select compared_until as until from pb.payment_comparison");
+  if (!rows[0]) throw new Error("pb.payment_comparison has no row");
+  return rows[0].until;
+}
+
+export async function recordComparison(payments: Queryable, until: Date): Promise<void> {
+  await payments.query("select pb.record_comparison($1)", [until]);
 }
 
 /** Deletes processor events older than 90 days. */

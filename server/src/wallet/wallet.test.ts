@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, afterEach, before, beforeEach, test } from "node:test";
+import { until } from "../../test/support/assertions/until.ts";
 import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { TcpProxy } from "../../test/support/services/tcp-proxy.ts";
@@ -162,15 +163,13 @@ test("an unresponsive database makes the outcome unknown, and queued holds are r
 });
 
 /** Resolves when this many statements have waited so long for a lock. */
-async function untilWaiting(count: number, forMs = 0): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  for (;;) {
+function untilWaiting(count: number, forMs = 0): Promise<void> {
+  return until(`${count} statements are waiting`, async () => {
     const { rows } = await database.owner.query<{ waiting: bigint }>(
       `select count(*) as waiting from pg_locks l join pg_stat_activity a using (pid)
        where not l.granted and a.datname = $1 and l.waitstart <= clock_timestamp() - make_interval(secs => $2 / 1000.0)`,
       [database.name, forMs],
     );
-    if (rows[0]?.waiting === BigInt(count)) return;
-    assert.ok(performance.now() < deadline, `${rows[0]?.waiting} statements are waiting, expected ${count}`);
-  }
+    return rows[0]?.waiting === BigInt(count);
+  });
 }

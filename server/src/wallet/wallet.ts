@@ -22,6 +22,16 @@ export {
   listRequestedAdjustments,
   requestAdjustment,
 } from "./accounting/adjustments.ts";
+export {
+  amountOf,
+  bookTransfer,
+  listTransfers,
+  readTransferDocument,
+  signTransfer,
+  type TransferDocument,
+  type TransferOutcome,
+  type TransferSide,
+} from "./accounting/cell-transfers.ts";
 export { writeJournal } from "./accounting/journal.ts";
 export { closeMonth, readTrialBalance } from "./accounting/months.ts";
 export { readAlerts } from "./alerts.ts";
@@ -55,7 +65,7 @@ export {
   suspendWallet,
   type WalletOfAccount,
 } from "./manage-wallets.ts";
-export { creditManually, manualPaymentId, readManualCredit } from "./manual-credit.ts";
+export { creditManually, creditOpeningBalance, manualPaymentId, readManualCredit } from "./manual-credit.ts";
 export {
   type EntryOfWallet,
   findEntries,
@@ -105,9 +115,13 @@ export {
   endTopUp,
   expireTopUps,
   listBooked,
+  listOpenCheckouts,
+  type OpenCheckout,
   type ProcessorEvent,
+  readComparedUntil,
   readTopUps,
   recordCheckout,
+  recordComparison,
   recordCustomer,
   type TopUpClaim,
   type TopUpView,

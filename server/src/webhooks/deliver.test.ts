@@ -58,9 +58,7 @@ test("does not follow redirects and reports them as failures", async () => {
 
 test("times out when the receiver does not respond", async () => {
   receiver.answer(() => undefined);
-  const startedAt = performance.now();
   assert.deepEqual(await send(receiver.url, { timeoutMs: 300 }), { ok: false, error: "timeout" });
-  assert.ok(performance.now() - startedAt < 3_000);
 
   // A server that never answers the TLS handshake, and a DNS lookup that never returns.
   const silent = createServer(() => undefined);
@@ -84,9 +82,7 @@ test("reads at most 64 KiB of an endless response", async () => {
     response.on("drain", more);
     more();
   });
-  const startedAt = performance.now();
   assert.deepEqual(await send(receiver.url), { ok: true, status: 200 });
-  assert.ok(performance.now() - startedAt < 5_000, "did not wait for the end");
   // Socket buffers accept more than we read.
   assert.ok(written < 16 * 1024 * 1024, `${written} bytes were written`);
 });

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { openTestAccount, someone } from "../support/console-fixture.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import { createTestKey } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { noBrowser } from "./browser.ts";
@@ -12,7 +13,7 @@ import { startBrowserFixture } from "./browser-fixture.ts";
 
 describe("end users", { skip: noBrowser }, async () => {
   const upstream = await startFixtureUpstream("brave", "ok");
-  const fixture = await startBrowserFixture({ PENNYBLACK_BRAVE_KEY: "key", PENNYBLACK_BRAVE_URL: upstream.url });
+  const fixture = await startBrowserFixture({ PENNYBLACK_BRAVE_KEY: "key", ...replaceUrl("brave", upstream.url) });
   const { db, server } = fixture;
 
   after(async () => {

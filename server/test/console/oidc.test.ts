@@ -51,7 +51,7 @@ test("signs in with the verified address and returns to the requested page", asy
   const address = someone("ada");
   await fixture.openAccount(address);
   const browser = fixture.openBrowser();
-  assert.deepEqual((await browser.get("session")).body.sign_in.oidc, { name: "Acme" });
+  assert.deepEqual((await browser.get("session")).body.sign_in.oidc, { name: "OpenID Connect" });
   const url = new URL(await startSignIn(browser, "?return_to=/console/keys"));
   assert.equal(url.origin, provider.issuer);
   assert.equal(url.searchParams.get("code_challenge_method"), "S256");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { createPool } from "../../src/db/pool.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import { createTestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { noBrowser } from "./browser.ts";
@@ -14,7 +15,7 @@ describe("operators", { skip: noBrowser }, async () => {
   const fixture = await startBrowserFixture({
     PENNYBLACK_UPSTREAMS: "brave,searxng",
     PENNYBLACK_BRAVE_KEY: "key",
-    PENNYBLACK_BRAVE_URL: first.url,
+    ...replaceUrl("brave", first.url),
     PENNYBLACK_SEARXNG_URL: second.url,
   });
   const { db, server } = fixture;
@@ -104,6 +105,21 @@ describe("operators", { skip: noBrowser }, async () => {
       assert.equal(await fixture.readBalance(), before + 2_500_000n);
       await page.getByRole("link", { name: "Audit" }).first().click();
       await page.getByText("Slow yesterday").first().waitFor();
+    });
+  });
+
+  test("credit above the limit is requested, with the command for the second operator", async () => {
+    await fixture.visit(async (page) => {
+      await fixture.signInOperator(page);
+      await page.getByRole("link", { name: "Accounts" }).first().click();
+      await page.getByRole("button", { name: "Open wallet of Harbour Labs" }).click();
+      const before = await fixture.readBalance();
+      await page.getByLabel("Credit (USD)").fill("250.00");
+      await page.getByLabel("Reference").fill("goodwill-8");
+      await page.getByLabel(/^Reason( \*)?$/).fill("Outage");
+      await page.getByRole("button", { name: "Add credit" }).click();
+      await page.getByText(/^requested\. .*npm run admin -- adjust approve --adjustment [0-9a-f-]{36}/).waitFor();
+      assert.equal(await fixture.readBalance(), before);
     });
   });
 

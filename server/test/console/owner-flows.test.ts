@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { addTestMember, openTestAccount, someone } from "../support/console-fixture.ts";
 import { startEmulatedStripe } from "../support/payments/emulated-stripe.ts";
 import { webhookSecret, webhookSettings } from "../support/payments/payment-fixture.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import { createTestKey, createTestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { noBrowser } from "./browser.ts";
@@ -19,7 +20,7 @@ describe("owners", { skip: noBrowser }, async () => {
     ...webhookSettings(stripe.url),
     PENNYBLACK_SIGN_UP: "open",
     PENNYBLACK_BRAVE_KEY: "key",
-    PENNYBLACK_BRAVE_URL: upstream.url,
+    ...replaceUrl("brave", upstream.url),
   });
   await stripe.sendEventsTo(`${fixture.server.url}/v1/payments/stripe/webhook`, webhookSecret);
   const { db, server, demo } = fixture;

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { mintSignInToken } from "../../src/email/email.ts";
 import { webhookSettings } from "../support/payments/payment-fixture.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { openPage } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
@@ -38,7 +39,7 @@ const fixture = await startBrowserFixture({
   ...webhookSettings("http://127.0.0.1:9"),
   ...cells.settings,
   PENNYBLACK_BRAVE_KEY: "key",
-  PENNYBLACK_BRAVE_URL: upstream.url,
+  ...replaceUrl("brave", upstream.url),
   PENNYBLACK_SEARXNG_URL: second.url,
 });
 const { browser } = fixture;

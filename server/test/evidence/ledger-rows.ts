@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import type { Queryable } from "../../src/db/pool.ts";
 import { formatUsd } from "../../src/lib/money.ts";
 import { firstDigest, formatEntry, type LedgerEntry } from "../../src/wallet/evidence/ledger-lines.ts";
-import { buildLevels, hashLeaf, hashWalletLeaf, pathOf, rootOf } from "../../src/wallet/evidence/merkle.ts";
+import {
+  buildLevels,
+  hashLeaf,
+  hashRecordsLeaf,
+  hashWalletLeaf,
+  pathOf,
+  rootOf,
+} from "../../src/wallet/evidence/merkle.ts";
 
 // A ledger in memory: its rows, and the digests and roots that the database would have for them. Tests use it as the
 // attacker who recomputes everything except the signatures, and as the customer's copy.
@@ -55,7 +62,9 @@ export function computeHours(rows: readonly LedgerEntry[], hours: readonly strin
         heads.set(walletId, digest);
         return { walletId, digest, entries };
       });
-    const levels = buildLevels(digests.map(({ walletId, digest }) => hashWalletLeaf(walletId, digest)));
+    const leaves = digests.map(({ walletId, digest }) => hashWalletLeaf(walletId, digest));
+    // These ledgers have no records.
+    const levels = buildLevels([...leaves, hashRecordsLeaf(firstDigest)]);
     return { hour, digests, levels, root: rootOf(levels) };
   });
 }
@@ -96,7 +105,7 @@ export function toProof(hours: readonly HourOfLedger[], walletId: string, signed
     hour: last.hour,
     complete_until: closedBefore,
     digest: last.digests[leafIndex]?.digest.toString("hex") ?? "",
-    in_hour: place(last.levels, leafIndex, last.digests.length, last.hour),
+    in_hour: place(last.levels, leafIndex, last.digests.length + 1, last.hour),
     in_day: signed.has(day) ? place(dayLevels, dayHours.indexOf(last), dayHours.length, day) : null,
   };
 }

@@ -21,20 +21,23 @@ export interface SignedLedger {
   hours: string[];
 }
 
+export type BeforeClosing = (wallets: TestWallet[], endMs: number) => Promise<void>;
+
 const dayMs = 86_400_000;
 
 /**
  * Four wallets with entries of every kind in the last seven hours of a day. The hours of that day, and the last seven of the day
  * before it, are closed, but not signed. The day ended at least two days ago: the entries are older than their wallets, so
- * balances must not include those of the last 26 hours.
+ * balances must not include those of the last 26 hours. `beforeClosing` can add rows; it receives the end of that day.
  */
-export async function seedClosedLedger(db: TestDatabase): Promise<TestWallet[]> {
+export async function seedClosedLedger(db: TestDatabase, beforeClosing?: BeforeClosing): Promise<TestWallet[]> {
   const wallets: TestWallet[] = [];
   for (let count = 0; count < 4; count += 1) wallets.push(await createTestWallet(db, "0.00"));
   const end = Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs;
   const start = end - 7 * 3_600_000;
   await db.owner.query("select pb.make_partitions($1::date - 1, $1::date + 1)", [new Date(start)]);
   for (const [index, { walletId }] of wallets.entries()) await insertEntries(db, walletId, start, index);
+  await beforeClosing?.(wallets, end);
   await passWatermarks(db.owner);
   await closeUnverified(db, new Date(end + 15 * 60_000));
   return wallets;
@@ -52,8 +55,8 @@ async function closeUnverified({ owner }: TestDatabase, now: Date): Promise<void
 }
 
 /** The same, signed and exported. */
-export async function seedSignedLedger(db: TestDatabase): Promise<SignedLedger> {
-  const wallets = await seedClosedLedger(db);
+export async function seedSignedLedger(db: TestDatabase, beforeClosing?: BeforeClosing): Promise<SignedLedger> {
+  const wallets = await seedClosedLedger(db, beforeClosing);
   const signer = createSigner([testSigningSeed]);
   if (!signer) throw new Error("no signer");
   const folder = await mkdtemp(join(tmpdir(), "pb-roots-"));

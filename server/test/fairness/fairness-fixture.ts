@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { constants } from "../../src/config/constants.ts";
 import { type CallerResult, measureCaller } from "../attack/abuse/paying-caller.ts";
 import { startBreakableUpstream } from "../attack/fuzz/breakable-upstream.ts";
 import { launchServer } from "../attack/fuzz/launch-server.ts";
 import { stripeSettings, webhookSecret } from "../support/payments/payment-fixture.ts";
+import { replaceConstants } from "../support/replace-constants.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { createTestKey, createTestWallet, type TestWallet } from "../support/services/server.ts";
 import { startTraffic } from "./traffic.ts";
@@ -12,7 +14,7 @@ import { startTraffic } from "./traffic.ts";
 
 export interface Size {
   /** Slots of the server. Undefined for the default. */
-  maxInFlight: number | undefined;
+  maxInFlight: number;
   /** Half-sent bodies. */
   connections: number;
   /** Searches of the attacker per second. */
@@ -35,7 +37,7 @@ export const shortSize: Size = {
   lockMs: [1_500],
 };
 export const longSize: Size = {
-  maxInFlight: undefined,
+  maxInFlight: constants.maxInFlight,
   connections: 5_000,
   searchesPerSecond: 250,
   victimPerSecond: 20,
@@ -83,10 +85,8 @@ export async function openFairnessFixture(size: Size): Promise<FairnessFixture> 
     PENNYBLACK_SEARXNG_URL: upstream.url,
     PENNYBLACK_LOG_LEVEL: "error",
     REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379",
-    // Empty: the defaults, which other tests raise.
-    PENNYBLACK_WALLET_TEST_RATE: "",
-    PENNYBLACK_WALLET_TEST_IN_FLIGHT: "",
-    ...(size.maxInFlight && { PENNYBLACK_MAX_IN_FLIGHT: String(size.maxInFlight) }),
+    // With the limits of test keys that other tests raise.
+    ...replaceConstants({ ...constants, maxInFlight: size.maxInFlight }),
   });
   const port = Number(new URL(server.url).port);
   const victim = await createTestWallet(db, "1000.00");

@@ -66,7 +66,7 @@ function answerOf(index: number): Answered {
 test("a correct journal has no violations, and a closed connection may have been charged", async () => {
   const { violations, counts } = await audit(db.ownerUrl, journal);
   assert.deepEqual(violations, []);
-  assert.deepEqual(counts, { charged: 2, replayed: 0, errors: 1, closedCharged: 0, closedFree: 0 });
+  assert.deepEqual(counts, { charged: 2, lost: 0, replayed: 0, errors: 1, closedCharged: 0, closedFree: 0 });
   for (const index of [0, 1, 2]) assert.equal(await violationsWith(index, { kind: "closed" }), "");
 });
 

@@ -18,7 +18,15 @@ import type { SearchRecord } from "./journal.ts";
 export interface AuditReport {
   /** The first few of each kind. */
   violations: string[];
-  counts: { charged: number; replayed: number; errors: number; closedCharged: number; closedFree: number };
+  counts: {
+    charged: number;
+    /** Of those charged, the searches that the ledger has no charge for. */
+    lost: number;
+    replayed: number;
+    errors: number;
+    closedCharged: number;
+    closedFree: number;
+  };
 }
 
 type SearchRecords = Iterable<SearchRecord> | AsyncIterable<SearchRecord>;

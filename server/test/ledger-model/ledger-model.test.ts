@@ -28,7 +28,7 @@ before(async () => {
 after(() => database.drop());
 
 test("a batch decides like its items one by one, and every row matches the model", async (t) => {
-  const seed = values.seed === undefined ? Date.now() % 1_000_000_007 : Number(values.seed);
+  const seed = values.seed === undefined ? 20_261_118 : Number(values.seed);
   const isShort = values.runs === undefined;
   const numRuns = isShort ? 200 : Number(values.runs);
   t.diagnostic(`seed ${seed}, at most ${numRuns} runs`);

@@ -29,8 +29,10 @@ async function succeed(...args: string[]): Promise<string> {
 }
 
 async function createWallet(balance: string): Promise<string> {
-  const created = await succeed("wallet", "create", "--name", "acme", "--balance", balance, "--json");
-  return JSON.parse(created).walletId;
+  const created = await succeed("wallet", "create", "--name", "acme", "--balance", balance, "--json", "--by", "cleo");
+  const { walletId, requestedCredit } = JSON.parse(created);
+  if (requestedCredit) await succeed("adjust", "approve", "--adjustment", requestedCredit, "--by", "bob");
+  return walletId;
 }
 
 test("a mistyped credit is found by its entry and corrected", async () => {

@@ -99,6 +99,23 @@ test("an invoice or a promotion is booked once per reference, with its reason an
   assert.match(await succeed("reconcile"), /Clean at/);
 });
 
+test("a credit above the limit waits for another operator, whichever command books it", async () => {
+  const created = await succeed("wallet", "create", "--name", "large", "--balance", "100.01", "--by", "ada");
+  assert.match(created, /with a balance of 0\.00 USD/);
+  const { walletId } = await createWallet("0");
+  const wallet = ["--wallet", walletId, "--amount", "1000000.00", "--by", "ada"];
+  const invoice = ["credit", ...wallet, "--kind", "invoice", "--reason", "wire", "--reference", `INV-${walletId}`];
+  const payment = ["wallet", "top-up", ...wallet, "--payment", `pi_${walletId}`];
+  for (const output of [created, await succeed(...invoice), await succeed(...payment)]) {
+    const [, id = ""] = /Requested .* adjust approve --adjustment (\S+)/.exec(output) ?? assert.fail(output);
+    const own = await admin("adjust", "approve", "--adjustment", id, "--by", "ada");
+    assert.match(own.stderr, /Another operator must approve it/);
+    assert.match(await succeed("adjust", "approve", "--adjustment", id, "--by", "bob"), /Approved and booked/);
+  }
+  assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +2000000\.00 USD/);
+  assert.match(await succeed("reconcile"), /Clean at/);
+});
+
 test("a payment notice is listed until an operator closes it", async () => {
   assert.match(await succeed("payments", "list"), /No open notices/);
   await db.owner.query("select pb.open_payment_notice('wrong_amount', 'pi_1', null, 10000)");
@@ -165,10 +182,10 @@ test("an invalid command exits with 2 and an explanation; help exits with 0", as
   const { walletId } = await createWallet("0");
   const key = ["key", "create", "--wallet", walletId, "--name", "k"];
   const wrong: [string[], RegExp][] = [
-    [["walet", "create"], /Unknown command\. Commands: doctor, database, .*wallet, key, .*refund, reconcile/],
-    [["wallet"], /Unknown "wallet" command\. Commands: create, top-up, show, suspend, resume/],
-    [["wallet", "create"], /--name is required/],
-    [["wallet", "create", "--nmae", "x"], /--nmae/],
+    [["walet", "create"], /unknown command 'walet'\n\(Did you mean wallet\?\)/],
+    [["wallet"], /Commands:\n {2}create [\s\S]* top-up [\s\S]* resume /],
+    [["wallet", "create"], /required option '--name <name>' not specified/],
+    [["wallet", "create", "--name", "x", "--jsno"], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
     [["wallet", "create", "--name", "x", "--balance", "-1"], /--balance/],
     [["wallet", "create", "--name", "x", "--balance", "1,00"], /--balance must be an amount/],
     [["wallet", "show", "--wallet", "7"], /--wallet must be an id/],
@@ -185,10 +202,10 @@ test("an invalid command exits with 2 and an explanation; help exits with 0", as
     assert.deepEqual([exitCode, stdout], [2, ""], args.join(" "));
     assert.match(stderr, message);
   }
-  assert.match(await succeed("--help"), /wallet create[\s\S]*key revoke[\s\S]*reconcile/);
+  assert.match(await succeed("--help"), /wallet +create, top-up[\s\S]*key +create, list, revoke[\s\S]*reconcile/);
   const help = await succeed("key", "--help");
-  assert.match(help, /key create/);
-  assert.doesNotMatch(help, /wallet create/);
+  assert.match(help, /create .*Create a key/);
+  assert.doesNotMatch(help, /top-up/);
 });
 
 test("a command that fails exits with 1 and the next step", async () => {
@@ -236,9 +253,10 @@ test("every operator action is audited with operator, action and reason", async 
       "resume done none given",
       "suspend done review",
       "refund refunded wrong answer",
-      "credit credited paid",
-      "top_up credited wire",
+      "adjust booked paid",
+      "adjust booked wire",
       "create_wallet done none given",
+      "adjust booked opening balance",
     ],
   );
   assert.ok(lines.every(({ operator }) => operator));
@@ -256,6 +274,7 @@ test("the audit log is exported as JSON lines, oldest first, since a given time"
   assert.deepEqual(
     all.map(({ act, wallet_id, reason }) => [act, wallet_id, reason]),
     [
+      ["adjust", walletId, "opening balance"],
       ["create_wallet", walletId, "none given"],
       ["suspend", walletId, "review"],
     ],

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { adapters } from "../../src/providers/providers.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 import { runScript, type ScriptRun } from "./run-script.ts";
 
@@ -51,7 +52,7 @@ test("a failed probe shows the reason in one line without control characters", a
 });
 
 test("a saved response is a fixture and does not contain the key", async () => {
-  const brave = { PENNYBLACK_BRAVE_URL: upstream.url, PENNYBLACK_BRAVE_KEY: key };
+  const brave = { ...replaceUrl("brave", upstream.url), PENNYBLACK_BRAVE_KEY: key };
   const headers = { "content-type": "application/json", "set-cookie": `session=${key}`, "x-ratelimit-reset": "1, 60" };
   const error = { code: "SUBSCRIPTION_TOKEN_INVALID", detail: `${key} is not valid` };
   await upstream.behave("status_422", { headers, body: JSON.stringify({ type: "ErrorResponse", error }) });

@@ -124,8 +124,7 @@ function edit(file: string, pattern: RegExp, replace: (found: string) => string)
 
 /** Starts a server or worker of the release in a folder. */
 async function start(home: string, script: string, settings: Record<string, string>): Promise<LaunchedProcess> {
-  const environment = { ...secrets, PENNYBLACK_DRAIN_MS: "200", ...settings };
-  const launched = await launchProcess(join(home, "server/src", script), environment);
+  const launched = await launchProcess(join(home, "server/src", script), { ...secrets, ...settings });
   processes.push(launched);
   return launched;
 }

@@ -25,7 +25,13 @@ import { addJob, startWorker } from "./worker-fixture.ts";
 // The worker signs and exports the roots of closed hours, and the admin command verifies the ledger against them.
 
 const db = await createDatabase();
-const [wallet] = await seedClosedLedger(db);
+const [wallet] = await seedClosedLedger(db, async (_wallets, endMs) => {
+  await db.owner.query(
+    `insert into pb.audit_log (at, operator, act, target, reason, outcome)
+     values ($1, 'alice', 'close_notice', '1', 'paid twice', 'done')`,
+    [new Date(endMs - 60_000)],
+  );
+});
 const folder = mkdtempSync(join(tmpdir(), "pb-verify-"));
 after(() => rmSync(folder, { recursive: true }));
 const roots = join(folder, "roots");
@@ -52,7 +58,7 @@ test("the worker signs closed hours, exports them and logs each root", async () 
   await worker.stop();
 });
 
-test("admin verify accepts the ledger, and reports an entry that was deleted", async () => {
+test("admin verify accepts the ledger, and reports an entry that was deleted and a reason that was changed", async () => {
   const jwks = join(folder, "jwks.json");
   writeFileSync(jwks, JSON.stringify(createSigner([testSigningSeed])?.jwks));
   for (const [options, environment] of [
@@ -68,8 +74,10 @@ test("admin verify accepts the ledger, and reports an entry that was deleted", a
   await client.connect();
   await client.query("set session_replication_role = replica");
   await client.query("delete from pb.transfers where wallet_id = $1 and kind = 'top_up'", [wallet?.walletId]);
+  await client.query("update pb.audit_log set reason = 'refunded'");
   await client.end();
   const found = await verify({}, "--jwks", jwks);
+  assert.match(found.stdout, /^records \S+T23:00:00Z the audit log or adjustments changed/m);
   assert.match(found.stdout, new RegExp(`^digest \\S+ wallet ${wallet?.walletId}: the digest of 2 entries`, "m"));
   assert.match(found.stderr, /^\d differences\./);
   assert.equal(found.exitCode, 1);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ReferenceExample } from "../../src/http/reference-example.ts";
 import { seedSignedLedger } from "../evidence/seed-ledger.ts";
 import { fakeKey, startFakeStripe } from "../support/payments/fake-stripe.ts";
+import { replaceConstants } from "../support/replace-constants.ts";
 import { createTestDatabase } from "../support/services/database.ts";
 import { createTestWallet, startTestServer, type TestServer } from "../support/services/server.ts";
 import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
@@ -54,7 +55,7 @@ export async function startReferenceServer(): Promise<ReferenceServer> {
     PENNYBLACK_SEARXNG_URL: upstream.url,
     PENNYBLACK_SECURITY_CONTACT: "mailto:security@example.org",
     PENNYBLACK_STRIPE_SECRET_KEY: fakeKey,
-    PENNYBLACK_STRIPE_URL: stripe.url,
+    ...replaceConstants({ stripeUrl: stripe.url }),
   });
   const {
     wallets: [proven],

@@ -24,7 +24,6 @@ const moneyTables = [
   "payments",
   "refunds",
   "reversals",
-  "manual_credits",
   "adjustments",
   "approval_limit",
   "openings",
@@ -46,10 +45,10 @@ const purposes: Record<(typeof servingRoles)[number], string[]> = {
   [roles.payments]: ["begin_auto_top_ups", "book_payment", "end_top_up", "expire_top_ups", "reverse_payment"],
   [roles.operator]: [
     "operator_adjust",
-    "operator_credit",
     "operator_decide_adjustment",
     "operator_refund",
     "operator_suspend",
+    "operator_transfer",
   ],
   // Opens an account with the trial credit of pb.trial_terms.
   [roles.people]: ["open_own_account"],
@@ -193,7 +192,7 @@ test("no role can create, move or delete money other than for its purpose", asyn
   const { walletId } = await seedWallet(database.owner);
   const functions = await listMoneyFunctions();
   const names = functions.map(({ name }) => name);
-  for (const name of ["top_up", "book_payment", "operator_top_up", "refund", "close_day", "delete_account", "sign_up"])
+  for (const name of ["top_up", "book_payment", "refund", "close_day", "delete_account", "sign_up"])
     assert.ok(names.includes(name), `${name} is found`);
   const { ledger, tenant, payments, operator, people, worker } = database;
   const pools = { ledger, tenant, payments, operator, people, worker };

@@ -12,17 +12,16 @@ import { countBy } from "../support/assertions/count-by.ts";
 import { until } from "../support/assertions/until.ts";
 import { choosePeriod } from "../support/data/choose-period.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { replaceConstants } from "../support/replace-constants.ts";
 import { killAfterTests } from "../support/services/node-process.ts";
 import { createTestKey, type Reply } from "../support/services/server.ts";
 
 // The compatibility endpoints on a server: keys, money, errors and hostile requests. The translations themselves are tested
 // in server/src/dialects/contract.test.ts, and the vendors' own clients in compat-clients.test.ts.
 
-const { db, server, upstream, startServer, createWallet, assertBooksBalance } = await createFixture({
-  PENNYBLACK_WALLET_SHARE: "100",
-  PENNYBLACK_WALLET_RATE: "100000",
-  PENNYBLACK_WALLET_IN_FLIGHT: "10000",
-});
+const { db, server, upstream, startServer, createWallet, assertBooksBalance } = await createFixture(
+  replaceConstants({ walletShare: 1, walletRate: 100_000, walletInFlight: 10_000 }),
+);
 
 /** A request as a client of the dialect sends it. */
 function send(

@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { closeAfter } from "../support/close-after.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import { operators } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import type { BehaviourName, BehaviourOptions } from "../support/upstreams/hostile-upstream.ts";
@@ -32,7 +33,7 @@ const {
   server,
   createWallet,
 } = await createFixture({
-  PENNYBLACK_BRAVE_URL: second.url,
+  ...replaceUrl("brave", second.url),
   PENNYBLACK_BRAVE_KEY: "key",
   PENNYBLACK_UPSTREAMS: "searxng,brave",
   PENNYBLACK_OPERATORS: operators,
@@ -41,13 +42,12 @@ const {
 test("the second upstream answers every search, each is charged once, and traffic returns to the first", async (t) => {
   // Several keys, because a slow upstream causes up to a thousand searches in flight.
   const wallets = await Promise.all(Array.from({ length: 4 }, () => createWallet("1000.00")));
-  const replies: Promise<{ status: number; charge: string | null; tookMs: number }>[] = [];
+  const replies: Promise<{ status: number; charge: string | null }>[] = [];
   const stopped = new AbortController();
 
   async function searchOnce(key: string) {
-    const began = performance.now();
     const { status, headers } = await server.search(key, { query: "cats" });
-    return { status, charge: headers.get("wallet-charge"), tookMs: performance.now() - began };
+    return { status, charge: headers.get("wallet-charge") };
   }
   async function keepSearching() {
     const began = performance.now();
@@ -67,20 +67,15 @@ test("the second upstream answers every search, each is charged once, and traffi
       `${behaviour}: the first was called ${first.requests.length} times in ${(share * seconds).toFixed(1)} s`,
     );
   }
-  const returnedAfterMs = await waitForTraffic();
+  await waitForTraffic();
   stopped.abort();
   await searching;
 
   const answers = await Promise.all(replies);
-  const times = answers.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
-  t.diagnostic(
-    `${answers.length} searches, slowest ${Math.round(times.at(-1) ?? 0)} ms, back in ${returnedAfterMs} ms`,
-  );
   assert.deepEqual(
     new Set(answers.map(({ status, charge }) => `${status} ${charge}`)),
     new Set(["200 0.01;currency=usd"]),
   );
-  assert.ok(answers.length > seconds * searchesPerSecond * 0.5, `only ${answers.length} searches were started`);
   assert.ok(second.count() > 0);
   const balances = await Promise.all(wallets.map(({ management }) => server.readMoney(management)));
   const spent = balances.reduce((sum, { balance }) => sum + 1_000 - Number(balance), 0);
@@ -89,16 +84,10 @@ test("the second upstream answers every search, each is charged once, and traffi
 });
 
 /** Waits until the first upstream receives traffic again. */
-async function waitForTraffic(): Promise<number> {
-  const began = performance.now();
-  while ((await stateOfFirst()) !== "closed") {
-    assert.ok(performance.now() - began < 60_000, "the first upstream has recovered and is not called");
-    await wait(50);
-  }
+async function waitForTraffic(): Promise<void> {
+  await until("the circuit of the first upstream is closed", async () => (await stateOfFirst()) === "closed");
   const calls = first.requests.length;
-  const returnedAfterMs = Math.round(performance.now() - began);
   await until("the first upstream receives traffic again", () => first.requests.length - calls > 2);
-  return returnedAfterMs;
 }
 
 async function stateOfFirst(): Promise<string> {

@@ -5,6 +5,7 @@ import { until } from "../support/assertions/until.ts";
 import { fakeKey, signEvent } from "../support/payments/fake-stripe.ts";
 import { webhookSecret } from "../support/payments/payment-fixture.ts";
 import { openRaw, type RawConnection, rawRequest, sendRaw } from "../support/raw-http.ts";
+import { replaceConstants } from "../support/replace-constants.ts";
 import { createTestDatabase } from "../support/services/database.ts";
 import { createTestKey, createTestWallet, type Reply, startTestServer } from "../support/services/server.ts";
 import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
@@ -20,13 +21,10 @@ const settings = {
   PENNYBLACK_STRIPE_WEBHOOK_SECRET: webhookSecret,
 };
 // 16 slots: a wallet can occupy 4 of them, and each of the other pools has 4.
-const small = await startTestServer(db, { ...settings, PENNYBLACK_MAX_IN_FLIGHT: "16" });
+const small = await startTestServer(db, { ...settings, ...replaceConstants({ maxInFlight: 16 }) });
 const limited = await startTestServer(db, {
   ...settings,
-  PENNYBLACK_WALLET_RATE: "3",
-  PENNYBLACK_WALLET_IN_FLIGHT: "2",
-  PENNYBLACK_WALLET_TEST_RATE: "2",
-  PENNYBLACK_WALLET_TEST_IN_FLIGHT: "1",
+  ...replaceConstants({ walletRate: 3, walletInFlight: 2, walletTestRate: 2, walletTestInFlight: 1 }),
 });
 
 after(async () => {

@@ -225,11 +225,9 @@ async function readBalance(): Promise<bigint> {
 }
 
 async function goodSearch(): Promise<void> {
-  const startedAt = performance.now();
   const reply = await paidSearch();
   assertExpected(reply, answered(10));
   assert.equal(reply.body.results[0].url, "https://example.org/page-1");
-  assert.ok(performance.now() - startedAt < 5_000, "without a delay");
 }
 
 /** The answer and the log contain neither text nor the name of the upstream. */
@@ -326,7 +324,8 @@ test("a reset of a reused socket is retried, unless the answer had started", asy
 });
 
 test("hundreds of concurrent hostile answers leak neither memory nor sockets", async (context) => {
-  const balance = await readBalance();
+  // Several, because a wallet with 20 unpaid calls is limited.
+  const wallets = await Promise.all(Array.from({ length: 50 }, () => createWallet("0.01")));
   const atRest = readMemory();
   let peak = 0;
   const watch = setInterval(() => (peak = Math.max(peak, readMemory({ isExact: false }))), 20);
@@ -344,7 +343,7 @@ test("hundreds of concurrent hostile answers leak neither memory nor sockets", a
       await upstream.behave(name);
       const { isSlow, ...expected } = expectations[name];
       const replies = await Promise.all(
-        Array.from({ length: 50 }, () => server.search(wallet.live, { query: "cats" }, isSlow ? waitOneSecond : {})),
+        wallets.map(({ live }) => server.search(live, { query: "cats" }, isSlow ? waitOneSecond : {})),
       );
       for (const reply of replies) {
         assertExpected(reply, expected);
@@ -354,7 +353,8 @@ test("hundreds of concurrent hostile answers leak neither memory nor sockets", a
   } finally {
     clearInterval(watch);
   }
-  assert.equal(await readBalance(), balance);
+  for (const { management } of wallets)
+    assert.deepEqual(await server.readMoney(management), { balance: "0.01", held: "0.00" });
   // Well before the last fifty would have timed out waiting for headers.
   await until("the sockets are closed", () => upstream.countConnections() <= 2, 5_000);
   await upstream.behave("ok");

@@ -4,12 +4,14 @@ import { randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { type Micros, parseUsd, priceMicros } from "../../src/lib/money.ts";
 import { requestAdjustment } from "../../src/wallet/accounting/adjustments.ts";
+import { bookTransfer } from "../../src/wallet/accounting/cell-transfers.ts";
 import { hledgerName, writeJournal } from "../../src/wallet/accounting/journal.ts";
 import { readTrialBalance } from "../../src/wallet/accounting/months.ts";
 import { captureBatch, holdBatch, refundBatch, topUpBatch } from "../../src/wallet/statements.ts";
 import { seedOldDay } from "../support/data/seed-old-day.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
+import { seedCorrections } from "../support/payments/seed-corrections.ts";
 import { seedPayments } from "../support/payments/seed-payments.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
@@ -56,17 +58,14 @@ async function seedEveryKind(): Promise<void> {
     { kind: "correction", reference: rows[0]?.id ?? "" },
   ] as const)
     assert.equal((await requestAdjustment(owner, { ...act, ...adjustment })).outcome, "booked", adjustment.kind);
-  // The balance leaves for another cell and returns, and a debt arrives and leaves.
-  for (const [wallet_id, owed, isLeaving] of [
-    [walletId, 0, true],
-    [walletId, 0, false],
-    [debtor.walletId, 1, false],
-    [debtor.walletId, 1, true],
-  ])
-    await owner.query("select pb.book_move($1, $2)", [
-      JSON.stringify([{ wallet_id, balance: owed === 0 ? 1 : 0, owed }]),
-      isLeaving,
-    ]);
+  await owner.query("insert into pb.cell (name) values ('us1')");
+  for (const kind of ["transfer_out", "transfer_in"] as const) {
+    const [source, target] = kind === "transfer_out" ? ["us1", "us2"] : ["us2", "us1"];
+    const wallets = { sourceWallet: walletId, targetWallet: walletId };
+    const transfer = { ...act, kind, source, target, ...wallets, reference: "move", amount: 1n, hasDocument: true };
+    assert.equal((await bookTransfer(owner, transfer)).outcome, "booked", kind);
+  }
+  await seedCorrections(owner);
 }
 
 async function readJournal(of: string, format: "csv" | "hledger"): Promise<string> {

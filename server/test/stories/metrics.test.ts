@@ -11,6 +11,7 @@ import { findMetric } from "../support/assertions/metric-faults.ts";
 import { until } from "../support/assertions/until.ts";
 import { closeAfter } from "../support/close-after.ts";
 import { readSamples, type Sample } from "../support/docs/read-samples.ts";
+import { superuserUrl } from "../support/services/database.ts";
 import { startWorkerProcess } from "../support/services/worker-process.ts";
 
 const upstream = closeAfter(await startDelayedUpstream());
@@ -32,6 +33,7 @@ const bounds: Record<string, readonly string[]> = {
   upstreams: adapters.map(({ name }) => name),
   tasks: crontab.split("\n").map((line) => line.split(" ")[5] ?? ""),
   replicas: [],
+  hosts: [new URL(superuserUrl).host],
 };
 
 /** Why a sample does not match the table of metrics. */

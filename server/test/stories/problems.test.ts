@@ -17,6 +17,7 @@ import {
   someone,
 } from "../support/console-fixture.ts";
 import { seedBudget } from "../support/data/seed-wallet.ts";
+import { replaceConstants } from "../support/replace-constants.ts";
 import { startOpenidProvider } from "../support/services/openid-provider.ts";
 import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
 
@@ -66,7 +67,6 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   overloaded: [503, true, ["exceeded"], ["retry-after"]],
   shutting_down: [503, true, [], ["retry-after"]],
   ledger_unavailable: [503, true, [], ["retry-after"]],
-  account_moving: [503, true, [], ["retry-after"]],
   upstream_not_configured: [503, false, [], []],
   payments_not_configured: [503, false, [], []],
   receipts_not_configured: [503, false, [], []],
@@ -198,8 +198,8 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
   upstream_unreachable: () => searchOf("reset_before_headers"),
   payment_processor_unavailable: async () => {
     // No server listens on port 1.
-    const stripe = { PENNYBLACK_STRIPE_SECRET_KEY: "sk_test_12345678", PENNYBLACK_STRIPE_URL: "http://127.0.0.1:1" };
-    return topUp(await startServer(stripe));
+    const noStripe = replaceConstants({ stripeUrl: "http://127.0.0.1:1" });
+    return topUp(await startServer({ PENNYBLACK_STRIPE_SECRET_KEY: "sk_test_12345678", ...noStripe }));
   },
   overloaded: () => overload(),
   shutting_down: async () => {
@@ -213,12 +213,6 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     const reply = await server.search(poor.live, question);
     await db.owner.query("grant execute on function pb.hold to pennyblack_ledger");
     assert.equal(upstream.requests.length, calls, "the upstream was called without a hold");
-    return reply;
-  },
-  account_moving: async () => {
-    await db.owner.query("update pb.wallets set fenced_until = 'infinity' where id = $1", [poor.walletId]);
-    const reply = await server.search(poor.live, question, { prefer: "wait=1" });
-    await db.owner.query("update pb.wallets set fenced_until = null where id = $1", [poor.walletId]);
     return reply;
   },
   upstream_not_configured: async () => {
@@ -316,7 +310,7 @@ async function whileSearching(key: string, act: () => Promise<Reply>, headers = 
 
 /** Fills all slots of a server. A wallet can have a quarter of them. */
 async function overload(): Promise<Reply> {
-  const small = await startServer({ PENNYBLACK_MAX_IN_FLIGHT: "16" });
+  const small = await startServer(replaceConstants({ maxInFlight: 16 }));
   const wallets = await Promise.all(Array.from({ length: 4 }, () => createWallet("1.00")));
   await upstream.behave("slow_headers", { everyMs: 4_000 });
   upstream.requests.length = 0;

@@ -6,6 +6,7 @@ import { type Searx, startSearx } from "../../src/dev/searx/start-searx.ts";
 import { createFixture } from "../fixture.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
 import { closeAfter } from "../support/close-after.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import type { Reply, TestServer, TestWallet } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { type SearxEngine, startSearxEngine } from "../support/upstreams/searx-engine.ts";
@@ -162,7 +163,7 @@ test("an empty answer of the only upstream is accepted, even if searx has suspen
 test("a second upstream replaces an empty answer or confirms it", { skip }, async (t) => {
   const second = closeAfter(await startFixtureUpstream("brave", "ok"), t);
   const { engine, search, money } = await startWithEngine(t, {
-    PENNYBLACK_BRAVE_URL: second.url,
+    ...replaceUrl("brave", second.url),
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_UPSTREAMS: "searxng,brave",
   });

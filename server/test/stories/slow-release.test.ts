@@ -35,11 +35,8 @@ after(async () => {
 });
 
 test("a failed search is answered although its release hangs, and a stopping server waits for the release", async () => {
-  const startedAt = performance.now();
   const reply = await server.search(wallet.live, { query: "cats" });
   assert.deepEqual([reply.status, reply.body.charged], [503, false]);
-  const tookMs = performance.now() - startedAt;
-  assert.ok(tookMs > 900 && tookMs < 15_000, `${Math.round(tookMs)} ms`);
   assert.deepEqual(await reader.readMoney(wallet.management), { balance: "0.05", held: "0.01" });
 
   let isClosed = false;

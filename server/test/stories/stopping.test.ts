@@ -5,6 +5,7 @@ import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { lockWallet } from "../support/data/lock-wallet.ts";
 import { openRaw, rawRequest, rawSearch } from "../support/raw-http.ts";
+import { replaceConstants } from "../support/replace-constants.ts";
 import { createTestKey } from "../support/services/server.ts";
 import { startServerProcess } from "../support/services/server-process.ts";
 
@@ -17,7 +18,10 @@ test("after SIGTERM under load every request returns 200 until traffic stops, an
   const fast = { searchesPerSecond: 100_000, searchesInFlight: 100_000 };
   const { key } = await createTestKey(db, { walletId: wallet.walletId, ...fast });
   await upstream.behave("slow_headers", { everyMs: 30 });
-  const server = await startServerProcess(db, { PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_DRAIN_MS: "3000" });
+  const server = await startServerProcess(db, {
+    PENNYBLACK_SEARXNG_URL: upstream.url,
+    ...replaceConstants({ drainMs: 3_000 }),
+  });
   const statuses: number[] = [];
   const balancer = { isSending: true };
   let answeredWhileDraining = 0;
@@ -36,14 +40,12 @@ test("after SIGTERM under load every request returns 200 until traffic stops, an
     }
   });
   await until("the load is steady", () => statuses.length > 50);
-  const stoppedAt = performance.now();
   server.process.kill("SIGTERM");
   await until("some are answered while draining", () => answeredWhileDraining > 8);
   assert.equal((await fetch(`${server.opsUrl}/readyz`)).status, 503);
   balancer.isSending = false;
   await Promise.all(load);
   assert.equal(await server.ended, 0);
-  assert.ok(performance.now() - stoppedAt < 3_000 + 15_000);
   assert.deepEqual([...new Set(statuses)], [200]);
   const { balance, held } = await reader.readMoney(wallet.management);
   assert.deepEqual([balance, held], [(50 - statuses.length / 100).toFixed(2), "0.00"]);

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { comparePayments } from "../../src/payments/compare-payments.ts";
 import type { ProblemCode } from "../../src/problems/problems.ts";
+import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
 import { pluck } from "../support/assertions/pluck.ts";
 import { closeAfter } from "../support/close-after.ts";
@@ -219,6 +220,69 @@ test("the comparison credits payments whose webhooks were lost and reports unpai
   assert.deepEqual(await notices(paymentId), ["not_paid_there"], "reported once");
   payment.status = "succeeded";
   assert.ok(topUpId);
+});
+
+/** Moves the top-up and its payment into the past. */
+async function makeOlder(topUpId: string, days: number): Promise<void> {
+  await db.owner.query(
+    `update pb.top_ups set created_at = created_at - $2 * interval '1 day', expires_at = expires_at - $2 * interval '1 day'
+     where id = $1`,
+    [topUpId, days],
+  );
+  for (const payment of stripe.payments.values())
+    if (payment.metadata["top_up_id"] === topUpId) payment.created -= days * 86_400;
+}
+
+test("the comparison credits a payment that takes ten days, and only then does its checkout end", async () => {
+  const [wallet, other] = [await createWallet(), await createWallet()];
+  const [paid, failed, abandoned] = [
+    await fixture.openTopUp(wallet, "10.00"),
+    await fixture.openTopUp(wallet, "20.00"),
+    await fixture.openTopUp(other, "30.00"),
+  ];
+  const [slow, declined] = [stripe.startPayment(paid.checkout_url), stripe.startPayment(failed.checkout_url)];
+  for (const { id } of [paid, failed, abandoned]) await makeOlder(id, 10);
+  const statuses = async () => {
+    const read = (of: TestWallet, id: string) => fixture.manage(of, "GET", `${path}/${id}`);
+    const replies = [await read(wallet, paid.id), await read(wallet, failed.id), await read(other, abandoned.id)];
+    return replies.map(({ body }) => body.status);
+  };
+  await comparePayments(db.payments, processor);
+  assert.deepEqual(await statuses(), ["pending", "pending", "pending"]);
+
+  // All events are lost.
+  slow.status = "succeeded";
+  Object.assign(declined, { status: "requires_payment_method", failure: "debit_not_authorized" });
+  stripe.expireCheckout(abandoned.checkout_url);
+  stripe.events.length = 0;
+  assert.equal((await comparePayments(db.payments, processor)).creditedNow, 1);
+  assert.deepEqual(await statuses(), ["succeeded", "failed", "expired"]);
+  assert.deepEqual([await balanceOf(wallet), await balanceOf(other)], ["10.00", "0.00"]);
+});
+
+test("the first comparison after an outage of the worker covers all of it", async () => {
+  const wallet = await createWallet();
+  // Without a checkout id, as if the server had crashed before it was stored.
+  const topUp = await fixture.openTopUp(wallet, "10.00");
+  await db.owner.query("update pb.top_ups set checkout_id = null where id = $1", [topUp.id]);
+  stripe.payCheckout(topUp.checkout_url);
+  stripe.events.length = 0;
+  await makeOlder(topUp.id, 20);
+  await comparePayments(db.payments, processor);
+  assert.equal(await balanceOf(wallet), "0.00", "already compared");
+
+  await db.owner.query("update pb.payment_comparison set compared_until = compared_until - interval '21 days'");
+  const { checks } = await reconcile(db.worker);
+  const sample = checks.find(({ name }) => name === "comparison")?.sample ?? [];
+  assert.ok(sample.some(({ subject }) => subject === topUp.id));
+
+  // A comparison that fails does not count.
+  stripe.isDown = true;
+  await assert.rejects(comparePayments(db.payments, processor));
+  stripe.isDown = false;
+  assert.equal((await comparePayments(db.payments, processor)).creditedNow, 1);
+  assert.equal(await balanceOf(wallet), "10.00");
+  assert.ok((await reconcile(db.worker)).isClean);
 });
 
 test("without a processor, opening a top-up and webhooks return 503, and reading works", async (t) => {

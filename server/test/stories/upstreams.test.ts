@@ -4,6 +4,7 @@ import { upstreamVariables } from "../../src/config/config.ts";
 import { adapters } from "../../src/providers/providers.ts";
 import { createFixture } from "../fixture.ts";
 import { closeAfter } from "../support/close-after.ts";
+import { replaceUrl } from "../support/replace-constants.ts";
 import { operators } from "../support/services/server.ts";
 import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 
@@ -16,7 +17,7 @@ const {
   startServer,
   createWallet,
 } = await createFixture({
-  PENNYBLACK_BRAVE_URL: second.url,
+  ...replaceUrl("brave", second.url),
   PENNYBLACK_BRAVE_KEY: "secret-brave-key",
   PENNYBLACK_UPSTREAMS: "searxng,brave",
   PENNYBLACK_OPERATORS: operators,
@@ -25,7 +26,7 @@ const wallet = await createWallet("100.00");
 
 /** A server with only these upstreams. */
 function startServerWith(settings: Record<string, string>, t: TestContext) {
-  const names = ["SEARXNG_URL", "BRAVE_URL", "BRAVE_KEY", "UPSTREAMS"];
+  const names = ["SEARXNG_URL", "BRAVE_KEY", "UPSTREAMS"];
   const none = Object.fromEntries(names.map((name) => [`PENNYBLACK_${name}`, ""]));
   return startServer({ ...none, ...settings }, t);
 }
@@ -116,11 +117,9 @@ test("a query that the first upstream cannot take goes to the next; if none can,
 test("Prefer: wait sets the deadline, returns 504 without a charge when it passes, and is confirmed in the response", async (t) => {
   const alone = await startServerWith({ PENNYBLACK_SEARXNG_URL: first.url }, t);
   await first.behave("slow_headers");
-  const began = performance.now();
   const late = await alone.search(wallet.live, { query: "cats" }, { prefer: "respond-async, wait=1" });
   assert.deepEqual([late.status, late.body.code], [504, "upstream_timeout"]);
   assert.equal(late.headers.get("preference-applied"), "wait=1");
-  assert.ok(performance.now() - began < 5_000, "well before the default deadline");
   await first.behave("ok");
   for (const [prefer, applied] of [
     ["wait=2", "wait=2"],
@@ -191,5 +190,6 @@ for (const adapter of adapters) {
 function settingsFor(name: string, url: string): Record<string, string> {
   const adapter = adapters.find((each) => each.name === name) ?? assert.fail(name);
   const values = upstreamVariables(adapter).map((variable) => [variable, variable.endsWith("_URL") ? url : "key"]);
-  return Object.fromEntries(values.filter(([variable]) => !variable?.endsWith("_FIELDS")));
+  const own = Object.fromEntries(values.filter(([variable]) => !variable?.endsWith("_FIELDS")));
+  return adapter.defaultUrl === undefined ? own : { ...own, ...replaceUrl(name, url) };
 }

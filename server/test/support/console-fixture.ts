@@ -44,7 +44,8 @@ export async function createConsoleFixture(settings: Record<string, string> = {}
 }
 
 export function openTestAccount(db: TestDatabase, email: string): Promise<OpenedAccount> {
-  const request = { email, personName: "Ada", accountName: `Account of ${email}`, balance: 1_000_000n };
+  const openingCredit = { amount: 1_000_000n, operator: "test" };
+  const request = { email, personName: "Ada", accountName: `Account of ${email}`, openingCredit };
   return signUp(db.owner, request, { pepper: testPepper });
 }
 

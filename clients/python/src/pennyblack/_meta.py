@@ -61,10 +61,6 @@ class RankExplanation:
     score: float
     #: Guards that changed the position.
     guards: List[str]
-    #: Its positions at two providers whose results were merged, None where it was not listed. Both are None with one
-    #: provider; `upstream_rank` is the position after merging.
-    first_rank: Optional[int] = None
-    second_rank: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,6 @@ class SearchMeta:
     idempotency_key: str
     #: The number of search providers queried.
     upstreams: Optional[int]
-    #: The number of search providers whose results were merged: 1, or 2 if the server fuses two.
-    upstreams_used: Optional[int]
     #: The ranking rules applied, such as "programming@3".
     lens: Optional[str]
     #: Why each result is ranked where it is. Only with `explain=True`.
@@ -97,7 +91,7 @@ class SearchMeta:
 
 
 def read_meta(headers: Mapping[str, str], idempotency_key: str) -> SearchMeta:
-    upstreams = re.match(r"(\d+)(?:.*;used=(\d+))?", headers.get("search-upstreams", ""))
+    upstreams = headers.get("search-upstreams", "")
     explanation = headers.get("rank-explain")
     budgets = (_parse_budget(item) for item in headers.get("key-budget", "").split(","))
     return SearchMeta(
@@ -106,8 +100,7 @@ def read_meta(headers: Mapping[str, str], idempotency_key: str) -> SearchMeta:
         balance=_parse_amount(headers.get("wallet-balance")),
         replayed=headers.get("idempotent-replayed") == "true",
         idempotency_key=idempotency_key,
-        upstreams=int(upstreams[1]) if upstreams else None,
-        upstreams_used=int(upstreams[2] or 1) if upstreams else None,
+        upstreams=int(upstreams) if upstreams.isdecimal() else None,
         lens=headers.get("rank-lens"),
         explanation=None if explanation is None else _parse_explanation(explanation),
         rate_limit=_parse_rate_limit(headers.get("ratelimit-policy", ""), headers.get("ratelimit", "")),
@@ -173,8 +166,6 @@ def _parse_explanation(header: str) -> List[RankExplanation]:
                 list=RankList(values["list"], values.get("source", "").strip('"')) if "list" in values else None,
                 score=float(values["score"]),
                 guards=[text for text in parameters if "=" not in text],
-                first_rank=int(values["first"]) if "first" in values else None,
-                second_rank=int(values["second"]) if "second" in values else None,
             )
         )
     return explanations

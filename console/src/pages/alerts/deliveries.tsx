@@ -1,6 +1,7 @@
 import { Button, Text } from "@mantine/core";
+import type { Delivery } from "@pennyblack/sdk";
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { type Delivery, deliveriesQuery } from "../../api/alerts.ts";
+import { deliveriesQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { RelativeTime } from "../../components/relative-time.tsx";

@@ -4,6 +4,7 @@ import { describeDelivery } from "./describe-delivery.ts";
 
 const delivery = {
   id: "d",
+  endpoint_id: "w",
   event: { id: "e", type: "webhook.test", created_at: "2030-01-31T12:00:00Z" },
   status: "pending" as const,
   attempts: 0,

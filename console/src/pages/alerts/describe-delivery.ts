@@ -1,4 +1,4 @@
-import type { Delivery, EventType } from "../../api/alerts.ts";
+import type { Delivery, EventType } from "@pennyblack/sdk";
 
 export const eventDescriptions: Record<EventType, string> = {
   "wallet.low_balance": "Balance fell below the threshold",
@@ -10,6 +10,8 @@ export const eventDescriptions: Record<EventType, string> = {
   "key.revoked": "Key revoked",
   "key.budget_spent": "Key budget spent",
 };
+
+export const eventTypes = Object.keys(eventDescriptions) as EventType[];
 
 const errors: Record<string, string> = {
   redirect: "redirects are not followed",

@@ -1,7 +1,6 @@
 import { ActionIcon, Button, Group, Menu, Text } from "@mantine/core";
+import type { Webhook } from "@pennyblack/sdk";
 import { useState } from "react";
-import type { Endpoint } from "../../api/alerts.ts";
-import { eventTypes } from "../../api/alerts.ts";
 import { Icon } from "../../components/icon.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { InlineError } from "../../components/states.tsx";
@@ -10,13 +9,14 @@ import { useWallet } from "../../layout/use-wallet.ts";
 import classes from "./alerts.module.css";
 import { DeleteEndpoint } from "./delete-endpoint.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { eventTypes } from "./describe-delivery.ts";
 import { EndpointForm } from "./endpoint-form.tsx";
 import { RotateSecret } from "./rotate-secret.tsx";
 import { useEndpointActions } from "./use-endpoint-actions.ts";
 
 type OpenDialog = "change" | "rotate" | "delete";
 
-export function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
+export function EndpointCard({ endpoint }: { endpoint: Webhook }) {
   const { canEdit } = useWallet();
   const [open, setOpen] = useState<OpenDialog>();
   const [isLogOpen, setIsLogOpen] = useState(false);
@@ -55,7 +55,7 @@ export function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-function EndpointSummary({ endpoint }: { endpoint: Endpoint }) {
+function EndpointSummary({ endpoint }: { endpoint: Webhook }) {
   const { url, description, events, previous_secret_until: previousUntil } = endpoint;
   return (
     <div>
@@ -83,7 +83,7 @@ const disabledReasons = {
   failing: "Disabled: every delivery failed for five days",
 } as const;
 
-function EndpointStatus({ endpoint }: { endpoint: Endpoint }) {
+function EndpointStatus({ endpoint }: { endpoint: Webhook }) {
   const { enabled, disabled_reason: reason, failing_since: since } = endpoint;
   if (!enabled)
     return (
@@ -97,7 +97,7 @@ function EndpointStatus({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-function EndpointMenu(props: { endpoint: Endpoint; onToggle: () => void; onOpen: (open: OpenDialog) => void }) {
+function EndpointMenu(props: { endpoint: Webhook; onToggle: () => void; onOpen: (open: OpenDialog) => void }) {
   const { endpoint, onToggle, onOpen } = props;
   return (
     <Menu position="bottom-end" width={220}>

@@ -1,25 +1,26 @@
 import { Checkbox, Stack, TextInput } from "@mantine/core";
+import type { EventType, Webhook } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { type Endpoint, type EventType, endpointsQuery, eventTypes } from "../../api/alerts.ts";
+import { endpointsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
-import { eventDescriptions } from "./describe-delivery.ts";
+import { eventDescriptions, eventTypes } from "./describe-delivery.ts";
 import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
 
 /** Creates or edits an endpoint. The secret of a new one is shown once. */
-export function EndpointForm({ endpoint, onClose }: { endpoint?: Endpoint; onClose: () => void }) {
+export function EndpointForm({ endpoint, onClose }: { endpoint?: Webhook; onClose: () => void }) {
   const { id } = useWallet();
   const queries = useQueryClient();
   const [url, setUrl] = useState(endpoint?.url ?? "");
   const [description, setDescription] = useState(endpoint?.description ?? "");
-  const [events, setEvents] = useState<EventType[]>(endpoint?.events ?? [...eventTypes]);
+  const [events, setEvents] = useState<EventType[]>(endpoint?.events ?? eventTypes);
   const [error, setError] = useState<string>();
   const save = useMutation({
     mutationFn: () =>
-      api<Endpoint & { secret?: string }>(walletPath(id, endpoint ? `webhooks/${endpoint.id}` : "webhooks"), {
+      api<Webhook & { secret?: string }>(walletPath(id, endpoint ? `webhooks/${endpoint.id}` : "webhooks"), {
         method: endpoint ? "PATCH" : "POST",
         body: { url: url.trim(), description: description.trim(), events },
       }),

@@ -1,7 +1,8 @@
 import { Button, Group, Text, TextInput } from "@mantine/core";
+import type { AlertSettings } from "@pennyblack/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
-import { type AlertSettings, alertsQuery } from "../../api/alerts.ts";
+import { alertsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.ts";
 import { walletPath } from "../../api/wallet.ts";

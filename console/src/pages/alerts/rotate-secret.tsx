@@ -1,13 +1,14 @@
 import { Text } from "@mantine/core";
+import type { Webhook } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type Endpoint, endpointsQuery } from "../../api/alerts.ts";
+import { endpointsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
 
-export function RotateSecret({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => void }) {
+export function RotateSecret({ endpoint, onClose }: { endpoint: Webhook; onClose: () => void }) {
   const { id } = useWallet();
   const queries = useQueryClient();
   const rotate = useMutation({

@@ -1,10 +1,11 @@
+import type { Delivery, Webhook } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type Delivery, deliveriesQuery, type Endpoint, endpointsQuery } from "../../api/alerts.ts";
+import { deliveriesQuery, endpointsQuery } from "../../api/alerts.ts";
 import { api } from "../../api/client.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
 
-export function useEndpointActions(endpoint: Endpoint, onTest: () => void) {
+export function useEndpointActions(endpoint: Webhook, onTest: () => void) {
   const { id } = useWallet();
   const queries = useQueryClient();
   const sendTest = useMutation({
@@ -16,7 +17,7 @@ export function useEndpointActions(endpoint: Endpoint, onTest: () => void) {
   });
   const toggle = useMutation({
     mutationFn: () =>
-      api<Endpoint>(walletPath(id, `webhooks/${endpoint.id}`), {
+      api<Webhook>(walletPath(id, `webhooks/${endpoint.id}`), {
         method: "PATCH",
         body: { enabled: !endpoint.enabled },
       }),

@@ -1,8 +1,8 @@
 import { Button, Group, Text } from "@mantine/core";
+import type { Key } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type App, appsQuery } from "../../api/apps.ts";
 import { api } from "../../api/client.ts";
-import type { Key } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { InlineError } from "../../components/states.tsx";

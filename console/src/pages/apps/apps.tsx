@@ -1,8 +1,9 @@
 import { Text, UnstyledButton } from "@mantine/core";
+import type { Key } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type AppList, appsQuery } from "../../api/apps.ts";
-import { type Key, keysQuery } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { walletQuery } from "../../api/wallet.ts";
 import { Page, Section } from "../../components/page.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";

@@ -1,8 +1,9 @@
 import { TextInput } from "@mantine/core";
+import type { Key } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { type Key, keysQuery } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { AmountInput } from "../../components/amount-input.tsx";
 import { Dialog } from "../../components/dialog.tsx";

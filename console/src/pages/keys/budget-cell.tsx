@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import type { Key } from "../../api/keys.ts";
+import type { Key } from "@pennyblack/sdk";
 import { Meter } from "../../components/meter.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { formatMoney } from "../../format/format-money.ts";

@@ -1,7 +1,8 @@
-import type { BudgetLine, BudgetPeriod, Key } from "../../api/keys.ts";
+import type { Key, KeyBudgetPeriod } from "@pennyblack/sdk";
+import type { BudgetPeriod } from "../../api/keys.ts";
 import { isLessThan, subtract } from "../../format/amounts.ts";
 
-export interface BudgetStatus extends BudgetLine {
+export interface BudgetStatus extends KeyBudgetPeriod {
   period: BudgetPeriod;
   /** Less than the price of a search is left. */
   isSpent: boolean;

@@ -1,8 +1,9 @@
 import { Text } from "@mantine/core";
+import type { CreatedKey, KeyMode } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { keysQuery, type NewKey } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Dialog, ResultDialog } from "../../components/dialog.tsx";
 import { OneTimeSecret } from "../../components/one-time-secret.tsx";
@@ -20,7 +21,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   // Shown after the first submit, then updated while typing.
   const errors = isSubmitted ? findErrors(draft, new Date()) : {};
   const create = useMutation({
-    mutationFn: () => api<NewKey>(walletPath(id, "keys"), { method: "POST", body: toNewKey(draft) }),
+    mutationFn: () => api<CreatedKey>(walletPath(id, "keys"), { method: "POST", body: toNewKey(draft) }),
     onSuccess: () => queries.invalidateQueries(keysQuery(id)),
   });
   if (create.data) return <NewKeyDialog created={create.data} onClose={onClose} />;
@@ -42,7 +43,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   );
 }
 
-function NewKeyDialog({ created, onClose }: { created: NewKey; onClose: () => void }) {
+function NewKeyDialog({ created, onClose }: { created: CreatedKey; onClose: () => void }) {
   return (
     <ResultDialog title={`${created.name} created`} action="I've saved it" onClose={onClose}>
       <Text size="sm">This key is shown only once.</Text>
@@ -53,7 +54,7 @@ function NewKeyDialog({ created, onClose }: { created: NewKey; onClose: () => vo
   );
 }
 
-export function StorageAdvice({ mode }: { mode: NewKey["mode"] }) {
+export function StorageAdvice({ mode }: { mode: KeyMode }) {
   if (mode === "test")
     return "Test keys are free. Set it as PENNYBLACK_API_KEY in your environment, as you would a live key.";
   return "Store it in a secret manager, or as PENNYBLACK_API_KEY in the environment of your server. Never put it in a repository, a browser or a chat: anyone who has it can spend your balance.";

@@ -1,7 +1,8 @@
+import type { Key } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { type Key, keysQuery } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";

@@ -1,4 +1,5 @@
-import type { BudgetPeriod, EndUserLimit, Key } from "../../api/keys.ts";
+import type { Key, KeyEndUserLimit } from "@pennyblack/sdk";
+import type { BudgetPeriod } from "../../api/keys.ts";
 import { parseAmount } from "../../format/amounts.ts";
 
 /** Form state, as typed. */
@@ -7,7 +8,7 @@ export interface KeyDraft {
   mode: Key["mode"];
   budget: Record<BudgetPeriod, string>;
   /** The amount can be empty for no limit. */
-  endUserLimit: EndUserLimit;
+  endUserLimit: KeyEndUserLimit;
   /** Value of a datetime-local input, in local time. Empty for no expiry. */
   expires: string;
   /** One address or range per line. Empty to allow any. */

@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import type { Key } from "../../api/keys.ts";
+import type { Key } from "@pennyblack/sdk";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { useNow } from "../../components/use-now.ts";

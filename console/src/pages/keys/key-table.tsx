@@ -1,5 +1,5 @@
 import { ActionIcon, Menu, Text } from "@mantine/core";
-import type { Key } from "../../api/keys.ts";
+import type { Key } from "@pennyblack/sdk";
 import { Icon } from "../../components/icon.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { ModeBadge } from "../../components/status-badge.tsx";

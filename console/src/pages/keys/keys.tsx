@@ -1,9 +1,10 @@
 import { Anchor, Button, Text, UnstyledButton } from "@mantine/core";
+import type { Key } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { isAppKey } from "../../api/apps.ts";
-import { type Key, keysQuery } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
 import { Page } from "../../components/page.tsx";
 import { EmptyState, ErrorState, RowsSkeleton } from "../../components/states.tsx";

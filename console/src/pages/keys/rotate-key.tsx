@@ -1,8 +1,9 @@
 import { Radio, Stack, Text } from "@mantine/core";
+import type { CreatedKey, Key } from "@pennyblack/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { type Key, keysQuery, type NewKey } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Dialog, ResultDialog } from "../../components/dialog.tsx";
 import { OneTimeSecret } from "../../components/one-time-secret.tsx";
@@ -26,7 +27,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: Key; onClose: () => voi
   const rotate = useMutation({
     mutationFn: async () => {
       const body = { grace_seconds: Number(graceSeconds) };
-      const created = await api<NewKey>(walletPath(id, `keys/${apiKey.id}/rotate`), { method: "POST", body });
+      const created = await api<CreatedKey>(walletPath(id, `keys/${apiKey.id}/rotate`), { method: "POST", body });
       return { created, endsAt: new Date(Date.now() + body.grace_seconds * 1_000).toISOString() };
     },
     onSuccess: () => queries.invalidateQueries(keysQuery(id)),
@@ -55,7 +56,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: Key; onClose: () => voi
   );
 }
 
-function RotatedDialog(props: { old: Key; created: NewKey; endsAt: string; onClose: () => void }) {
+function RotatedDialog(props: { old: Key; created: CreatedKey; endsAt: string; onClose: () => void }) {
   const { old, created, endsAt, onClose } = props;
   return (
     <ResultDialog title={`${created.name} rotated`} action="I've saved it" onClose={onClose}>

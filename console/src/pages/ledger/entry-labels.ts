@@ -1,4 +1,4 @@
-import type { EntryKind } from "../../api/ledger.ts";
+import type { EntryKind } from "@pennyblack/sdk";
 
 export const entryLabels: Record<EntryKind, { singular: string; plural: string }> = {
   search: { singular: "Search", plural: "Searches" },
@@ -10,6 +10,7 @@ export const entryLabels: Record<EntryKind, { singular: string; plural: string }
   settlement: { singular: "Debt settled", plural: "Settlements" },
   correction: { singular: "Correction", plural: "Corrections" },
   payout: { singular: "Payout", plural: "Payouts" },
-  move: { singular: "Move between cells", plural: "Moves between cells" },
+  transfer_out: { singular: "Transfer out", plural: "Transfers out" },
+  transfer_in: { singular: "Transfer in", plural: "Transfers in" },
   breakage: { singular: "Forfeited balance", plural: "Forfeited balances" },
 };

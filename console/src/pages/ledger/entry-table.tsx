@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
+import type { Entry } from "@pennyblack/sdk";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Entry } from "../../api/ledger.ts";
 import { Money } from "../../components/money.tsx";
 import { ExactTime } from "../../components/relative-time.tsx";
 import { Cell, type Column, Row, Table } from "../../components/table.tsx";

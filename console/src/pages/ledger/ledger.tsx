@@ -1,8 +1,9 @@
 import { Button, Text, TextInput } from "@mantine/core";
+import type { EntryKind } from "@pennyblack/sdk";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { type EntryFilter, type EntryKind, entriesQuery, entryKinds, exportPath } from "../../api/ledger.ts";
+import { type EntryFilter, entriesQuery, exportPath } from "../../api/ledger.ts";
 import { Chips } from "../../components/chips.tsx";
 import { Page } from "../../components/page.tsx";
 import { EmptyState, ErrorState, LoadMore, RowsSkeleton } from "../../components/states.tsx";
@@ -55,7 +56,7 @@ function useFilter(): EntryFilter {
 }
 
 function isKind(text: unknown): text is EntryKind {
-  return entryKinds.some((kind) => kind === text);
+  return typeof text === "string" && Object.hasOwn(entryLabels, text);
 }
 
 const kindChips = [

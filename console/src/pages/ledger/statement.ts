@@ -1,4 +1,4 @@
-import type { Entry } from "../../api/ledger.ts";
+import type { Entry } from "@pennyblack/sdk";
 import { subtract } from "../../format/amounts.ts";
 import { addMoney } from "../../format/format-money.ts";
 

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Summary } from "../../api/wallet.ts";
+import type { WalletSummary } from "@pennyblack/sdk";
 import { getWarnings } from "./get-warnings.ts";
 
-const summary: Summary = {
+const summary: WalletSummary = {
+  mode: "live",
+  currency: "usd",
+  as_of: "2030-01-31T12:00:00Z",
   balance: "5.00",
   held: "0.00",
   available: "5.00",
@@ -14,9 +17,9 @@ const summary: Summary = {
   last_24h: { searches: 0, ok: 0, success_rate: null, p50_ms: null, p95_ms: null },
   hours: [],
 };
-const warningsOf = (change: Partial<Summary>, isSuspended = false) =>
+const warningsOf = (change: Partial<WalletSummary>, isSuspended = false) =>
   getWarnings({ summary: { ...summary, ...change }, price: "0.01", isSuspended });
-const titles = (change: Partial<Summary>): string[] => warningsOf(change).map(({ title }) => title);
+const titles = (change: Partial<WalletSummary>): string[] => warningsOf(change).map(({ title }) => title);
 
 test("a healthy wallet has no warnings", () => {
   assert.deepEqual(titles({}), []);

@@ -1,4 +1,4 @@
-import type { Summary } from "../../api/wallet.ts";
+import type { WalletSummary } from "@pennyblack/sdk";
 import { formatMoney, toNumber } from "../../format/format-money.ts";
 import { formatDays } from "../../format/format-time.ts";
 
@@ -13,7 +13,7 @@ const lowRunwayDays = 3;
 const lowSearchCount = 25;
 
 /** Warnings about the wallet, most severe first. */
-export function getWarnings(input: { summary: Summary; price: string; isSuspended: boolean }): Warning[] {
+export function getWarnings(input: { summary: WalletSummary; price: string; isSuspended: boolean }): Warning[] {
   const { summary, price, isSuspended } = input;
   const warnings: Warning[] = [];
   if (isSuspended) {
@@ -36,7 +36,7 @@ export function getWarnings(input: { summary: Summary; price: string; isSuspende
   return balanceWarning ? [...warnings, balanceWarning] : warnings;
 }
 
-function getBalanceWarning({ available, held, runway_days: days }: Summary, price: string): Warning | undefined {
+function getBalanceWarning({ available, held, runway_days: days }: WalletSummary, price: string): Warning | undefined {
   const searchesLeft = Math.max(0, Math.floor(toNumber(available) / toNumber(price)));
   if (searchesLeft === 0 && toNumber(held) === 0) {
     return {

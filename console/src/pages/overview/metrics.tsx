@@ -1,5 +1,6 @@
+import type { WalletSummary } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { type Mode, type Summary, summaryQuery } from "../../api/wallet.ts";
+import { type Mode, summaryQuery } from "../../api/wallet.ts";
 import { Metric } from "../../components/metric.tsx";
 import { ErrorState } from "../../components/states.tsx";
 import { addMoney, formatMoney, toNumber } from "../../format/format-money.ts";
@@ -30,7 +31,7 @@ export function MetricsSkeleton() {
 }
 
 interface SummaryProps {
-  summary: Summary;
+  summary: WalletSummary;
 }
 
 function BalanceMetric({ summary }: SummaryProps) {

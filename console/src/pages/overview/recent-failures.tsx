@@ -1,7 +1,7 @@
 import { Anchor } from "@mantine/core";
+import type { Search } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { SearchRecord } from "../../api/ledger.ts";
 import { lastFailuresQuery } from "../../api/searches.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { Section } from "../../components/page.tsx";
@@ -33,7 +33,7 @@ export function RecentFailures({ walletId, mode }: { walletId: string; mode: Mod
   );
 }
 
-function FailureRow({ walletId, search }: { walletId: string; search: SearchRecord }) {
+function FailureRow({ walletId, search }: { walletId: string; search: Search }) {
   const charged = toNumber(search.charged) > 0 ? `${formatMoney(search.charged)} charged` : "not charged";
   const sentence = [describeOutcome(search.outcome).summary, charged, ...(search.key_name ? [search.key_name] : [])];
   return (

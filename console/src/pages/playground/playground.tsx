@@ -1,8 +1,7 @@
-import type { Category } from "@pennyblack/sdk";
+import type { Category, Key } from "@pennyblack/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { isAppKey } from "../../api/apps.ts";
-import type { Key } from "../../api/keys.ts";
 import { keysQuery } from "../../api/keys.ts";
 import { runSearch, type SearchInput } from "../../api/playground.ts";
 import type { Mode } from "../../api/wallet.ts";

@@ -1,9 +1,9 @@
 import { Anchor, Text } from "@mantine/core";
-import { describeRank, parseExplanation, type RankExplanation } from "@pennyblack/sdk";
+import { describeRank, parseExplanation, type RankExplanation, type SearchResponse } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lensesQuery } from "../../api/lenses.ts";
-import type { PlaygroundResponse, SearchAnswer } from "../../api/playground.ts";
+import type { PlaygroundResponse } from "../../api/playground.ts";
 import { ErrorState, RowsSkeleton } from "../../components/states.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { explainScore } from "./explain-score.ts";
@@ -45,7 +45,7 @@ export function Ranking({ response }: { response: PlaygroundResponse }) {
       )}
       <Text size="sm" c="dimmed">
         Score = {(1 - lambda).toFixed(2)} × Rel + {lambda.toFixed(2)} × Auth. Rel is derived from the upstream&rsquo;s
-        rank, or from the rank after merging two upstreams: 21 / (20 + rank). Auth is the authority of the source.{" "}
+        rank: 21 / (20 + rank). Auth is the authority of the source.{" "}
         <Anchor href="/docs/ranking" target="_blank" size="sm" underline="always">
           How ranking works
         </Anchor>
@@ -57,7 +57,7 @@ export function Ranking({ response }: { response: PlaygroundResponse }) {
 function RankedResult(props: {
   explanation: RankExplanation;
   ranking: readonly RankExplanation[];
-  answer: SearchAnswer;
+  answer: SearchResponse;
   lens: string;
   lambda: number;
 }) {

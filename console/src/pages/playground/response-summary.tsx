@@ -18,7 +18,7 @@ export function ResponseSummary({ response, walletId }: { response: PlaygroundRe
     ["Charge", describeCharge(headers)],
     ["Duration", `${formatMs(ms)}, measured in the browser`],
     ...(id ? [["Request", <RequestLink key="id" walletId={walletId} id={id} />] as [string, ReactNode]] : []),
-    ...(upstreams ? [["Upstreams queried", describeUpstreams(upstreams)] as [string, ReactNode]] : []),
+    ...(upstreams ? [["Upstreams queried", upstreams] as [string, ReactNode]] : []),
     ...(lens ? [["Lens", <LensLink key="lens" lens={lens} />] as [string, ReactNode]] : []),
   ];
   return (
@@ -37,12 +37,6 @@ export function ResponseSummary({ response, walletId }: { response: PlaygroundRe
 export function describeCharge(headers: Headers): string {
   const [amount = "0.00"] = (headers.get("wallet-charge") ?? "0.00").split(";");
   return toNumber(amount) > 0 ? `${formatMoney(amount)} charged` : "not charged";
-}
-
-/** Parses `Search-Upstreams: 2;used=2`. */
-function describeUpstreams(header: string): string {
-  const [queried = "", ...parameters] = header.split(";");
-  return parameters.some((text) => text.startsWith("used=")) ? `${queried}, results merged` : queried;
 }
 
 function RequestLink({ walletId, id }: { walletId: string; id: string }) {

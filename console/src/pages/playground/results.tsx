@@ -1,6 +1,12 @@
 import { Anchor, Skeleton, Stack, Text } from "@mantine/core";
-import { describeRank, parseExplanation, type RankExplanation, type SearchResult } from "@pennyblack/sdk";
-import type { PlaygroundResponse, SearchAnswer } from "../../api/playground.ts";
+import {
+  describeRank,
+  parseExplanation,
+  type RankExplanation,
+  type SearchResponse,
+  type SearchResult,
+} from "@pennyblack/sdk";
+import type { PlaygroundResponse } from "../../api/playground.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { EmptyState } from "../../components/states.tsx";
 import { TierBadge } from "../../components/tier-badge.tsx";
@@ -32,7 +38,7 @@ export function Results(props: {
   );
 }
 
-function Answer({ response, answer }: { response: PlaygroundResponse; answer: SearchAnswer }) {
+function Answer({ response, answer }: { response: PlaygroundResponse; answer: SearchResponse }) {
   const ranking = parseExplanation(response.headers.get("rank-explain") ?? "");
   const sources = answer.results.map(({ source }) => source);
   return (

@@ -1,8 +1,7 @@
 import { Button, Chip, Group, NativeSelect, NumberInput, TextInput } from "@mantine/core";
-import type { Category } from "@pennyblack/sdk";
+import type { Category, Key } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import type { SubmitEvent } from "react";
-import type { Key } from "../../api/keys.ts";
 import type { SearchInput } from "../../api/playground.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
 import { formatMoney } from "../../format/format-money.ts";

@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Entry, SearchDetails } from "@pennyblack/sdk";
 import { describeSearch } from "./describe-search.ts";
 
-const search = {
+const charge: Entry = {
+  id: "e",
+  kind: "search",
+  amount: "-0.01",
+  currency: "usd",
+  request_id: "r",
+  created_at: "2030-01-31T12:00:00Z",
+};
+const refund: Entry = { ...charge, id: "f", kind: "refund", amount: "0.01", created_at: "2030-02-01T12:00:00Z" };
+const search: SearchDetails = {
   request_id: "r",
   at: "2030-01-31T12:00:00Z",
-  mode: "live" as const,
+  mode: "live",
   key_id: "k",
   key_name: "Production",
   category: null,
@@ -14,14 +24,7 @@ const search = {
   ms: 412,
   end_user: null,
   run: null,
-  entries: [{ id: "e", kind: "search" as const, amount: "-0.01", request_id: "r", created_at: "2030-01-31T12:00:00Z" }],
-};
-const refund = {
-  id: "f",
-  kind: "refund" as const,
-  amount: "0.01",
-  request_id: "r",
-  created_at: "2030-02-01T12:00:00Z",
+  entries: [charge],
 };
 
 test("reports whether a search was charged", () => {

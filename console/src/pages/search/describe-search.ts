@@ -1,13 +1,13 @@
-import type { Entry, SearchRecord } from "../../api/ledger.ts";
+import type { SearchDetails } from "@pennyblack/sdk";
 import { subtract } from "../../format/amounts.ts";
 import { addMoney, formatMoney } from "../../format/format-money.ts";
 
 /** What became of the charge and of the search. */
-export function describeSearch(search: SearchRecord & { entries: Entry[] }): { charge: string; result: string } {
+export function describeSearch(search: SearchDetails): { charge: string; result: string } {
   return { charge: describeCharge(search), result: describeResult(search.outcome) };
 }
 
-function describeCharge({ mode, outcome, charged, entries }: SearchRecord & { entries: Entry[] }): string {
+function describeCharge({ mode, outcome, charged, entries }: SearchDetails): string {
   if (mode === "test") return "Free (test search).";
   if (outcome === "pending") return "In progress. The price is on hold and has not been charged.";
   if (Number(charged) === 0) return "Not charged.";

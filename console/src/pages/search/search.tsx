@@ -1,9 +1,10 @@
 import { Text } from "@mantine/core";
+import type { SearchDetails } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ApiProblem } from "../../api/client.ts";
-import { type Entry, type SearchRecord, searchQuery } from "../../api/ledger.ts";
+import { searchQuery } from "../../api/ledger.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Metric } from "../../components/metric.tsx";
 import { Page, Section } from "../../components/page.tsx";
@@ -38,7 +39,7 @@ export function Search() {
       }
     >
       <QueryState query={search} title="Couldn't load the search." rows={6} />
-      {search.data && <SearchDetails search={search.data} />}
+      {search.data && <Result search={search.data} />}
     </Page>
   );
 }
@@ -54,7 +55,7 @@ function SearchNotFound({ requestId }: { requestId: string }) {
   );
 }
 
-function SearchDetails({ search }: { search: SearchRecord & { entries: Entry[] } }) {
+function Result({ search }: { search: SearchDetails }) {
   const { charge, result } = describeSearch(search);
   const hasPlainCharge = search.outcome === "ok" && search.entries.length === 1;
   const [lastEntry] = search.entries;
@@ -93,7 +94,7 @@ function SearchDetails({ search }: { search: SearchRecord & { entries: Entry[] }
   );
 }
 
-function Details({ search }: { search: SearchRecord }) {
+function Details({ search }: { search: SearchDetails }) {
   const { id } = useWallet();
   const { key_name: keyName, key_id: keyId, category, end_user: endUser, run, mode, outcome } = search;
   const params = { walletId: id };

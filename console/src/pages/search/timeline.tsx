@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import type { Entry, SearchRecord } from "../../api/ledger.ts";
+import type { Search, SearchDetails } from "@pennyblack/sdk";
 import { ExactTime } from "../../components/relative-time.tsx";
 import { capitalize, describeOutcome } from "../../format/describe-outcome.ts";
 import { formatMoney } from "../../format/format-money.ts";
@@ -7,7 +7,7 @@ import { formatMs } from "../../format/format-time.ts";
 import classes from "./search.module.css";
 
 /** Hold, upstream, and charge or release. The two times come from the database. */
-export function Timeline({ search }: { search: SearchRecord & { entries: Entry[] } }) {
+export function Timeline({ search }: { search: SearchDetails }) {
   const { at, ms, mode } = search;
   const refund = search.entries.find(({ kind }) => kind === "refund");
   return (
@@ -36,7 +36,7 @@ export function Timeline({ search }: { search: SearchRecord & { entries: Entry[]
   );
 }
 
-function describeEnd({ outcome, charged, mode }: SearchRecord) {
+function describeEnd({ outcome, charged, mode }: Search) {
   if (outcome === "ok") return mode === "test" ? "Completed" : `Charged ${formatMoney(charged)}`;
   return (
     <>

@@ -1,4 +1,4 @@
-import type { AutoTopUp } from "../../api/top-ups.ts";
+import type { AutoTopUp } from "@pennyblack/sdk";
 import { isLessThan, parseAmount } from "../../format/amounts.ts";
 import { checkAmount } from "./amounts.ts";
 

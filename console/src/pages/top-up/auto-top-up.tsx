@@ -1,9 +1,10 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
+import type { AutoTopUp } from "@pennyblack/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.ts";
-import { type AutoTopUp, autoTopUpQuery } from "../../api/top-ups.ts";
+import { autoTopUpQuery } from "../../api/top-ups.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { AmountInput } from "../../components/amount-input.tsx";
 import { Meter } from "../../components/meter.tsx";

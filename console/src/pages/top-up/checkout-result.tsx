@@ -1,7 +1,8 @@
 import { Anchor, Button, Group, Loader, Text } from "@mantine/core";
+import type { TopUp } from "@pennyblack/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { type TopUp, topUpQuery } from "../../api/top-ups.ts";
+import { topUpQuery } from "../../api/top-ups.ts";
 import { summaryQuery, walletQuery } from "../../api/wallet.ts";
 import { Notice } from "../../components/notice.tsx";
 import { ErrorState } from "../../components/states.tsx";

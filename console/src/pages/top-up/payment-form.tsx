@@ -1,9 +1,9 @@
 import { Button, Group, Text, UnstyledButton } from "@mantine/core";
+import type { TopUp } from "@pennyblack/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.ts";
-import type { TopUp } from "../../api/top-ups.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { AmountInput } from "../../components/amount-input.tsx";
 import { InlineError } from "../../components/states.tsx";

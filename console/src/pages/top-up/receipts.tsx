@@ -1,6 +1,7 @@
 import { Anchor, Text } from "@mantine/core";
+import type { TopUp } from "@pennyblack/sdk";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { type TopUp, topUpsQuery } from "../../api/top-ups.ts";
+import { topUpsQuery } from "../../api/top-ups.ts";
 import { Money } from "../../components/money.tsx";
 import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";

@@ -1,7 +1,8 @@
 import { Anchor, Text } from "@mantine/core";
+import type { Run } from "@pennyblack/sdk";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type Run, runsQuery } from "../../api/usage.ts";
+import { runsQuery } from "../../api/usage.ts";
 import { Meter } from "../../components/meter.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { EmptyState, ErrorState, LoadMore, RowsSkeleton } from "../../components/states.tsx";

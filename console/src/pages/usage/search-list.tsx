@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
+import type { Search } from "@pennyblack/sdk";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { SearchRecord } from "../../api/ledger.ts";
 import { type SearchFilter, searchesQuery } from "../../api/searches.ts";
 import { Money } from "../../components/money.tsx";
 import { ExactTime } from "../../components/relative-time.tsx";
@@ -51,7 +51,7 @@ export function SearchList({ filter }: { filter: SearchFilter }) {
   );
 }
 
-function SearchRow({ walletId, search }: { walletId: string; search: SearchRecord }) {
+function SearchRow({ walletId, search }: { walletId: string; search: Search }) {
   const { request_id: requestId, at, outcome, key_name: keyName, category, ms, charged, end_user: endUser } = search;
   const to = "/w/$walletId/searches/$requestId";
   const params = { walletId, requestId };

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import type { SearchRecord } from "../../api/ledger.ts";
+import type { Search } from "@pennyblack/sdk";
 import type { Mode } from "../../api/wallet.ts";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { describeOutcome } from "../../format/describe-outcome.ts";
@@ -7,7 +7,7 @@ import { formatMs } from "../../format/format-time.ts";
 import classes from "./welcome.module.css";
 
 export function FirstSearchStatus(props: {
-  search: SearchRecord | null | undefined;
+  search: Search | null | undefined;
   error: unknown;
   onContinue: (mode: Mode) => unknown;
 }) {
@@ -27,7 +27,7 @@ export function FirstSearchStatus(props: {
   );
 }
 
-function stateOf(data: SearchRecord | null | undefined, error: unknown): string {
+function stateOf(data: Search | null | undefined, error: unknown): string {
   if (data) return "arrived";
   return error ? "failed" : "waiting";
 }
@@ -36,7 +36,7 @@ function waitingText(error: unknown): string {
   return error ? "Can't check for your search right now. Retrying." : "Waiting for your first search.";
 }
 
-function SearchReceived({ search }: { search: SearchRecord }) {
+function SearchReceived({ search }: { search: Search }) {
   const { outcome, ms, at, request_id: id } = search;
   const took = ms === null ? "" : ` in ${formatMs(ms)}`;
   const result = outcome === "ok" || outcome === "pending" ? `completed${took}` : describeOutcome(outcome).summary;

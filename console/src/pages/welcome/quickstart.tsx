@@ -1,8 +1,9 @@
 import { Button, Group, Tabs, Text } from "@mantine/core";
+import type { CreatedKey } from "@pennyblack/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "../../api/client.ts";
-import { keysQuery, type NewKey } from "../../api/keys.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { lastSearchQuery } from "../../api/searches.ts";
 import { useSession } from "../../api/session.ts";
 import { type Mode, walletPath } from "../../api/wallet.ts";
@@ -58,7 +59,7 @@ function CreateTestKey(props: { walletId: string; canCreateKeys: boolean; onCrea
   const keys = useQuery(keysQuery(walletId));
   const create = useMutation({
     mutationFn: () =>
-      api<NewKey>(walletPath(walletId, "keys"), {
+      api<CreatedKey>(walletPath(walletId, "keys"), {
         method: "POST",
         body: { mode: "test", name: "First test key" },
       }),

@@ -53,8 +53,8 @@ async function checkOpenFiles({ maxInFlight }: DoctorConfig): Promise<Finding[]>
     limit !== undefined &&
       Number(limit) < needed &&
       error(
-        `${limit} open files are allowed, but ${maxInFlight} requests in flight (PENNYBLACK_MAX_IN_FLIGHT) need ${needed}.`,
-        "Raise the limit (LimitNOFILE in systemd), or lower the setting.",
+        `${limit} open files are allowed, but ${maxInFlight} requests in flight need ${needed}.`,
+        "Raise the limit (LimitNOFILE in systemd).",
       ),
   );
 }

@@ -1,11 +1,13 @@
 import type { Config, serverSettings, workerSettings } from "../../config/config.ts";
+import type { Constants } from "../../config/constants.ts";
 import { formatUsd, priceMicros } from "../../lib/money.ts";
 import { error, type Finding, findingsOf, warning } from "./finding.ts";
 
 export type DoctorConfig = Pick<
   Config,
   (typeof serverSettings)[number] | (typeof workerSettings)[number] | "directDatabaseUrl"
->;
+> &
+  Constants;
 
 /** Settings that are valid one by one, and wrong together or in production. */
 export function checkSettings(config: DoctorConfig): Finding[] {
@@ -49,11 +51,6 @@ export function checkSettings(config: DoctorConfig): Finding[] {
       warning(
         "PENNYBLACK_SIGNING_KEYS is not set. Receipts are not signed.",
         "Set it to the output of: openssl rand -base64 32",
-      ),
-    config.hasHeapSnapshots &&
-      warning(
-        "PENNYBLACK_HEAP_SNAPSHOTS is true. Heap snapshots contain secrets.",
-        "Remove the setting when you have finished debugging.",
       ),
   );
 }

@@ -1,20 +1,20 @@
 import { ConfigFaults, readConfig, serverSettings, workerSettings } from "../../config/config.ts";
 import { CommandFailed, type StandaloneCommand } from "../command.ts";
 import { checkDatabase } from "./check-database.ts";
+import { checkHosts } from "./check-hosts.ts";
 import { checkBackups, checkMachine, checkPublicUrl, checkRedis } from "./check-machine.ts";
 import { checkSettings, type DoctorConfig } from "./check-settings.ts";
 import { error, type Finding } from "./finding.ts";
 
 export const doctorCommand: StandaloneCommand = {
-  usage: "",
   summary: "Check settings, database, Redis, clocks, disks, backups and proxies. Exits with 1 if there are errors.",
-  options: {},
   runAlone: diagnose,
 };
 
 const checks: Record<string, (config: DoctorConfig) => Finding[] | Promise<Finding[]>> = {
   Settings: checkSettings,
   Database: checkDatabase,
+  "Database hosts": checkHosts,
   Redis: checkRedis,
   Machine: checkMachine,
   Backups: checkBackups,

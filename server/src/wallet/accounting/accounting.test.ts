@@ -203,8 +203,27 @@ test("the limit counts the adjustments of an operator within a day", async () =>
   await assertMoney(walletId, { balance: 400n * usd, owed: 0n });
 });
 
+test("credits and other adjustments have one limit, and a fee is compared with it alone", async () => {
+  const { walletId } = await seedWallet(database.owner, { credit: 500n * usd });
+  const act = { operator: "emil", reason: "a test", walletId };
+  const creditOf = async (amount: Micros, kind: "invoice" | "promotion" | "payment"): Promise<string> =>
+    (await creditManually(database.operator, { ...act, kind, amount, reference: randomUUIDv7() })).outcome;
+  assert.equal(await creditOf(60n * usd, "promotion"), "credited");
+  for (const kind of ["invoice", "promotion", "payment"] as const)
+    assert.equal(await creditOf(41n * usd, kind), "requested");
+  assert.equal(await outcomeOf({ ...act, kind: "payout", amount: 41n * usd }), "requested");
+  assert.equal(await outcomeOf({ ...act, kind: "payout", amount: 40n * usd }), "booked");
+  const fee = { ...act, kind: "fee", reference: `seed ${walletId}` } as const;
+  const { outcome, id } = await adjust({ ...fee, amount: 101n * usd });
+  assert.equal(outcome, "requested");
+  await decideAdjustment(database.operator, { operator: "emil", reason: "a test", id: id ?? "", isApproved: false });
+  assert.equal(await outcomeOf({ ...fee, amount: 100n * usd }), "booked");
+  await assertMoney(walletId, { balance: 520n * usd, owed: 0n });
+});
+
 test("the table rejects an approver who is the operator, and amounts without transfers", async () => {
-  for (const change of ["approver = operator", "transfer_id = null", "owed_micros = 1", "state = 'requested'"]) {
+  const changes = ["approver = operator", "transfer_id = null", "owed_micros = 1", "state = 'requested'"];
+  for (const change of [...changes, "approver = null, limit_micros = 0"]) {
     const update = database.owner.query(
       `update pb.adjustments set ${change} where kind = 'payout' and state = 'booked'`,
     );

@@ -9,8 +9,8 @@ export const adjustmentKinds = ["correction", "payout", "write_off", "fee", "bre
 export interface AdjustmentRequest {
   operator: string;
   reason: string;
-  kind: (typeof adjustmentKinds)[number];
-  /** The corrected transfer, the payment of a fee, or a reference of the operator. Each is booked once per kind. */
+  kind: (typeof adjustmentKinds)[number] | "invoice" | "promotion" | "payment";
+  /** The corrected transfer, the payment, or a reference of the operator. Each is booked once per kind. */
   reference: string;
   /** Optional for a correction or a fee, whose reference determines it. */
   walletId?: string | undefined;
@@ -29,8 +29,10 @@ export type AdjustmentOutcome =
   | "unknown_wallet"
   | "unknown_transfer"
   | "unknown_payment"
+  | "already_credited"
   | "not_correctable"
-  | "refund_at_processor";
+  | "refund_at_processor"
+  | "debt_recovered";
 
 export async function requestAdjustment(
   db: Queryable,
@@ -56,6 +58,14 @@ export type DecisionOutcome =
   | "own_request"
   | "insufficient_balance"
   | "exceeds_debt"
+  | "unknown_transfer"
+  | "unknown_wallet"
+  | "conflicting"
+  | "already_credited"
+  | "refund_at_processor"
+  | "debt_recovered"
+  | "wallet_suspended"
+  | "wallet_owes"
   | "unknown_adjustment";
 
 /** Approves or rejects a requested adjustment. Only another operator can approve it. */

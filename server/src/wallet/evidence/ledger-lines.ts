@@ -29,7 +29,7 @@ export function formatHour(hour: Date): string {
 }
 
 /** "2026-11-16T05:00:00.000001Z" */
-function formatMicros(micros: bigint): string {
+export function formatMicros(micros: bigint): string {
   const millis = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
   return `${millis}${String(micros % 1_000n).padStart(3, "0")}Z`;
 }

@@ -17,6 +17,11 @@ export function hashWalletLeaf(walletId: string, digest: Buffer): Buffer {
   return hashLeaf(Buffer.concat([Buffer.from(walletId.replaceAll("-", ""), "hex"), digest]));
 }
 
+/** The last leaf in the tree of an hour: the digest of the audit log and adjustments. */
+export function hashRecordsLeaf(digest: Buffer): Buffer {
+  return hashLeaf(Buffer.concat([Buffer.from("records"), digest]));
+}
+
 /** All levels from the leaves to the root. Each is the concatenation of its hashes. Empty without leaves. */
 export function buildLevels(leaves: readonly Buffer[]): Buffer[] {
   if (leaves.length === 0) return [];

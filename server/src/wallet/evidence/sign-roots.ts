@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/pool.ts";
 import type { Signer } from "../../lib/sign-jws.ts";
 import { formatHour } from "./ledger-lines.ts";
-import { buildLevels, hashLeaf, hashWalletLeaf, rootOf } from "./merkle.ts";
+import { buildLevels, hashLeaf, hashRecordsLeaf, hashWalletLeaf, rootOf } from "./merkle.ts";
 import { appendRoots, type ExportedRoot, readLastRoots } from "./roots-folder.ts";
 
 // Signs closed hours, oldest first, and each day after its last hour. Then appends to the folder what is not in it yet. A
@@ -73,13 +73,14 @@ interface ClosedHour {
   hour: Date;
   entries: bigint;
   wallets: bigint;
+  recordsDigest: Buffer;
   previous: Buffer | null;
   hasLaterRoot: boolean;
 }
 
 async function readNextHour(db: Queryable): Promise<ClosedHour | undefined> {
   const { rows } = await db.query<ClosedHour>(
-    `select h.hour, h.entries, h.wallets,
+    `select h.hour, h.entries, h.wallets, h.records_digest as "recordsDigest",
        (select p.root from pb.ledger_hours p where p.hour = h.hour - interval '1 hour') as previous,
        exists (select from pb.ledger_hours l where l.hour > h.hour and l.root is not null) as "hasLaterRoot"
      from pb.ledger_hours h where h.root is null order by h.hour limit 1`,
@@ -89,7 +90,7 @@ async function readNextHour(db: Queryable): Promise<ClosedHour | undefined> {
 
 async function signHour(
   db: Queryable,
-  { hour, entries, wallets, previous }: ClosedHour,
+  { hour, entries, wallets, recordsDigest, previous }: ClosedHour,
   { signer, publicUrl: iss }: SignOptions,
   lastExported: string | undefined,
 ): Promise<ExportedRoot | undefined> {
@@ -97,7 +98,7 @@ async function signHour(
   if (lastExported !== undefined && of <= lastExported) throw signedBefore(of);
   const leaves = await readLeaves(db, hour);
   if (leaves.length !== Number(wallets)) throw new Error(`the hour ${of} has ${leaves.length} digests, not ${wallets}`);
-  const levels = buildLevels(leaves);
+  const levels = buildLevels([...leaves, hashRecordsLeaf(recordsDigest)]);
   const root = rootOf(levels).toString("hex");
   const claims: HourClaims = {
     iss,

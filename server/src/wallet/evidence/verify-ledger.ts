@@ -1,13 +1,16 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Queryable } from "../../db/pool.ts";
 import { firstDigest, formatEntry, formatHour, type LedgerEntry } from "./ledger-lines.ts";
-import { buildLevels, hashLeaf, hashWalletLeaf, rootOf } from "./merkle.ts";
+import { buildLevels, hashLeaf, hashRecordsLeaf, hashWalletLeaf, rootOf } from "./merkle.ts";
+import { digestRecords, readRecords } from "./record-lines.ts";
 import type { SignedRoots } from "./signed-roots.ts";
 
 // Verifies the ledger against roots that were exported and signed with a key outside the database:
 //
 //   entries  ->  digest per wallet and hour  ->  root per hour  ->  signed root
+//   records  ->  digest per hour  ------------------'
 //
+// Records are the audit log and decided adjustments, with their reasons, operators and approvers.
 // Each arrow is computed here again. Stored digests of earlier hours are used as the start of a chain; each of them is
 // part of the root of its own hour. Reads one day at a time, through cursors.
 
@@ -28,6 +31,7 @@ export interface Difference {
     | "unknown_entries"
     | "sums"
     | "checkpoint"
+    | "records"
     | "day_root";
   detail: string;
 }
@@ -53,6 +57,9 @@ interface Hour {
   wallets: bigint;
   root: Buffer | null;
   signed: string | null;
+  recordsDigest: Buffer;
+  /** That of the hour before. */
+  previousRecordsDigest: Buffer | null;
 }
 
 type Report = (what: Difference["what"], of: string, detail: string, walletId?: string) => void;
@@ -77,11 +84,15 @@ export async function verifyLedger({ inTransaction, roots, onDifference }: Verif
     await inTransaction(async (db) => {
       const hours = await readHours(db, day);
       const recomputed = await recomputeDay(db, day, { ...bounds, report });
+      const records = await readRecords(db, { day, firstHour: bounds.firstHour });
       for (const hour of hours) {
         const name = formatHour(hour.hour);
         unseen.delete(name);
         const found = recomputed.get(name) ?? { leaves: [], entries: 0 };
-        const root = rootOf(buildLevels(found.leaves)).toString("hex");
+        const root = rootOf(buildLevels([...found.leaves, hashRecordsLeaf(hour.recordsDigest)])).toString("hex");
+        const lines = records.get(name) ?? [];
+        if (!digestRecords(name, hour.previousRecordsDigest ?? firstDigest, lines).equals(hour.recordsDigest))
+          report("records", name, `the audit log or adjustments changed; ${lines.length} were found`);
         checkHour(hour, { root, previous, roots, report });
         if (BigInt(found.leaves.length) !== hour.wallets) report("sums", name, "the number of wallets differs");
         previous = root;
@@ -128,8 +139,10 @@ async function readBounds(db: Queryable): Promise<Bounds> {
 
 async function readHours(db: Queryable, day: Date): Promise<Hour[]> {
   const { rows } = await db.query<Hour>(
-    `select hour, entries, wallets, root, signed from pb.ledger_hours
-     where hour >= $1 and hour < $1::timestamptz + interval '1 day' order by hour`,
+    `select h.hour, h.entries, h.wallets, h.root, h.signed, h.records_digest as "recordsDigest",
+       p.records_digest as "previousRecordsDigest"
+     from pb.ledger_hours h left join pb.ledger_hours p on p.hour = h.hour - interval '1 hour'
+     where h.hour >= $1 and h.hour < $1::timestamptz + interval '1 day' order by h.hour`,
     [day],
   );
   return rows;

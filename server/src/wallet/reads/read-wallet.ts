@@ -44,9 +44,11 @@ export interface Entry {
     | "correction"
     | "payout"
     | "write_off"
+    | "recovery"
     | "fee"
     | "breakage"
-    | "move";
+    | "transfer_out"
+    | "transfer_in";
   /** Negative if the wallet lost money. */
   amount: Micros;
   /** The search that was charged or refunded. */

@@ -16,7 +16,8 @@ export const entryKinds = [
   "correction",
   "payout",
   "breakage",
-  "move",
+  "transfer_out",
+  "transfer_in",
 ];
 
 export const entrySchema = Type.Object(
@@ -25,7 +26,7 @@ export const entrySchema = Type.Object(
     kind: Type.Enum(entryKinds, {
       title: "EntryKind",
       description:
-        "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: an entry was wrong. `payout`: the balance was paid out. `breakage`: a balance was forfeited. `move`: the account was moved.",
+        "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: an entry was wrong. `payout`: the balance was paid out. `breakage`: a balance was forfeited. `transfer_out` and `transfer_in`: balance that the operator transferred between installations.",
     }),
     amount: money("Amount added to the wallet; negative if it was deducted"),
     currency: Type.Literal("usd"),

@@ -16,7 +16,7 @@ export function exportRoute(dependencies: { tenant: Pool; guard: Guard }): Route
     tag: "Wallet",
     summary: "Export entries as CSV",
     description:
-      "Returns every entry as CSV (RFC 4180, times in UTC), oldest first, with the balance after each entry. Entries of the kinds `receivable` and `write_off` change the debt, and `fee` is paid by the operator; their amount is 0.00. The columns contain everything that the SDK's `verifyStatement` needs to recompute the digests of closed hours. Searches in flight are charged under the time they were sent, so a later export can have additional lines within the last minute of this one.",
+      "Returns every entry as CSV (RFC 4180, times in UTC), oldest first, with the balance after each entry. Entries of the kinds `receivable`, `write_off` and `recovery` change the debt, and `fee` is paid by the operator; their amount is 0.00. The columns contain everything that the SDK's `verifyStatement` needs to recompute the digests of closed hours. Searches in flight are charged under the time they were sent, so a later export can have additional lines within the last minute of this one.",
     query: {
       from: Type.String({
         description: "Start day or time. A search counts at the time it was sent. Default: 30 days before `to`.",

@@ -21,7 +21,7 @@ const placeSchema = Type.Object(
   {
     title: "InclusionProof",
     description:
-      "The place of a hash in a signed tree: for `in_hour`, of the digest among all wallets with entries in this hour.",
+      "The place of a hash in a signed tree: for `in_hour`, of the digest among those of all wallets with entries in this hour and that of the operator's records.",
   },
 );
 

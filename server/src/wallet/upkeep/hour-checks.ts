@@ -101,26 +101,24 @@ function budgetChecks(searches: string): Check[] {
       name: `key budgets, ${period}`,
       sentence: `The amount counted by every key budget (${period}) equals the sum of its closed hours and its later searches.`,
       sql: `
-        select b.id, coalesce(c.${period}_micros, 0) + coalesce(e.${period}_micros, 0) + coalesce(sum(s.price_micros), 0),
+        select b.id, coalesce(c.${period}_micros, 0) + coalesce(sum(s.price_micros), 0),
           b.${period}_spent_micros
         from pb.key_budgets b
-        left join pb.spent_elsewhere e on e.id = b.id ${period === "total" ? "" : `and e.${period} = b.${period}`}
         left join pb.budget_checkpoints c on c.budget_id = b.id ${period === "total" ? "" : `and c.${period} = b.${period}`}
         left join ${spent} s on s.key_budget_id = b.id
           ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
         where b.mode = 'live' ${period === "total" ? "" : `and b.${period} > (select retained_since from pb.retention)`}
-        group by b.id, c.${period}_micros, e.${period}_micros`,
+        group by b.id, c.${period}_micros`,
     })),
     {
       name: "runs",
       sentence: "The amount counted by every run equals the sum of its closed hours and its later searches.",
       sql: `
-        select r.id, coalesce(c.micros, 0) + coalesce(e.total_micros, 0) + coalesce(sum(s.price_micros), 0), r.spent_micros
+        select r.id, coalesce(c.micros, 0) + coalesce(sum(s.price_micros), 0), r.spent_micros
         from pb.run_budgets r
-        left join pb.spent_elsewhere e on e.id = r.id
         left join pb.run_checkpoints c on c.run_id = r.id
         left join ${spent} s on s.run_budget_id = r.id
-        group by r.id, r.spent_micros, c.micros, e.total_micros`,
+        group by r.id, r.spent_micros, c.micros`,
     },
   ];
 }
@@ -220,11 +218,8 @@ function usageDaysCheck(closedBefore: Date): Check {
 
 function idempotencyCheck(closedBefore: Date, searches: string): Check {
   const claims = `(
-    select c.wallet_id, c.mode, c.key_hmac, c.search_id, c.answer
-    from pb.idempotency c join pb.wallets w on w.id = c.wallet_id
-    left join pb.arrivals a on a.account_id = w.account_id
-    where c.claimed_at >= ${literal(closedBefore)} and w.fenced_until is distinct from 'infinity'
-      and c.claimed_at > coalesce(a.activated_at, '-infinity')
+    select c.wallet_id, c.mode, c.key_hmac, c.search_id, c.answer from pb.idempotency c
+    where c.claimed_at >= ${literal(closedBefore)}
   )`;
   return {
     name: "idempotency keys",

@@ -2,7 +2,7 @@ import type { Pool, Queryable } from "../../db/pool.ts";
 import { type ClosedHours, type CloseOptions, closeHours } from "./close-hours.ts";
 import { openChecks } from "./hour-checks.ts";
 import { type CheckResult, type ReconcileReport, runCheck, toReport } from "./reconcile.ts";
-import { adjustmentsCheck } from "./reconcile-accounting.ts";
+import { adjustmentChecks } from "./reconcile-accounting.ts";
 import { paymentChecks } from "./reconcile-payments.ts";
 
 // The hourly pass of reconciliation: verifies and closes the hours that are due, then compares every counter with the sums
@@ -43,7 +43,7 @@ async function runChecks(db: Queryable, at: Date, options: CloseOptions): Promis
   const watermark = await readWatermark(db);
   const { closedBefore } = watermark;
   const results = [...hours.checks, closingResult(hours, watermark, options.now ?? at)];
-  for (const check of [...openChecks(closedBefore), ...paymentChecks, adjustmentsCheck])
+  for (const check of [...openChecks(closedBefore), ...paymentChecks, ...adjustmentChecks])
     results.push(await runCheck(db, check));
   return mergeByName(results);
 }

@@ -1,19 +1,13 @@
 // Reconciliation checks of payments and reversals. As in reconcile.ts, each row is (subject, expected, actual). Both passes
 // compare all of these rows: an index contains the transfers that are not captures.
 
-/** Payments move with their account, but their transfers stay in the cell that booked them. */
-export const bookedHere = (column: string): string =>
-  `not exists (select from pb.booked_elsewhere x where x.id = ${column})`;
-
 export const paymentChecks = [
   {
     name: "payments",
     sentence: "Payments and the transfers of top-ups and credits match one to one, with the same wallet and amount.",
     sql: `
       select coalesce(p.payment_id, t.id::text), p.wallet_id || ' ' || p.amount_micros, t.wallet_id || ' ' || t.amount_micros
-      from (
-        select * from pb.payments where transfer_id >= (select pb.retained_since()) and ${bookedHere("transfer_id")}
-      ) p
+      from (select * from pb.payments where transfer_id >= (select pb.retained_since())) p
       full join (
         select * from pb.transfers where kind in ('top_up', 'credit') and id >= (select pb.retained_since())
       ) t on t.id = p.transfer_id`,
@@ -25,7 +19,7 @@ export const paymentChecks = [
       select coalesce(p.wallet_id, o.wallet_id), p.micros, o.micros
       from (
         select wallet_id, sum(amount_micros) as micros from pb.payments
-        where transfer_id < (select pb.retained_since()) and ${bookedHere("transfer_id")} group by 1
+        where transfer_id < (select pb.retained_since()) group by 1
       ) p
       full join (
         select wallet_id, sum(amount_micros) as micros from pb.openings where kind in ('top_up', 'credit') group by 1
@@ -41,42 +35,107 @@ export const paymentChecks = [
       where t.payment_id is not null`,
   },
   {
-    name: "manual credits",
-    sentence: "Manual credits and their payments match one to one, with the same wallet and amount.",
+    name: "comparison",
+    sentence:
+      "Every top-up that is older than a day was opened before the last complete comparison with the processor.",
     sql: `
-      select coalesce('manual:' || m.reference, p.payment_id), m.wallet_id || ' ' || m.amount_micros,
-        p.wallet_id || ' ' || p.amount_micros
-      from pb.manual_credits m
-      full join (select * from pb.payments where starts_with(payment_id, 'manual:')) p
-        on p.payment_id = 'manual:' || m.reference`,
+      select t.id, 'compared', case when t.created_at < c.compared_until then 'compared' else 'not compared' end
+      from pb.top_ups t, pb.payment_comparison c where t.created_at < now() - interval '1 day'`,
+  },
+  {
+    name: "manual credits",
+    sentence: "Credits booked by operators and their payments match one to one, with the same wallet and amount.",
+    sql: `
+      select coalesce(a.payment_id, p.payment_id), a.transfer_id || ' ' || a.wallet_id || ' ' || a.amount_micros,
+        p.transfer_id || ' ' || p.wallet_id || ' ' || p.amount_micros
+      from (
+        select case kind when 'payment' then reference else 'manual:' || reference end as payment_id, transfer_id, wallet_id,
+          amount_micros
+        from pb.adjustments where kind in ('invoice', 'promotion', 'payment') and state = 'booked'
+      ) a
+      full join pb.payments p on p.payment_id = a.payment_id
+      where a.payment_id is not null or starts_with(p.payment_id, 'manual:')`,
   },
   {
     name: "reversals",
-    sentence: "Amounts taken, owed and returned by refunds and disputes match their transfers one to one.",
+    sentence: "Amounts taken, owed, returned and recovered by refunds and disputes match their transfers one to one.",
     sql: `
       select coalesce(r.subject, t.id::text), r.expected, t.kind || ' ' || t.wallet_id || ' ' || t.amount_micros
       from (
         select reversal_id || ' taken' as subject, taken_transfer_id as transfer_id,
           'reversal ' || wallet_id || ' ' || taken_micros as expected
         from pb.reversals where taken_micros > 0 and taken_transfer_id >= (select pb.retained_since())
-          and ${bookedHere("taken_transfer_id")}
         union all
         select reversal_id || ' owed', owed_transfer_id, 'receivable ' || wallet_id || ' ' || owed_micros
         from pb.reversals where owed_micros > 0 and owed_transfer_id >= (select pb.retained_since())
-          and ${bookedHere("owed_transfer_id")}
         union all
         select reversal_id || ' returned', returned_transfer_id, 'reinstatement ' || wallet_id || ' ' || amount_micros
         from pb.reversals where returned_transfer_id >= (select pb.retained_since())
-          and ${bookedHere("returned_transfer_id")}
+        union all
+        select reversal_id || ' recovered', recovered_transfer_id, 'recovery ' || wallet_id || ' ' || recovered_micros
+        from pb.reversals where recovered_transfer_id >= (select pb.retained_since())
       ) r
       full join (
-        select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement') and id >= (select pb.retained_since())
+        select * from pb.transfers where kind in ('reversal', 'receivable', 'reinstatement', 'recovery')
+          and id >= (select pb.retained_since())
       ) t
         on t.id = r.transfer_id`,
   },
   {
+    name: "corrected payments",
+    sentence: "A payment that an operator has corrected is not taken back again by a refund or dispute.",
+    sql: `
+      select p.payment_id, 0, coalesce(sum(r.taken_micros + r.owed_micros), 0)
+      from pb.payments p
+      join pb.adjustments a on a.kind = 'correction' and a.reference = p.transfer_id::text and a.state = 'booked'
+      left join pb.reversals r on r.payment_id = p.payment_id
+      group by p.payment_id`,
+  },
+  {
+    name: "deleted accounts",
+    sentence: "No payment was credited to a wallet after its account was deleted.",
+    sql: `
+      select p.payment_id, 'before the deletion',
+        case when p.created_at > a.deleted_at then 'after the deletion' else 'before the deletion' end
+      from pb.payments p join pb.wallets w on w.id = p.wallet_id join pb.accounts a on a.id = w.account_id
+      where a.deleted_at is not null`,
+  },
+  {
+    name: "written-off debt",
+    sentence:
+      "What the processor returned, and the wallet did not owe, first recovered debt that had been written off.",
+    sql: `
+      select r.reversal_id,
+        least(
+          greatest(r.taken_micros + r.owed_micros - coalesce(sum(d.micros) filter (where d.is_owed), 0), 0),
+          sum(d.micros) filter (where not d.is_owed)
+        ),
+        r.recovered_micros
+      from pb.reversals r
+      join (select * from pb.transfers where kind = 'reinstatement' and id >= (select pb.retained_since())) t
+        on t.id = r.returned_transfer_id
+      join (
+        select wallet_id, true as is_owed, created_at as at,
+          case from_account when 'receivable' then amount_micros else -amount_micros end as micros
+        from pb.transfers where kind <> 'capture' and id >= (select pb.retained_since())
+          and 'receivable' in (from_account, to_account)
+        union all
+        select wallet_id, true, '-infinity', case from_account when 'receivable' then amount_micros else -amount_micros end
+        from pb.openings where 'receivable' in (from_account, to_account)
+        union all
+        select wallet_id, false, created_at, case from_account when 'bad_debt' then amount_micros else -amount_micros end
+        from pb.transfers where kind <> 'capture' and id >= (select pb.retained_since())
+          and 'bad_debt' in (from_account, to_account)
+        union all
+        select wallet_id, false, '-infinity', case from_account when 'bad_debt' then amount_micros else -amount_micros end
+        from pb.openings where 'bad_debt' in (from_account, to_account)
+      ) d on d.wallet_id = t.wallet_id and d.at < t.created_at
+      group by r.reversal_id
+      having bool_or(not d.is_owed)`,
+  },
+  {
     name: "debt",
-    sentence: "What every wallet owes equals its receivables minus settlements and write-offs.",
+    sentence: "What every wallet owes equals its receivables and recoveries minus settlements and write-offs.",
     sql: `
       select w.id, coalesce(t.micros, 0), w.owed_micros
       from pb.wallets w

@@ -1,5 +1,5 @@
 import type { Pool, Queryable } from "../../db/pool.ts";
-import { adjustmentsCheck, closedMonthsCheck } from "./reconcile-accounting.ts";
+import { adjustmentChecks, closedMonthsCheck } from "./reconcile-accounting.ts";
 import { paymentChecks } from "./reconcile-payments.ts";
 
 // The full pass of reconciliation: recomputes every counter that the hot path maintains incrementally from all rows. All
@@ -36,7 +36,7 @@ export async function reconcile(pool: Pool): Promise<ReconcileReport> {
     await client.query("begin isolation level repeatable read read only");
     const { rows } = await client.query<{ at: Date }>("select now() as at");
     const results: CheckResult[] = [];
-    for (const check of [...checks, ...paymentChecks, adjustmentsCheck, closedMonthsCheck])
+    for (const check of [...checks, ...paymentChecks, ...adjustmentChecks, closedMonthsCheck])
       results.push(await runCheck(client, check));
     return toReport(rows[0]?.at.toISOString() ?? "", results);
   } finally {
@@ -100,13 +100,6 @@ const movements = `(
   select wallet_id, kind, from_account, to_account, amount_micros from ${transfers} t
   union all
   select wallet_id, kind, from_account, to_account, amount_micros from pb.openings
-)`;
-
-// The searches of claims that moved here with their account are in another cell.
-const claims = `(
-  select c.wallet_id, c.mode, c.key_hmac, c.search_id, c.answer from pb.idempotency c join pb.wallets w on w.id = c.wallet_id
-  left join pb.arrivals a on a.account_id = w.account_id
-  where w.fenced_until is distinct from 'infinity' and c.claimed_at > coalesce(a.activated_at, '-infinity')
 )`;
 
 export const checks: Check[] = [
@@ -178,10 +171,10 @@ export const checks: Check[] = [
       select coalesce(s.id, c.search_id),
         case s.state when 'pending' then 'claimed' when 'captured' then 'answered' end,
         case when c.search_id is null then null when c.answer is null then 'claimed' else 'answered' end
-      from ${claims} c
+      from pb.idempotency c
       full join (
         select s.* from ${searches} s
-        left join (select distinct search_id from ${claims} c) kept on kept.search_id = s.id
+        left join (select distinct search_id from pb.idempotency) kept on kept.search_id = s.id
         where s.idempotency_hmac is not null and (s.state = 'pending' or kept.search_id is not null)
       ) s on s.id = c.search_id and s.wallet_id = c.wallet_id and s.mode = c.mode and s.idempotency_hmac = c.key_hmac`,
   },
@@ -189,36 +182,33 @@ export const checks: Check[] = [
     name: `key budgets, ${period}`,
     sentence: `The amount counted by every key budget (${period}) equals the sum of its pending and captured searches.`,
     sql: `
-      select b.id, coalesce(sum(s.price_micros), 0) + coalesce(o.amount_micros, 0) + coalesce(e.${period}_micros, 0),
+      select b.id, coalesce(sum(s.price_micros), 0) + coalesce(o.amount_micros, 0),
         b.${period}_spent_micros
       from pb.key_budgets b
-      left join pb.spent_elsewhere e on e.id = b.id ${period === "total" ? "" : `and e.${period} = b.${period}`}
       left join ${searches} s on s.key_budget_id = b.id and s.state in ('pending', 'captured')
         ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
       left join pb.budget_openings o on o.budget_id = b.id and ${period === "total"}
       where b.mode = 'live' ${period === "total" ? "" : `and b.${period} > (select retained_since from pb.retention)`}
-      group by b.id, o.amount_micros, e.${period}_micros`,
+      group by b.id, o.amount_micros`,
   })),
   {
     name: "runs",
     sentence: "The amount counted by every run equals the sum of its pending and captured searches.",
     sql: `
-      select r.id, coalesce(sum(s.price_micros), 0) + coalesce(e.total_micros, 0), r.spent_micros
+      select r.id, coalesce(sum(s.price_micros), 0), r.spent_micros
       from pb.run_budgets r
-      left join pb.spent_elsewhere e on e.id = r.id
       left join ${searches} s on s.run_budget_id = r.id and s.state in ('pending', 'captured')
-      group by r.id, r.spent_micros, e.total_micros`,
+      group by r.id, r.spent_micros`,
   },
   {
     name: "end users",
     sentence: "The amount counted for every end user with a limit equals the sum of the pending and captured searches.",
     sql: `
-      select e.id, coalesce(sum(s.price_micros), 0) + coalesce(o.total_micros, 0), e.spent_micros
+      select e.id, coalesce(sum(s.price_micros), 0), e.spent_micros
       from pb.end_user_budgets e
-      left join pb.spent_elsewhere o on o.id = e.id
       join pb.key_budgets b on b.id = e.key_budget_id and b.mode = 'live'
       left join ${searches} s on s.end_user_budget_id = e.id and s.state in ('pending', 'captured')
-      group by e.id, e.spent_micros, o.total_micros`,
+      group by e.id, e.spent_micros`,
   },
   {
     name: "overdue holds",

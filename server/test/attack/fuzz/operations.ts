@@ -3,7 +3,6 @@ import type { Parameter } from "../../../src/dialects/dialect.ts";
 import { dialects } from "../../../src/dialects/dialects.ts";
 import { fleetRoutes } from "../../../src/operator/fleet-routes.ts";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
-import { profileRoutes } from "../../../src/operator/profile-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
 import { type OpenapiDocument, readOperations as readApiOperations } from "../../tenants/read-operations.ts";
 import { consoleOperations } from "./console-operations.ts";
@@ -92,7 +91,6 @@ function operatorOperations(): FuzzOperation[] {
   const routes = [
     ...watchRoutes({} as WatchDependencies),
     ...operatorRoutes({} as OperatorDependencies),
-    ...profileRoutes({ hasHeapSnapshots: false }),
     ...fleetRoutes([]),
   ];
   return routes.map(({ method, path }) => {

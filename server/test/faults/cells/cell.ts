@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../../src/db/migrate.ts";
@@ -7,6 +8,7 @@ import { choosePort } from "../../../src/dev/choose-port.ts";
 import { nameCell } from "../../../src/keys/keys.ts";
 import { until } from "../../support/assertions/until.ts";
 import { webhookSettings } from "../../support/payments/payment-fixture.ts";
+import { replaceConstants } from "../../support/replace-constants.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../support/services/private-postgres.ts";
 import { operators, testEnvironment } from "../../support/services/server.ts";
 import { type SupervisedProcess, superviseProcess } from "../chaos/supervised-process.ts";
@@ -27,12 +29,11 @@ export interface Cell {
   redis: SupervisedProcess;
   server: CellServer;
   worker: SupervisedProcess;
-  /** The addresses at which the edge looks for servers. The second is used only during an upgrade. */
-  addresses: readonly string[];
+  /** The address at which the edge looks for the server. */
+  address: string;
   opsPort: number;
-  /** A server or worker of another release. It is not started. */
-  createServer(release: string, host: string): CellServer;
-  createWorker(release: string): SupervisedProcess;
+  /** For `npm run admin`. */
+  adminSettings: Record<string, string>;
   /** Starts everything that is stopped, and waits until the server is ready. */
   start(): Promise<void>;
   /** Kills the server, the worker, Redis and PostgreSQL. */
@@ -46,23 +47,18 @@ export interface CellOptions {
   folder: string;
   upstreamUrl: string;
   stripeUrl: string;
-  /** The root folder of the release that the cell runs. */
-  release: string;
   port: number;
-  /** The base URLs of the other cells. Undefined: the release cannot forward requests. */
-  otherCells: ReadonlyMap<string, string> | undefined;
 }
 
-export const standbyHost = "127.0.0.2";
 const databaseName = "pennyblack";
 const databaseSettings = ["shared_buffers=32MB", "max_wal_size=256MB"];
 
 export async function openCell(options: CellOptions): Promise<Cell> {
-  const { name, release } = options;
+  const { name } = options;
   const postgres = await startPrivatePostgres({ settings: databaseSettings });
   const databaseUrl = postgres.superuserUrl.replace(/\/postgres$/, `/${databaseName}`);
   const ownerUrl = withRole(databaseUrl, "owner");
-  await prepareDatabase(postgres.superuserUrl, ownerUrl, release);
+  await prepareDatabase(postgres.superuserUrl, ownerUrl);
   const owner = createPool({
     url: ownerUrl,
     name: "pennyblack cells",
@@ -72,15 +68,13 @@ export async function openCell(options: CellOptions): Promise<Cell> {
   });
   await nameCell(owner, name);
   const processes = await createProcesses(options, databaseUrl);
-  const { redis, createServer, createWorker } = processes;
+  const { redis } = processes;
   const cell: Cell = {
     name,
     postgres,
     ownerUrl,
     owner,
     ...processes,
-    server: createServer(release, "127.0.0.1"),
-    worker: createWorker(release),
     async start() {
       await postgres.restart();
       for (const each of [redis, cell.server.process, cell.worker]) each.start();
@@ -99,7 +93,7 @@ export async function openCell(options: CellOptions): Promise<Cell> {
   return cell;
 }
 
-type Processes = Pick<Cell, "redis" | "addresses" | "opsPort" | "createServer" | "createWorker">;
+type Processes = Pick<Cell, "redis" | "address" | "opsPort" | "adminSettings" | "server" | "worker">;
 
 async function createProcesses(options: CellOptions, databaseUrl: string): Promise<Processes> {
   const { name, folder, port } = options;
@@ -111,11 +105,11 @@ async function createProcesses(options: CellOptions, databaseUrl: string): Promi
     logFile: join(folder, `${name}-redis.log`),
     folder,
   });
-  const superviseScript = (release: string, script: string, environment: Record<string, string>): SupervisedProcess =>
+  const superviseScript = (script: string, environment: Record<string, string>): SupervisedProcess =>
     superviseProcess({
       name: `${script} of ${name}`,
       program: process.execPath,
-      args: [join(release, "server/src", script)],
+      args: [join(import.meta.dirname, "../../../src", script)],
       environment: { NODE_COMPILE_CACHE: join(folder, "compiled"), ...environment },
       logFile: join(folder, `${name}-${script.replace("/", "-")}.log`),
       folder,
@@ -124,25 +118,25 @@ async function createProcesses(options: CellOptions, databaseUrl: string): Promi
   return {
     redis,
     opsPort,
-    addresses: ["127.0.0.1", standbyHost].map((host) => `${host}:${port}`),
-    createServer: (release, host) => ({
-      url: `http://${host}:${port}`,
-      opsUrl: `http://${host}:${opsPort}`,
-      process: superviseScript(release, "main.ts", {
+    address: `127.0.0.1:${port}`,
+    adminSettings: { ...common, PENNYBLACK_DIRECT_DATABASE_URL: withRole(databaseUrl, "owner") },
+    server: {
+      url: `http://127.0.0.1:${port}`,
+      opsUrl: `http://127.0.0.1:${opsPort}`,
+      process: superviseScript("main.ts", {
         ...common,
-        HOST: host,
+        HOST: "127.0.0.1",
         PORT: String(port),
-        PENNYBLACK_OPS_HOST: host,
+        PENNYBLACK_OPS_HOST: "127.0.0.1",
         PENNYBLACK_OPS_PORT: String(opsPort),
         REDIS_URL: `redis://127.0.0.1:${redisPort}`,
       }),
+    },
+    worker: superviseScript("jobs/main.ts", {
+      ...common,
+      PENNYBLACK_WORKER_DATABASE_URL: withRole(databaseUrl, "worker"),
+      PENNYBLACK_OPS_PORT: String(workerOpsPort),
     }),
-    createWorker: (release) =>
-      superviseScript(release, "jobs/main.ts", {
-        ...common,
-        PENNYBLACK_WORKER_DATABASE_URL: withRole(databaseUrl, "worker"),
-        PENNYBLACK_OPS_PORT: String(workerOpsPort),
-      }),
   };
 }
 
@@ -151,20 +145,19 @@ async function choosePorts(): Promise<[number, number, number]> {
   return [await choose(), await choose(), await choose()];
 }
 
-/** As the release itself would, which may be an earlier one. */
-async function prepareDatabase(superuserUrl: string, ownerUrl: string, release: string): Promise<void> {
+async function prepareDatabase(superuserUrl: string, ownerUrl: string): Promise<void> {
   const superuser = new pg.Client({ connectionString: superuserUrl });
   await superuser.connect();
   await createRoles(superuser, {});
   await superuser.query(`create database ${databaseName} owner pennyblack_owner`);
   await grantDatabase(superuser, databaseName);
   await superuser.end();
-  await migrate(ownerUrl, () => undefined, join(release, "server"));
+  await migrate(ownerUrl, () => undefined);
 }
 
-/** All cells use one payment account. Keys and answers must be readable after a move, so they share the secrets too. */
+/** All cells use one payment account. Each signs with its own key. */
 function cellSettings(options: CellOptions, databaseUrl: string): Record<string, string> {
-  const { name, upstreamUrl, stripeUrl, otherCells } = options;
+  const { name, upstreamUrl, stripeUrl } = options;
   return {
     ...testEnvironment({
       ledgerUrl: withRole(databaseUrl, "ledger"),
@@ -173,7 +166,7 @@ function cellSettings(options: CellOptions, databaseUrl: string): Record<string,
     }),
     ...webhookSettings(stripeUrl),
     PENNYBLACK_CELL: name,
-    ...(otherCells && { PENNYBLACK_CELLS: [...otherCells].map((pair) => pair.join("=")).join(",") }),
+    PENNYBLACK_SIGNING_KEYS: randomBytes(32).toString("base64"),
     PENNYBLACK_PUBLIC_URL: `http://${hostOf(name)}`,
     PENNYBLACK_OPERATOR_DATABASE_URL: withRole(databaseUrl, "operator"),
     PENNYBLACK_OPERATORS: operators,
@@ -181,7 +174,7 @@ function cellSettings(options: CellOptions, databaseUrl: string): Record<string,
     PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1",
     PENNYBLACK_LOG_LEVEL: "warn",
     // HAProxy needs up to two seconds to notice that a server is draining.
-    PENNYBLACK_DRAIN_MS: "3000",
+    ...replaceConstants({ drainMs: 3_000 }),
   };
 }
 

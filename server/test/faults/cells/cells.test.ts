@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { closeAfter } from "../../support/close-after.ts";
 import { createAccounts, openFleet } from "./fleet.ts";
-import { moveAccounts } from "./move-accounts.ts";
 import { formatPart } from "./part-result.ts";
 import { stopCell } from "./stop-cell.ts";
+import { transferBalances } from "./transfer-balances.ts";
 
 // The short form of `npm run chaos:cells`. docs/scaling.md has the results of the long one.
 
@@ -24,18 +24,13 @@ test("if all processes of a cell are killed, only its accounts fail, and they ar
   assert.deepEqual(result.violations, []);
 });
 
-test("moves under load lose no charge and no change if movers, servers and databases are killed", async (t) => {
+test("a balance that is transferred arrives once if the command, servers and databases are killed", async (t) => {
   const lines: string[] = [];
-  const result = await moveAccounts(fleet, {
-    accounts: await createAccounts(fleet, 12),
+  const result = await transferBalances(fleet, {
+    accounts: await createAccounts(fleet, 6),
     seed: 1,
-    searchesPerSecond: 15,
-    moves: 10,
-    kills: 8,
-    travellers: 4,
-    lanes: 2,
-    holdLifetimeMs,
-    maxPausesMs: undefined,
+    transfers: 6,
+    kills: 5,
     log: (line) => lines.push(line),
   });
   t.diagnostic(formatPart(result));

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { percentile } from "../../../../bench/time-requests.ts";
+import { percentile } from "../../../../bench/summarize.ts";
 import type { SearchRecord } from "../journal.ts";
 import type { Random } from "../random.ts";
 import { type Outcome, type SearchRequest, sendSearch } from "../send-search.ts";
@@ -34,8 +34,6 @@ export class FleetLoad {
   readonly entries: LoadEntry[] = [];
   /** Responses that are not part of the API. */
   readonly violations: string[] = [];
-  /** Accounts that get half of the searches, such as those that are being moved. */
-  readonly focus = new Set<FleetAccount>();
   readonly #options: LoadOptions;
   readonly #inFlight = new Set<Promise<void>>();
   /** Answered requests with an Idempotency-Key, some of which are sent again. */
@@ -89,8 +87,7 @@ export class FleetLoad {
 
   #newRequest(): Sent {
     const { random, accounts } = this.#options;
-    const focus = [...this.focus];
-    const account = random.pick(focus.length > 0 && random.isLucky(0.5) ? focus : accounts);
+    const account = random.pick(accounts);
     const idempotencyKey = random.isLucky(0.4) ? randomUUID() : undefined;
     return { wallet: account, query: randomUUID(), idempotencyKey };
   }

@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { edgeFiles } from "../../../../deploy/edge/edge-config.ts";
 import { choosePort } from "../../../src/dev/choose-port.ts";
 import { until } from "../../support/assertions/until.ts";
@@ -31,29 +31,18 @@ export interface FleetAccount extends TestWallet {
   home: string;
 }
 
-export const cellNames = ["eu1", "us2", "ap3"] as const;
-/** The root folder of this checkout. */
-export const thisRelease = resolve(import.meta.dirname, "../../../..");
+const cellNames = ["eu1", "us2", "ap3"] as const;
 
-/** `canForward`: the release knows PENNYBLACK_CELLS. */
-export async function openFleet(release = thisRelease, canForward = true): Promise<Fleet> {
+export async function openFleet(): Promise<Fleet> {
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-cells-"));
   chmodSync(folder, 0o755);
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", removeFolder);
   const [upstream, stripe] = await Promise.all([startFixtureUpstream("searxng", "ok"), startFakeStripe()]);
-  const options = { folder, release, upstreamUrl: upstream.url, stripeUrl: stripe.url };
+  const options = { folder, upstreamUrl: upstream.url, stripeUrl: stripe.url };
   const ports = await chooseDifferentPorts(cellNames.length);
-  const urls = cellNames.map((name, index) => [name, `http://127.0.0.1:${ports[index]}`] as const);
   const cells = await Promise.all(
-    cellNames.map((name, index) =>
-      openCell({
-        ...options,
-        name,
-        port: ports[index] ?? fail("no port"),
-        otherCells: canForward ? new Map(urls.filter(([other]) => other !== name)) : undefined,
-      }),
-    ),
+    cellNames.map((name, index) => openCell({ ...options, name, port: ports[index] ?? fail("no port") })),
   );
   await Promise.all(cells.map((cell) => cell.start()));
   const { haproxy, url } = await startEdge(folder, cells);
@@ -82,9 +71,9 @@ async function chooseDifferentPorts(count: number): Promise<number[]> {
 
 async function startEdge(folder: string, cells: readonly Cell[]): Promise<{ haproxy: SupervisedProcess; url: string }> {
   const port = await choosePort({ host: "127.0.0.1" });
-  const described = cells.map(({ name, addresses, opsPort }) => [
+  const described = cells.map(({ name, address, opsPort }) => [
     name,
-    { host: hostOf(name), servers: [...addresses], opsPort },
+    { host: hostOf(name), servers: [address], opsPort },
   ]);
   const files = edgeFiles(
     { defaultCell: cellNames[0], cells: Object.fromEntries(described) },
@@ -109,13 +98,8 @@ function writeFleetFile(folder: string, cells: readonly Cell[]): string {
   const tokenFile = join(folder, "operator.token");
   writeFileSync(tokenFile, operatorToken);
   const file = join(folder, "fleet.json");
-  const described = cells.map(({ name, server, ownerUrl }) => ({
-    name,
-    url: server.opsUrl,
-    tokenFile,
-    databaseUrl: ownerUrl,
-  }));
-  writeFileSync(file, JSON.stringify({ cells: described, edgeSockets: [join(folder, "haproxy.sock")] }));
+  const described = cells.map(({ name, server }) => ({ name, url: server.opsUrl, tokenFile }));
+  writeFileSync(file, JSON.stringify({ cells: described }));
   return file;
 }
 

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createAccounts, type Fleet, openFleet } from "./fleet.ts";
 import { measureEdge } from "./measure-edge.ts";
-import { moveAccounts } from "./move-accounts.ts";
 import { formatPart, type PartResult } from "./part-result.ts";
 import { stopCell } from "./stop-cell.ts";
-import { upgradeCell } from "./upgrade-cell.ts";
+import { transferBalances } from "./transfer-balances.ts";
 
 // `npm run chaos:cells`: three cells and HAProxy on this machine. Exit code 1: a part found violations.
 
@@ -15,20 +14,18 @@ const usage = `npm run chaos:cells [-- options]
 Starts three cells, each with its own PostgreSQL, Redis, server and worker, and HAProxy in front of them, and runs each part
 of the proof under load.
 
-  --part NAME   only this part; can be repeated: stop, edge, moves, upgrade
+  --part NAME   only this part; can be repeated: stop, edge, transfers
   --short       fewer accounts and shorter phases, as in CI
-  --moves N     number of moves (208; short: 10)
-  --kills N     number of kills during moves (64; short: 8)
-  --rate N      searches per second during moves (40; short: 20)
+  --transfers N number of transfers (200; short: 10)
+  --kills N     number of kills during transfers (60; short: 6)
   --logs DIR    keeps the logs of all processes there
   --seed S      selects accounts and faults (1)`;
 
 interface Settings {
   isShort: boolean;
   seed: number;
-  moves: number;
+  transfers: number;
   kills: number;
-  searchesPerSecond: number;
 }
 
 /** Each part creates accounts of its own, because it compares all their charges with its journal. */
@@ -49,25 +46,16 @@ const parts: Record<string, (fleet: () => Promise<Fleet>, settings: Settings) =>
     const accounts = await createAccounts(fleet, 30);
     return measureEdge(fleet, { accounts, rounds: isShort ? 3 : 12, searchesPerRound: isShort ? 300 : 1_000 });
   },
-  moves: async (open, { isShort, ...settings }) => {
+  transfers: async (open, { seed, transfers, kills }) => {
     const fleet = await open();
-    return moveAccounts(fleet, {
-      ...settings,
-      accounts: await createAccounts(fleet, isShort ? 30 : 300),
-      travellers: isShort ? 4 : 8,
-      lanes: 2,
-      holdLifetimeMs: isShort ? 5_000 : undefined,
-      maxPausesMs: isShort ? undefined : { p50: 2_000, p99: 8_000 },
+    return transferBalances(fleet, {
+      seed,
+      transfers,
+      kills,
+      accounts: await createAccounts(fleet, 12),
       log: (line) => console.error(line),
     });
   },
-  upgrade: (_, { isShort, seed }) =>
-    upgradeCell({
-      accounts: isShort ? 12 : 60,
-      searchesPerSecond: isShort ? 20 : 60,
-      phaseMs: isShort ? 3_000 : 15_000,
-      seed,
-    }),
 };
 
 // Exit handlers stop all processes.
@@ -79,9 +67,8 @@ async function main(): Promise<number> {
     options: {
       part: { type: "string", multiple: true },
       short: { type: "boolean", default: false },
-      moves: { type: "string" },
+      transfers: { type: "string" },
       kills: { type: "string" },
-      rate: { type: "string" },
       logs: { type: "string" },
       seed: { type: "string", default: "1" },
       help: { type: "boolean", default: false },
@@ -96,9 +83,8 @@ async function main(): Promise<number> {
   const settings = {
     isShort,
     seed: Number(values.seed),
-    moves: Number(values.moves ?? (isShort ? 10 : 208)),
-    kills: Number(values.kills ?? (isShort ? 8 : 64)),
-    searchesPerSecond: Number(values.rate ?? (isShort ? 20 : 40)),
+    transfers: Number(values.transfers ?? (isShort ? 10 : 200)),
+    kills: Number(values.kills ?? (isShort ? 6 : 60)),
   };
   let fleet: Promise<Fleet> | undefined;
   let hasFailed = false;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readCpuMicroseconds, readTreeCpuMicroseconds } from "../../../../bench/read-cpu.ts";
-import { percentile } from "../../../../bench/time-requests.ts";
+import { percentile } from "../../../../bench/summarize.ts";
 import { sendSearch } from "../send-search.ts";
 import type { Cell } from "./cell.ts";
 import { type Fleet, type FleetAccount, fail } from "./fleet.ts";

@@ -1,13 +1,15 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPool, type Pool } from "../../../src/db/pool.ts";
 import { choosePort } from "../../../src/dev/choose-port.ts";
 import { prepareDatabase } from "../../../src/dev/prepare-database.ts";
 import { until } from "../../support/assertions/until.ts";
+import type { EtcdProtocol } from "../../support/patroni/control-etcd.ts";
 import { type Node, type PatroniCluster, startPatroniCluster } from "../../support/patroni/patroni-cluster.ts";
+import { leftoverPrefix, removeLeftovers } from "../../support/patroni/remove-leftovers.ts";
 import { type FakeStripe, startFakeStripe } from "../../support/payments/fake-stripe.ts";
 import { webhookSettings } from "../../support/payments/payment-fixture.ts";
+import { replaceConstants, replaceUrl } from "../../support/replace-constants.ts";
 import { testEnvironment } from "../../support/services/server.ts";
 import { TcpProxy } from "../../support/services/tcp-proxy.ts";
 import { type FixtureUpstream, startFixtureUpstream } from "../../support/upstreams/fixture-upstream.ts";
@@ -36,6 +38,9 @@ export interface ChaosCluster {
   owner: Pool;
   servers: readonly ChaosServer[];
   worker: SupervisedProcess;
+  readWorkerMetrics(): Promise<string>;
+  /** The settings that servers and worker have in common. */
+  settings: Record<string, string>;
   /** Leads to the primary; the second server uses it. */
   haproxy: SupervisedProcess;
   haproxyPort: number;
@@ -50,6 +55,8 @@ export interface ChaosCluster {
   isReady(server: ChaosServer): Promise<boolean>;
   /** The database on the current primary, as superuser. Throws if there is no primary. */
   findPrimaryUrl(): Promise<string>;
+  /** Stops the servers and the worker. */
+  stopServers(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -57,10 +64,13 @@ export interface ChaosClusterOptions {
   diskMib: number;
   /** Of Patroni; see deploy/patroni/patroni.yml. */
   isFast: boolean;
+  etcd: EtcdProtocol | undefined;
+  recoveryMs: number;
 }
 
 export async function openChaosCluster(options: ChaosClusterOptions): Promise<ChaosCluster> {
-  const folder = mkdtempSync(join(tmpdir(), "pennyblack-chaos-"));
+  removeLeftovers("chaos");
+  const folder = mkdtempSync(leftoverPrefix("chaos"));
   chmodSync(folder, 0o755);
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   const database = await startPatroniCluster({ home: folder, ...options });
@@ -75,10 +85,12 @@ export async function openChaosCluster(options: ChaosClusterOptions): Promise<Ch
   const servers = await Promise.all(
     [0, 1, 2].map((index) => makeServer({ index, folder, database, dependencies, setClock })),
   );
+  const workerPort = String(await choosePort({ host: "127.0.0.1" }));
+  const settings = commonSettings(database, dependencies);
   const worker = superviseScript(folder, "worker", "jobs/main.ts", {
-    ...commonSettings(database, dependencies),
+    ...settings,
     PENNYBLACK_WORKER_DATABASE_URL: database.urlOf("pennyblack_worker", "pennyblack"),
-    PENNYBLACK_OPS_PORT: String(await choosePort({ host: "127.0.0.1" })),
+    PENNYBLACK_OPS_PORT: workerPort,
   });
   for (const each of [worker, ...servers.map((server) => server.process)]) each.start();
   for (const server of servers) await until(`server ${server.index} is ready`, () => isReady(server), 60_000);
@@ -91,6 +103,10 @@ export async function openChaosCluster(options: ChaosClusterOptions): Promise<Ch
     onIdleError: () => undefined,
   });
   const { haproxy, redis, redisWire, upstream, otherUpstream, stripe } = dependencies;
+  async function stopServers(): Promise<void> {
+    const all = [...servers.map((server) => server.process), worker];
+    await Promise.all(all.map((each) => each.stop("SIGKILL")));
+  }
   return {
     folder,
     database,
@@ -98,6 +114,8 @@ export async function openChaosCluster(options: ChaosClusterOptions): Promise<Ch
     owner,
     servers,
     worker,
+    readWorkerMetrics: async () => (await fetch(`http://127.0.0.1:${workerPort}/metrics`)).text(),
+    settings,
     ...dependencies,
     setClock,
     isReady,
@@ -106,10 +124,11 @@ export async function openChaosCluster(options: ChaosClusterOptions): Promise<Ch
       if (!primary) throw new Error("there is no primary");
       return primary.url.replace(/\/postgres$/, "/pennyblack");
     },
+    stopServers,
     async close() {
       await owner.end();
-      const all = [...servers.map((server) => server.process), worker, haproxy, redis];
-      await Promise.all(all.map((each) => each.stop("SIGKILL")));
+      await stopServers();
+      await Promise.all([haproxy, redis].map((each) => each.stop("SIGKILL")));
       await Promise.all(servers.flatMap(({ wires }) => wires.map(({ wire }) => wire.close())));
       await redisWire.close();
       await Promise.all([upstream, otherUpstream, stripe].map((each) => each.close()));
@@ -231,10 +250,10 @@ async function makeServer({ index, folder, database, dependencies, setClock }: S
     REDIS_URL: dependencies.redisWire.through(`redis://127.0.0.1:${dependencies.redisPort}`),
     PENNYBLACK_SERVERS: "3",
     PENNYBLACK_SEARXNG_URL: dependencies.upstream.url,
-    PENNYBLACK_BRAVE_URL: dependencies.otherUpstream.url,
+    ...replaceUrl("brave", dependencies.otherUpstream.url),
     PENNYBLACK_BRAVE_KEY: "key",
     PENNYBLACK_UPSTREAMS: "searxng,brave",
-    PENNYBLACK_DRAIN_MS: "500",
+    ...replaceConstants({ drainMs: 500 }),
     // The clock of the last server can be changed while it runs.
     ...(index === 2 && setClock ? clockSettings(folder) : {}),
   };

@@ -1,3 +1,4 @@
+import { findMissingPrograms } from "./find-missing-programs.ts";
 import { formatResult } from "./format-result.ts";
 import { help, InvalidOption, readOptions } from "./read-options.ts";
 import { runChaos } from "./run-chaos.ts";
@@ -15,6 +16,13 @@ async function main(args: string[]): Promise<number> {
     if (options === "help") {
       console.log(help);
       return 0;
+    }
+    const missing = findMissingPrograms();
+    if (missing.length > 0) {
+      console.error(
+        `Not installed: ${missing.map(([program]) => program).join(", ")}. On Debian: apt-get install ${missing.map(([, name]) => name).join(" ")}`,
+      );
+      return 2;
     }
     const result = await runChaos(options, (line) => console.error(line));
     console.log(formatResult(options, result));

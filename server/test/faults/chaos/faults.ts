@@ -3,13 +3,12 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../../support/assertions/until.ts";
-import { type Node, onMachine } from "../../support/patroni/patroni-cluster.ts";
+import type { Node } from "../../support/patroni/patroni-cluster.ts";
 import { backEndsOf } from "../../support/services/private-postgres.ts";
 import type { BehaviourName, BehaviourOptions } from "../../support/upstreams/hostile-upstream.ts";
 import type { Random } from "../random.ts";
 import { walletStatements } from "../wallet-statements.ts";
 import type { ChaosCluster, ChaosServer } from "./chaos-cluster.ts";
-import { superviseProcess } from "./supervised-process.ts";
 
 // The faults that are injected. Each kind belongs to a lane. A lane injects one fault at a time, and the lanes run in
 // parallel, so that a server can be killed together with its database.
@@ -193,7 +192,7 @@ export const lanes: Record<string, Record<string, Fault>> = {
       await database.loseNode(old);
       const next = await context.cluster.database.untilReplaced(old);
       database.network.reconnect(old);
-      const stop = await startAlone(old, context);
+      const stop = await database.startAlone(old);
       killPostgres(next, context);
       await pause(context, 5_000);
       await stop();
@@ -267,21 +266,6 @@ function cutOffPrimary(how: "disconnect" | "separate"): Fault {
     database.network.reconnect(primary);
     return "";
   });
-}
-
-/** Starts PostgreSQL without Patroni, and waits until it accepts writes. */
-async function startAlone(node: Node, { cluster }: FaultContext): Promise<() => Promise<void>> {
-  const { account, programs } = cluster.database;
-  const settings = ["synchronous_standby_names=", `listen_addresses=${node.address}`].flatMap((each) => ["-c", each]);
-  const alone = superviseProcess({
-    name: `${node.name} alone`,
-    ...onMachine(node, account, [join(programs, "postgres"), "-D", node.data, ...settings]),
-    logFile: join(cluster.folder, `${node.name}-alone.log`),
-    folder: cluster.folder,
-  });
-  alone.start();
-  await until(`${node.name} accepts writes`, () => cluster.database.acceptsWrites(node), 60_000);
-  return () => alone.stop("SIGQUIT");
 }
 
 /** Kinds that cannot run on this machine, with the reason. */

@@ -41,7 +41,8 @@ export async function formatHistory(
   return [
     violation,
     ...lines.map((line) => line.text),
-    ...(await readLedger(cluster, ids)).map((row) => `  ledger: ${row}`),
+    // After an audit of the nodes there is no primary.
+    ...(await readLedger(cluster, ids).catch(() => [])).map((row) => `  ledger: ${row}`),
     ...meanwhile.map(({ kind, beganAt, endedAt, detail }) => `  ${at(beganAt)} to ${at(endedAt)}: ${kind} ${detail}`),
   ].join("\n");
 }

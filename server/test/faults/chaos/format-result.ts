@@ -8,10 +8,14 @@ export function formatResult(options: ChaosOptions, result: ChaosResult): string
   const sum = (counters: Map<string, number>): number => [...counters.values()].reduce((a, b) => a + b, 0);
   const facts: [string, string | number][] = [
     ["Seed", options.seed],
-    ["Settings of Patroni", options.isFast ? "fast profile" : "as shipped"],
+    [
+      "Settings of Patroni",
+      `${options.isFast ? "fast profile" : "as shipped"}${options.etcd ? `, etcd ${options.etcd}` : ""}`,
+    ],
     ["Duration", `${Math.round(result.seconds)} s`],
     ["Searches sent", callers.searches],
-    ["Paid, each once", counts.charged],
+    ["Paid, each once", counts.charged - counts.lost],
+    ["Paid, and not in the ledger", counts.lost],
     ["Replayed free", counts.replayed],
     ["Rejected or failed, not charged", counts.errors],
     ["Closed without an answer, charged once", counts.closedCharged],
@@ -23,6 +27,8 @@ export function formatResult(options: ChaosOptions, result: ChaosResult): string
       "Acknowledged top-ups, keys, budgets, revocations",
       `${owners.topUps}, ${owners.keysCreated}, ${owners.budgetsChanged}, ${owners.keysRevoked}`,
     ],
+    ["Recovery after the last fault", recovery(result)],
+    ["Replicas copied again", result.copiedReplicas],
     ["Snapshots of all wallets, none below zero", result.snapshots],
     ["Violations", audited.violations.length],
   ];
@@ -35,6 +41,10 @@ export function formatResult(options: ChaosOptions, result: ChaosResult): string
     table(["Answer", "Count"], [...callers.statuses].toSorted(byName)),
     ...Object.entries(injection.skipped).map(([kind, reason]) => `\nSkipped ${kind}: ${reason}.`),
   ].join("\n");
+}
+
+function recovery({ recoveredMs }: ChaosResult): string {
+  return recoveredMs === undefined ? "none" : `${(recoveredMs / 1_000).toFixed(1)} s`;
 }
 
 /** The duration of each failover. A lost acknowledgement would be among the violations. */

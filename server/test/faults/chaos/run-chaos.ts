@@ -7,6 +7,7 @@ import { Callers } from "../callers.ts";
 import { Journal } from "../journal.ts";
 import { createRandom, type Random } from "../random.ts";
 import { watchBalances } from "../watch-balances.ts";
+import { auditNodes } from "./audit-nodes.ts";
 import { type ChaosCluster, openChaosCluster } from "./chaos-cluster.ts";
 import { healthyUpstream } from "./faults.ts";
 import { formatHistory } from "./format-history.ts";
@@ -23,6 +24,9 @@ export interface ChaosResult {
   owners: Owners["counts"];
   seconds: number;
   failovers: Failover[];
+  /** From the end of fault injection until the primary had two replicas again. Undefined if it did not. */
+  recoveredMs: number | undefined;
+  copiedReplicas: number;
   /** The histories of the first violations. */
   histories: string[];
 }
@@ -32,6 +36,7 @@ type Log = (line: string) => void;
 const defaultHoldLifetimeMs = 60_000;
 
 export async function runChaos(options: ChaosOptions, log: Log): Promise<ChaosResult> {
+  log(`seed ${options.seed}`);
   log("starting three database nodes with Patroni, HAProxy, Redis, two upstreams, three servers and a worker");
   const cluster = await openChaosCluster(options);
   try {
@@ -64,31 +69,30 @@ async function runIn(cluster: ChaosCluster, options: ChaosOptions, log: Log): Pr
   const maintenance = startMaintenance(cluster, options.holdLifetimeMs);
   const failovers: Failover[] = [];
   if (options.kind === "failover") {
-    const done = await failOver(cluster, callers, options.times, log);
+    const done = await failOver(cluster, callers, options, log);
     failovers.push(...done.failovers);
     injection.records.push(...done.records);
-    for (const { kind } of done.failovers) injection.kinds.set(kind, options.times);
+    injection.failures.push(...done.failures);
+    for (const { kind } of done.records) injection.kinds.set(kind, (injection.kinds.get(kind) ?? 0) + 1);
   } else {
     await runUntilComplete({ options, callers, injection, startedAt, log });
     log("fault injection ended, waiting for the service to recover");
   }
   await injection.stop();
-  await cluster.database.heal();
+  const recoveredMs = await recover(cluster, injection.failures);
   await Promise.race([callers.timeToPaid(), wait(30_000)]);
   await callers.stop();
   await owners.stop();
-  log("waiting for the worker to expire the holds of killed servers, then auditing");
-  const holdsEnded = await until("every hold has ended", () => hasNoHolds(cluster), holdLifetimeMs + 60_000).then(
-    () => [],
-    (error: unknown) => [String(error)],
-  );
+  const audited =
+    recoveredMs === undefined
+      ? await auditUnrecovered(cluster, journal, log)
+      : await auditRecovered({ cluster, journal, owners, holdLifetimeMs, log });
   const watched = await watch.stop();
-  const audited = await audit(cluster.ownerUrl, journal.read());
   await maintenance.stop();
-  audited.violations.push(...holdsEnded, ...watched.violations.slice(0, 20), ...owners.violations);
-  audited.violations.push(...(await owners.findLosses(cluster.owner)), ...callers.violations, ...injection.failures);
+  audited.violations.push(...watched.violations.slice(0, 20), ...owners.violations, ...callers.violations);
+  audited.violations.push(...injection.failures);
   const histories: string[] = [];
-  for (const violation of audited.violations.slice(0, 5))
+  for (const violation of audited.violations.slice(0, 8))
     histories.push(await formatHistory(cluster, violation, journal, injection.records));
   await journal.close();
   const seconds = (performance.now() - startedAt) / 1_000;
@@ -102,7 +106,45 @@ async function runIn(cluster: ChaosCluster, options: ChaosOptions, log: Log): Pr
     seconds,
     histories,
     failovers,
+    recoveredMs,
+    copiedReplicas: cluster.database.copiedReplicas(),
   };
+}
+
+/** How long the cluster took. Undefined if it did not recover, which is added to the failures. */
+async function recover({ database }: ChaosCluster, failures: string[]): Promise<number | undefined> {
+  const startedAt = performance.now();
+  try {
+    await database.heal();
+    return performance.now() - startedAt;
+  } catch (error) {
+    failures.push(`the database did not recover: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}
+
+async function auditUnrecovered(cluster: ChaosCluster, journal: Journal, log: Log): Promise<AuditReport> {
+  log("the database did not recover, auditing the data of each node");
+  return await auditNodes(cluster, journal);
+}
+
+interface Audited {
+  cluster: ChaosCluster;
+  journal: Journal;
+  owners: Owners;
+  holdLifetimeMs: number;
+  log: Log;
+}
+
+async function auditRecovered({ cluster, journal, owners, holdLifetimeMs, log }: Audited): Promise<AuditReport> {
+  log("waiting for the worker to expire the holds of killed servers, then auditing");
+  const holdsEnded = await until("every hold has ended", () => hasNoHolds(cluster), holdLifetimeMs + 60_000).then(
+    () => [],
+    (error: unknown) => [String(error)],
+  );
+  const audited = await audit(cluster.ownerUrl, journal.read());
+  audited.violations.push(...holdsEnded, ...(await owners.findLosses(cluster.owner)));
+  return audited;
 }
 
 interface Wallets {

@@ -16,12 +16,24 @@ export interface Failover {
   failedSearches: number;
 }
 
+export interface Failovers {
+  failovers: Failover[];
+  records: FaultRecord[];
+  /** Failovers after which the service did not recover. */
+  failures: string[];
+}
+
+/** How long the successor is paid before the old primary returns. */
+const paidFirstMs = 3_000;
+
 type Inject = (database: PatroniCluster, primary: Node) => Promise<void> | void;
 
 interface Fault {
   /** Before the time is taken. */
   prepare?: Inject;
   inject: Inject;
+  /** The old primary returns only after the successor was paid for some seconds. */
+  isPaidFirst?: boolean;
 }
 
 const leadEtcdElsewhere: Inject = async (database, primary) => {
@@ -38,39 +50,54 @@ const faults: Record<string, Fault> = {
     inject: (database, primary) => database.loseNode(primary),
   },
   switchover: { inject: (database, primary) => database.switchOver(primary) },
+  // The old primary returns with a view of the cluster from before its lease ended, after its successor was paid.
+  primary_cut_off: {
+    inject: (database, primary) => database.network.disconnect(primary),
+    isPaidFirst: true,
+  },
 };
+
+export const failoverKinds = Object.keys(faults);
 
 /** Replaces the primary in each way, repeatedly, under load and without other faults. */
 export async function failOver(
   cluster: ChaosCluster,
   callers: Callers,
-  times: number,
+  { times, only }: { times: number; only: readonly string[] },
   log: (line: string) => void,
-): Promise<{ failovers: Failover[]; records: FaultRecord[] }> {
-  const failovers: Failover[] = [];
-  const records: FaultRecord[] = [];
+): Promise<Failovers> {
+  const done: Failovers = { failovers: [], records: [], failures: [] };
   for (const [kind, fault] of Object.entries(faults)) {
+    if (only.length > 0 && !only.includes(kind)) continue;
     for (let time = 1; time <= times; time += 1) {
       // Load without faults in between, so that each failover is measured from a steady state.
       await wait(3_000);
       const beganAt = Date.now();
-      const { name, ...measured } = await measure(cluster, callers, fault);
-      const failover = { kind, ...measured };
-      failovers.push(failover);
-      records.push({ kind, beganAt, endedAt: Date.now(), detail: name });
-      const { promotedMs, paidMs, failedSearches } = failover;
-      log(
-        `${kind} ${time} of ${times}: promoted after ${Math.round(promotedMs)} ms, a paid search after ${Math.round(paidMs)} ms, ${failedSearches} failed searches`,
-      );
+      const record = { kind, beganAt, endedAt: Number.POSITIVE_INFINITY, detail: "" };
+      done.records.push(record);
+      try {
+        const { name, ...measured } = await measure(cluster, callers, fault);
+        done.failovers.push({ kind, ...measured });
+        Object.assign(record, { endedAt: Date.now(), detail: name });
+        log(
+          `${kind} ${time} of ${times}: ${Object.entries(measured)
+            .map(([what, value]) => `${what} ${Math.round(value)}`)
+            .join(", ")}`,
+        );
+      } catch (error) {
+        // The next one could not be measured.
+        done.failures.push(`after ${kind} ${time} the service did not recover: ${String(error)}`);
+        return done;
+      }
     }
   }
-  return { failovers, records };
+  return done;
 }
 
 async function measure(
   { database }: ChaosCluster,
   callers: Callers,
-  { prepare, inject }: Fault,
+  { prepare, inject, isPaidFirst }: Fault,
 ): Promise<Omit<Failover, "kind"> & { name: string }> {
   const primary = await database.findPrimary();
   if (!primary) throw new Error("there is no primary");
@@ -83,6 +110,7 @@ async function measure(
   const promotedMs = performance.now() - startedAt;
   const paidMs = await paid;
   await injected;
+  if (isPaidFirst) await wait(paidFirstMs);
   database.startNode(primary);
   await database.heal();
   const wholeMs = performance.now() - startedAt;

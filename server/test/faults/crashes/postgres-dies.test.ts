@@ -58,12 +58,11 @@ test("the same holds after kill -9 of the postmaster and a restart", async (t) =
   await killUnderLoad(t, 2, postgres.killPostmaster);
 });
 
-test("while PostgreSQL is down a search waits 8 s and is not charged, and one that starts before the restart succeeds", async () => {
+test("while PostgreSQL is down a search waits as long as its preference allows and is not charged, and one that starts before the restart succeeds", async () => {
   const wallet = await fixture.createWallet("5.00");
   const { url } = servers[0];
   let paid = 0;
   const search = async (preference: Record<string, string> = {}) => {
-    const startMs = performance.now();
     const { statusCode, headers, body } = await request(`${url}/v1/search`, {
       method: "POST",
       headers: { authorization: `Bearer ${wallet.live}`, "content-type": "application/json", ...preference },
@@ -73,17 +72,21 @@ test("while PostgreSQL is down a search waits 8 s and is not charged, and one th
     });
     const { code } = (await body.json()) as { code?: string };
     if (statusCode === 200) paid += 1;
-    return { status: statusCode, code, retryAfter: headers["retry-after"], afterMs: performance.now() - startMs };
+    return { status: statusCode, code, retryAfter: headers["retry-after"] };
   };
   assert.equal((await search()).status, 200);
 
   await postgres.stop();
-  const [hurried, late] = await Promise.all([search({ prefer: "wait=4" }), search()]);
-  for (const { status, code, retryAfter } of [hurried, late]) {
-    assert.deepEqual([status, code, retryAfter], [503, "ledger_unavailable", "2"]);
-  }
-  assert.ok(late.afterMs >= 8_000 && late.afterMs < 30_000, `${late.afterMs} ms`);
-  assert.ok(hurried.afterMs < late.afterMs, `${hurried.afterMs} ms`);
+  const ended: unknown[] = [];
+  const searchInOutage = async (name: string, preference?: Record<string, string>): Promise<void> => {
+    const { status, code, retryAfter } = await search(preference);
+    ended.push([name, status, code, retryAfter]);
+  };
+  await Promise.all([searchInOutage("patient"), searchInOutage("hurried", { prefer: "wait=4" })]);
+  assert.deepEqual(ended, [
+    ["hurried", 503, "ledger_unavailable", "2"],
+    ["patient", 503, "ledger_unavailable", "2"],
+  ]);
 
   // The last outage must be shorter than the wait, which a busy machine can prevent.
   for (let attempt = 0; ; attempt += 1) {

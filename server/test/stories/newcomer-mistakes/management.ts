@@ -163,13 +163,13 @@ export const managementMistakes: Mistake[] = [
     "a misspelt parameter",
     manage("GET", "/v1/wallet/entries?form=2030-01-01&kind=topup"),
     "400 invalid_request",
-    "The query parameter `form` is not a known parameter (did you mean `from`?); the query parameter `kind` must be one of `search`, `refund`, `top_up`, `credit`, `reversal`, `reinstatement`, `settlement`, `correction`, `payout`, `breakage` or `move` (did you mean `top_up`?).",
+    "The query parameter `form` is not a known parameter (did you mean `from`?); the query parameter `kind` must be one of `search`, `refund`, `top_up`, `credit`, `reversal`, `reinstatement`, `settlement`, `correction`, `payout`, `breakage`, `transfer_out` or `transfer_in` (did you mean `top_up`?).",
     [
       ["#/form", "invalid_parameter", "is not a known parameter (did you mean `from`?)"],
       [
         "#/kind",
         "invalid_parameter",
-        "must be one of `search`, `refund`, `top_up`, `credit`, `reversal`, `reinstatement`, `settlement`, `correction`, `payout`, `breakage` or `move` (did you mean `top_up`?)",
+        "must be one of `search`, `refund`, `top_up`, `credit`, `reversal`, `reinstatement`, `settlement`, `correction`, `payout`, `breakage`, `transfer_out` or `transfer_in` (did you mean `top_up`?)",
       ],
     ],
   ],

@@ -1,15 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-
-// The packages are not built, so the CLI imports the sources of the SDK.
-registerHooks({
-  resolve: (specifier, context, next) =>
-    next(specifier, { ...context, conditions: [...context.conditions, "@pennyblack/source"] }),
-});
-const { runProgram } = await import("../../../../cli/src/run-program.ts");
+import { runProgram } from "../../../../cli/src/run-program.ts";
 
 export interface CliRun {
   code: number;

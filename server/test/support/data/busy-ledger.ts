@@ -12,6 +12,7 @@ import { reconcileHours } from "../../../src/wallet/upkeep/reconcile-hours.ts";
 import { dropOldDays } from "../../../src/wallet/upkeep/retention.ts";
 import { saveReport } from "../../../src/wallet/upkeep/save-report.ts";
 import { createLedger, type HoldRequest } from "../../../src/wallet/wallet.ts";
+import { seedCorrections } from "../payments/seed-corrections.ts";
 import { seedPayments } from "../payments/seed-payments.ts";
 import { createTestDatabase, type TestDatabase } from "../services/database.ts";
 import { passWatermarks, waitMs } from "./close-due-hours.ts";
@@ -41,6 +42,7 @@ export async function createBusyLedger(): Promise<BusyLedger> {
   }
   const { walletId } = await seedWallet(database.owner, { credit: priceMicros });
   await seedPayments(database.owner, walletId);
+  await seedCorrections(database.owner);
   await seedOldDay(database.owner, 60);
   await dropOldDay(database);
   await closeLastMonth(database.owner);

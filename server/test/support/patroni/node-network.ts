@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { globSync } from "node:fs";
 
 // Network namespaces that stand for machines, connected by a bridge to this one. Each has its own address, and can be cut
 // off. Requires root.
@@ -37,11 +38,7 @@ export function createNetwork(names: readonly string[]): MachineNetwork {
 
   function close(): void {
     process.removeListener("exit", close);
-    for (const machine of machines) {
-      killAll(machine);
-      ip("netns", "del", machine.namespace);
-    }
-    ip("link", "del", bridge);
+    removeNetwork(bridge);
   }
   // In case the process exits without closing.
   process.once("exit", close);
@@ -63,6 +60,15 @@ export function createNetwork(names: readonly string[]): MachineNetwork {
   };
 }
 
+/** Ends every process in the namespaces of a bridge, and removes them. */
+export function removeNetwork(bridge: string): void {
+  for (const namespace of globSync(`${bridge}-*`, { cwd: "/run/netns" })) {
+    killAll({ namespace });
+    ip("netns", "del", namespace);
+  }
+  ip("link", "del", bridge);
+}
+
 /** In 198.18.0.0/15, which is reserved for tests of networks. Several tests may run at the same time. */
 function createBridge(): { bridge: string; prefix: string } {
   for (let attempt = 1; ; attempt += 1) {
@@ -75,6 +81,8 @@ function createBridge(): { bridge: string; prefix: string } {
       continue;
     }
     const prefix = `198.18.${number}`;
+    // By which a later run recognizes the network of a run that was killed.
+    ip("link", "set", bridge, "alias", String(process.pid));
     ip("address", "add", `${prefix}.1/24`, "dev", bridge);
     ip("link", "set", bridge, "up");
     return { bridge, prefix };
@@ -91,7 +99,7 @@ function connectMachine(bridge: string, { namespace, address }: Machine): void {
   ip("-n", namespace, "link", "set", "eth0", "up");
 }
 
-function killAll({ namespace }: Machine): void {
+function killAll({ namespace }: Pick<Machine, "namespace">): void {
   const pids = execFileSync("ip", ["netns", "pids", namespace], { encoding: "utf8" }).split("\n").filter(Boolean);
   for (const pid of pids) {
     try {

@@ -1,14 +1,12 @@
-import { execFile } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 import pg from "pg";
 import { parse } from "yaml";
-import { readIdentity } from "../../../src/db/fence.ts";
 import { type Account, findAccount } from "../../../src/dev/postgres-programs.ts";
 import { type SupervisedProcess, superviseProcess } from "../../faults/chaos/supervised-process.ts";
 import { until } from "../assertions/until.ts";
 import { findClusterPrograms } from "../services/make-cluster.ts";
+import { type EtcdProtocol, giveLock, hostsKeys, leadEtcd } from "./control-etcd.ts";
 import { mountDisk, unmountDisk } from "./mount-disk.ts";
 import { createNetwork, type Machine, type MachineNetwork } from "./node-network.ts";
 
@@ -43,8 +41,8 @@ export interface PatroniCluster {
   /** The primary on the latest timeline seen so far. An old primary is not returned. */
   findPrimary(): Promise<Node | undefined>;
   replicasOf(primary: Node): Node[];
-  /** True for every node that is not a replica, also for an old primary. */
-  acceptsWrites(node: Node): Promise<boolean>;
+  /** Of a node that accepts writes, also of an old primary. 0 if it is a replica or does not respond. */
+  timelineOf(node: Node): Promise<number>;
   /** Kills the postmaster with SIGKILL. Its child processes notice and exit. */
   killPostgres(node: Node): void;
   /** Waits until another node is the primary, and returns it. */
@@ -52,11 +50,21 @@ export interface PatroniCluster {
   /** The machine disappears without closing its connections. */
   loseNode(node: Node): Promise<void>;
   startNode(node: Node): void;
+  /** Starts PostgreSQL on a node without Patroni and waits until it accepts writes. Returns a function that stops it. */
+  startAlone(node: Node): Promise<() => Promise<void>>;
   switchOver(primary: Node): Promise<void>;
   /** Makes this node's member the leader of etcd. */
   leadEtcd(node: Node): Promise<void>;
-  /** Waits until the primary has two replicas, one of them synchronous. Resolves with whether it had to. */
-  heal(): Promise<"nothing" | "waited">;
+  /** Writes this node's name into Patroni's lock. */
+  giveLock(node: Node): Promise<void>;
+  /**
+   * Waits until the primary has two replicas, one of them synchronous. Halfway to its time limit, copies a replica again that
+   * does not stream, as docs/runbooks/failover.md says: if the new primary dies during pg_rewind, Patroni starts the old one
+   * with incomplete data. Resolves with what it did.
+   */
+  heal(): Promise<string>;
+  /** How many replicas `heal` has copied. */
+  copiedReplicas(): number;
   close(): Promise<void>;
 }
 
@@ -66,13 +74,29 @@ export interface PatroniOptions {
   diskMib: number;
   /** Recovers faster from the loss of a node; see deploy/patroni/patroni.yml. */
   isFast: boolean;
+  /** How long `heal` waits at most. Default: three minutes. */
+  recoveryMs?: number;
+  /** The protocol between Patroni and etcd. Default: as shipped. */
+  etcd?: EtcdProtocol | undefined;
 }
 
 const shipped = resolve(import.meta.dirname, "../../../../deploy/patroni");
 const fastSettings = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
-const healMs = 180_000;
+const startMs = 180_000;
 
-export async function startPatroniCluster({ home, diskMib, isFast }: PatroniOptions): Promise<PatroniCluster> {
+/** The programs that a cluster needs, with the Debian packages that have them. */
+export const clusterPrograms: Readonly<Record<string, string>> = {
+  etcd: "etcd-server",
+  etcdctl: "etcd-client",
+  ip: "iproute2",
+  nsenter: "util-linux",
+  patroni: "patroni",
+  setpriv: "util-linux",
+  tini: "tini",
+};
+
+export async function startPatroniCluster(options: PatroniOptions): Promise<PatroniCluster> {
+  const { home, diskMib, etcd, recoveryMs = startMs } = options;
   const account = findAccount();
   const programs = findClusterPrograms(home, account);
   const network = createNetwork(["db1", "db2", "db3"]);
@@ -80,8 +104,9 @@ export async function startPatroniCluster({ home, diskMib, isFast }: PatroniOpti
   const disks = mountDisks(folders, { diskMib, account });
 
   const configFile = join(home, "patroni.yml");
-  writeFileSync(configFile, JSON.stringify(readConfig({ home, diskMib, isFast })));
-  const nodes = network.machines.map((machine) => makeNode(machine, { home, configFile, programs, account, network }));
+  writeFileSync(configFile, JSON.stringify(readConfig(options)));
+  const surroundings = { home, configFile, programs, account, network, etcd };
+  const nodes = network.machines.map((machine) => makeNode(machine, surroundings));
   for (const node of nodes) node.etcd.start();
   for (const node of nodes) node.agent.start();
 
@@ -91,9 +116,12 @@ export async function startPatroniCluster({ home, diskMib, isFast }: PatroniOpti
     const primary = await findPrimary();
     // Only a synchronous replica that Patroni has recorded may be promoted.
     if (!primary || !(await hasSynchronousReplica(primary))) return false;
-    const states = await connectTo(primary, readReplicationStates).catch((): string[] => []);
-    return states.length === 2 && states.includes("sync");
+    const replicas = await connectTo(primary, readReplication).catch(() => []);
+    return replicas.length === 2 && replicas.some(({ state }) => state === "sync");
   }
+
+  const untilWhole = (timeoutMs: number): Promise<void> =>
+    until("the primary has two replicas, one of them synchronous", isWhole, timeoutMs);
 
   const cluster: PatroniCluster = {
     nodes,
@@ -104,14 +132,14 @@ export async function startPatroniCluster({ home, diskMib, isFast }: PatroniOpti
     controlEnvironment: readEnvironment(
       "node.env",
       network.machines[0] ?? { name: "", address: "", namespace: "" },
-      network.prefix,
+      surroundings,
     ),
     noDiskReason: disks.faultReason,
     urlOf: (role, database) =>
       `postgres://${role}@${nodes.map(({ address }) => `${address}:5432`).join(",")}/${database}`,
     findPrimary,
     replicasOf: (primary) => nodes.filter((node) => node !== primary),
-    acceptsWrites: async (node) => (await timelineOf(node)) > 0,
+    timelineOf,
     killPostgres,
     untilReplaced: (old) => untilReplaced(old, findPrimary),
     async loseNode(node) {
@@ -124,21 +152,47 @@ export async function startPatroniCluster({ home, diskMib, isFast }: PatroniOpti
       node.etcd.start();
       node.agent.start();
     },
+    startAlone: (node) => startAlone(node, surroundings),
     switchOver,
     leadEtcd: (node) => leadEtcd(nodes, node),
-    async heal() {
-      if (await isWhole()) return "nothing";
-      await until("the primary has two replicas, one of them synchronous", isWhole, healMs);
-      return "waited";
-    },
+    giveLock: (node) => giveLock(nodes, node, cluster.controlEnvironment),
+    ...createHealing({ nodes, findPrimary, recoveryMs, isWhole, untilWhole }),
     async close() {
       await Promise.all(nodes.flatMap(({ agent, etcd }) => [agent.stop("SIGKILL"), etcd.stop("SIGKILL")]));
       network.close();
       disks.unmount();
     },
   };
-  await cluster.heal();
+  await untilWhole(startMs);
   return cluster;
+}
+
+interface Healing {
+  nodes: readonly Node[];
+  findPrimary: PatroniCluster["findPrimary"];
+  recoveryMs: number;
+  isWhole: () => Promise<boolean>;
+  untilWhole: (timeoutMs: number) => Promise<void>;
+}
+
+function createHealing(healing: Healing): Pick<PatroniCluster, "heal" | "copiedReplicas"> {
+  const { nodes, findPrimary, recoveryMs, isWhole, untilWhole } = healing;
+  let copies = 0;
+  return {
+    async heal() {
+      if (await isWhole()) return "nothing";
+      const hasRecovered = await untilWhole(recoveryMs / 2).then(
+        () => true,
+        () => false,
+      );
+      if (hasRecovered) return "waited";
+      const copied = recoveryMs > 0 ? await copyLostReplicas(nodes, await findPrimary()) : [];
+      copies += copied.length;
+      await untilWhole(recoveryMs / 2);
+      return `copied ${copied.join(" and ")} again`;
+    },
+    copiedReplicas: () => copies,
+  };
 }
 
 function createPrimaryFinder(nodes: readonly Node[]): PatroniCluster["findPrimary"] {
@@ -211,10 +265,11 @@ interface Surroundings {
   programs: string;
   account: Account | undefined;
   network: MachineNetwork;
+  etcd: EtcdProtocol | undefined;
 }
 
 /** A program that runs on the machine, under the account. */
-export function onMachine(
+function onMachine(
   { namespace }: Machine,
   account: Account | undefined,
   command: readonly string[],
@@ -237,7 +292,8 @@ export function onMachine(
   };
 }
 
-function makeNode(machine: Machine, { home, configFile, programs, account, network }: Surroundings): Node {
+function makeNode(machine: Machine, surroundings: Surroundings): Node {
+  const { home, configFile, programs, account } = surroundings;
   const { name, address } = machine;
   const folder = join(home, name);
   const data = join(folder, "data");
@@ -250,7 +306,7 @@ function makeNode(machine: Machine, { home, configFile, programs, account, netwo
       folder: home,
     });
   const agentEnvironment = {
-    ...readEnvironment("node.env", machine, network.prefix),
+    ...readEnvironment("node.env", machine, surroundings),
     PATRONI_POSTGRESQL_DATA_DIR: data,
     PATRONI_POSTGRESQL_BIN_DIR: programs,
     PATRONI_POSTGRESQL_PGPASS: join(folder, "pgpass"),
@@ -261,7 +317,7 @@ function makeNode(machine: Machine, { home, configFile, programs, account, netwo
   config.postgresql.parameters = { unix_socket_directories: folder };
   writeFileSync(nodeConfig, JSON.stringify(config));
   const etcdEnvironment = {
-    ...readEnvironment("etcd.env", machine, network.prefix),
+    ...readEnvironment("etcd.env", machine, surroundings),
     ETCD_DATA_DIR: join(folder, "etcd"),
   };
   return {
@@ -276,20 +332,61 @@ function makeNode(machine: Machine, { home, configFile, programs, account, netwo
 }
 
 /** The file of the first node, with the addresses and the name of this one. */
-function readEnvironment(file: string, { name, address }: Machine, prefix: string): Record<string, string> {
+function readEnvironment(
+  file: string,
+  { name, address }: Machine,
+  { network: { prefix }, etcd }: Surroundings,
+): Record<string, string> {
   const lines = readFileSync(join(shipped, file), "utf8").matchAll(/^([A-Z0-9_]+)="?(.*?)"?$/gm);
   return Object.fromEntries(
     [...lines].map(([, key = "", value = ""]) => {
-      if (value.includes(",")) return [key, value.replaceAll("10.0.0", prefix)];
+      const hostsKey = etcd && /^PATRONI_ETCD3?_HOSTS$/.test(key) ? hostsKeys[etcd] : key;
+      if (value.includes(",")) return [hostsKey, value.replaceAll("10.0.0", prefix)];
       return [key, value.replaceAll("10.0.0.11", address).replaceAll("db1", name)];
     }),
   );
 }
 
+async function startAlone(node: Node, { home, account, programs }: Surroundings): Promise<() => Promise<void>> {
+  const settings = [
+    "synchronous_standby_names=",
+    "primary_conninfo=",
+    `listen_addresses=${node.address}`,
+    `unix_socket_directories=${node.folder}`,
+  ].flatMap((each) => ["-c", each]);
+  const logFile = join(home, `${node.name}-alone.log`);
+  const alone = superviseProcess({
+    name: `${node.name} alone`,
+    ...onMachine(node, account, [join(programs, "postgres"), "-D", node.data, ...settings]),
+    logFile,
+    folder: home,
+  });
+  alone.start();
+  const started = until(
+    `${node.name} accepts writes`,
+    async () => {
+      // A replica becomes writable only by a promotion.
+      await connectTo(node, (client) => client.query("select pg_is_in_recovery() and pg_promote(false)")).catch(
+        () => undefined,
+      );
+      return (await timelineOf(node)) > 0;
+    },
+    60_000,
+  );
+  await started.catch(async (error: unknown) => {
+    await alone.stop("SIGKILL");
+    throw new Error(`${String(error)} ${readFileSync(logFile, "utf8").slice(-500)}`, { cause: error });
+  });
+  return () => alone.stop("SIGQUIT");
+}
+
 /** 0 if the node is a replica or unavailable. */
 async function timelineOf(node: Node): Promise<number> {
-  return (await connectTo(node, readIdentity).catch(() => undefined))?.timeline ?? 0;
+  const found = await connectTo(node, (client) => client.query<{ name: string }>(readTimeline)).catch(() => undefined);
+  return Number.parseInt(found?.rows[0]?.name.slice(0, 8) ?? "0", 16);
 }
+
+const readTimeline = "select pg_walfile_name(pg_current_wal_lsn()) as name where not pg_is_in_recovery()";
 
 async function connectTo<Result>(node: Node, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: node.url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
@@ -302,12 +399,21 @@ async function connectTo<Result>(node: Node, work: (client: pg.Client) => Promis
   }
 }
 
-async function readReplicationStates(client: pg.Client): Promise<string[]> {
+async function copyLostReplicas(nodes: readonly Node[], primary: Node | undefined): Promise<string[]> {
+  if (!primary) return [];
+  const streaming = (await connectTo(primary, readReplication)).map(({ name }) => name);
+  const lost = nodes.filter((node) => node !== primary && !streaming.includes(node.name));
+  for (const node of lost) await callAgent(node, "reinitialize", { force: true });
+  return lost.map(({ name }) => name);
+}
+
+async function readReplication(client: pg.Client): Promise<{ name: string; state: string }[]> {
   // A base backup streams as well.
-  const { rows } = await client.query<{ state: string }>(
-    "select sync_state as state from pg_stat_replication where state = 'streaming' and application_name ~ '^db[123]$'",
+  const { rows } = await client.query<{ name: string; state: string }>(
+    `select application_name as name, sync_state as state from pg_stat_replication
+     where state = 'streaming' and application_name ~ '^db[123]$'`,
   );
-  return rows.map(({ state }) => state);
+  return rows;
 }
 
 async function hasSynchronousReplica(primary: Node): Promise<boolean> {
@@ -341,28 +447,14 @@ async function untilReplaced(old: Node, findPrimary: PatroniCluster["findPrimary
   return next ?? old;
 }
 
-async function switchOver(primary: Node): Promise<void> {
-  const reply = await fetch(`${primary.apiUrl}/switchover`, {
+const switchOver = (primary: Node): Promise<void> => callAgent(primary, "switchover", { leader: primary.name });
+
+async function callAgent({ apiUrl }: Node, command: "reinitialize" | "switchover", body: object): Promise<void> {
+  const reply = await fetch(`${apiUrl}/${command}`, {
     method: "POST",
     headers: { authorization: `Basic ${Buffer.from("patroni:...").toString("base64")}` },
-    body: JSON.stringify({ leader: primary.name }),
+    body: JSON.stringify(body),
     signal: AbortSignal.timeout(120_000),
   });
-  if (!reply.ok) throw new Error(`switchover: ${reply.status} ${await reply.text()}`);
-}
-
-async function leadEtcd(nodes: readonly Node[], node: Node): Promise<void> {
-  const endpoints = nodes.map(({ address }) => `http://${address}:2379`).join(",");
-  const etcdctl = async (...args: string[]): Promise<string> => {
-    const env = { PATH: process.env["PATH"], ETCDCTL_API: "3" };
-    return (await promisify(execFile)("etcdctl", args, { env, timeout: 20_000 })).stdout;
-  };
-  const status = await etcdctl("endpoint", "status", "--endpoints", endpoints, "--write-out", "fields");
-  const members = [...status.matchAll(/"MemberID" : (\d+)[^]*?"Leader" : (\d+)[^]*?"Endpoint" : "http:\/\/([\d.]+):/g)];
-  const target = members.find(([, , , address]) => address === node.address)?.[1];
-  const leader = members.find(([, id, leaderId]) => id === leaderId);
-  if (target === undefined || leader === undefined) throw new Error(`etcd has no leader:\n${status}`);
-  if (leader[1] === target) return;
-  const [, , , leaderAddress] = leader;
-  await etcdctl("move-leader", BigInt(target).toString(16), "--endpoints", `http://${leaderAddress}:2379`);
+  if (!reply.ok) throw new Error(`${command}: ${reply.status} ${await reply.text()}`);
 }

@@ -96,6 +96,14 @@ export class FakeStripe {
     return payment;
   }
 
+  /** Starts a payment that takes days, such as a bank debit. It emits no event. */
+  startPayment(checkoutUrl: string): FakePayment {
+    const session = this.#sessionAt(checkoutUrl);
+    const payment = this.#makePayment(Number(session["amount_total"]), session.metadata, { status: "processing" });
+    Object.assign(session, { status: "complete", payment_status: "unpaid", payment_intent: payment.id });
+    return payment;
+  }
+
   expireCheckout(checkoutUrl: string): void {
     this.#emit("checkout.session.expired", Object.assign(this.#sessionAt(checkoutUrl), { status: "expired" }));
   }

@@ -9,7 +9,19 @@ const transferOf = (kind: string) => cent("transfers", "amount_micros", `kind = 
 
 export const paymentFaults = [
   { ...cent("payments", "amount_micros", "payment_id like 'pi\\_%'"), finds: ["top-ups", "payments"] },
-  { ...cent("manual_credits", "amount_micros", "true"), finds: ["manual credits"] },
+  { ...cent("adjustments", "amount_micros", "kind = 'invoice'"), finds: ["manual credits"] },
+  {
+    name: "adjustments: booked above the limit without approval",
+    sql: "update pb.adjustments set limit_micros = limit_micros - 90000000 where operator = 'corrections'",
+    undo: "update pb.adjustments set limit_micros = limit_micros + 90000000 where operator = 'corrections'",
+    finds: ["approvals"],
+  },
+  {
+    name: "payment_comparison: not complete for three days",
+    sql: "update pb.payment_comparison set compared_until = compared_until - interval '3 days'",
+    undo: "update pb.payment_comparison set compared_until = compared_until + interval '3 days'",
+    finds: ["comparison"],
+  },
   { ...cent("wallets", "owed_micros", "owed_micros > 0"), finds: ["debt"] },
   {
     ...cent("wallets", "credited_micros", "owed_micros > 0"),
@@ -31,6 +43,29 @@ export const paymentFaults = [
     finds: ["closed months"],
     hourly: [],
   },
+  {
+    name: "reversals: a corrected payment is refunded again",
+    sql: `update pb.reversals set taken_micros = amount_micros, taken_transfer_id = gen_random_uuid()
+      where payment_id like 'pi\\_corrected%'`,
+    undo: `update pb.reversals set taken_micros = 0, taken_transfer_id = null
+      where payment_id like 'pi\\_corrected%'`,
+    finds: ["corrected payments", "reversals"],
+  },
+  {
+    name: "accounts: deleted before a payment",
+    sql: "update pb.accounts set deleted_at = deleted_at - interval '1 hour'",
+    undo: "update pb.accounts set deleted_at = deleted_at + interval '1 hour'",
+    finds: ["deleted accounts"],
+  },
+  {
+    name: "reversals: written-off debt is not recovered",
+    sql: `create table planted.changed as select * from pb.reversals where reversal_id like 'dp\\_recovered%';
+      update pb.reversals set recovered_micros = 0, recovered_transfer_id = null where reversal_id like 'dp\\_recovered%'`,
+    undo: `update pb.reversals r set recovered_micros = c.recovered_micros, recovered_transfer_id = c.recovered_transfer_id
+      from planted.changed c where c.reversal_id = r.reversal_id`,
+    finds: ["written-off debt", "reversals"],
+  },
+  { ...transferOf("recovery"), finds: ["reversals", "debt"] },
   {
     name: "reversals: a dispute is missing",
     sql: `create table planted.changed as select * from pb.reversals where kind = 'dispute';

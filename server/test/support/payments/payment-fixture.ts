@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createStripe } from "../../../src/payments/stripe.ts";
 import { createFixture, type Fixture } from "../../fixture.ts";
 import { closeAfter } from "../close-after.ts";
+import { replaceConstants } from "../replace-constants.ts";
 import type { ManageRequest, Reply, TestWallet } from "../services/server.ts";
 import { type FakeStripe, fakeKey, signEvent, startFakeStripe } from "./fake-stripe.ts";
 
@@ -10,7 +11,7 @@ export const webhookSecret = "whsec_test_secret_of_the_endpoint";
 /** Settings of a server or worker that uses Stripe at this URL. */
 export const stripeSettings = (url: string): Record<string, string> => ({
   PENNYBLACK_STRIPE_SECRET_KEY: fakeKey,
-  PENNYBLACK_STRIPE_URL: url,
+  ...replaceConstants({ stripeUrl: url }),
 });
 
 export const webhookSettings = (url: string): Record<string, string> => ({

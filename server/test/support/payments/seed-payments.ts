@@ -20,6 +20,7 @@ export async function seedPayments(owner: Pool, walletId: string): Promise<{ pay
   const invoice = { reference: `INV-${walletId}`, kind: "invoice" as const, reason: "a test", operator: "test" };
   await creditManually(owner, { ...invoice, walletId, amount });
   await bookPayment(owner, walletId, { paymentId, topUpId, amount, receiptUrl: null });
+  await owner.query("update pb.top_ups set created_at = created_at - interval '2 days' where id = $1", [topUpId]);
   const { rows } = await owner.query<{ balance: bigint }>(
     "select credited_micros - debited_micros - held_micros as balance from pb.wallets where id = $1",
     [walletId],

@@ -10,7 +10,7 @@ export function httpServerOptions(routes: readonly Route[]): HttpServerOptions {
     publicUrl: "http://search.test",
     trustedProxies: [],
     log: createLog("silent"),
-    admission: createAdmission(defaultAdmission, 0),
+    admission: createAdmission({ ...defaultAdmission, max: 4_000, walletShare: 0.25 }, 0),
     whenStopping: () => ({ isDraining: false, isRefusing: false }),
     onResponse: () => undefined,
     onNoResponse: () => undefined,

@@ -81,7 +81,6 @@ export async function startOpenidProvider(publicUrl: string): Promise<OpenidProv
       PENNYBLACK_OIDC_ISSUER: issuer,
       PENNYBLACK_OIDC_CLIENT_ID: "console",
       PENNYBLACK_OIDC_CLIENT_SECRET: secret,
-      PENNYBLACK_OIDC_NAME: "Acme",
     },
     unverified,
     emails,

@@ -6,8 +6,9 @@ import { readConfig, serverSettings } from "../../../src/config/config.ts";
 import { createKey, type NewKey } from "../../../src/keys/keys.ts";
 import { type Micros, parseUsd } from "../../../src/lib/money.ts";
 import { createSecrets } from "../../../src/lib/secrets.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { createLog, type Log } from "../../../src/telemetry/log.ts";
 import { topUpBatch } from "../../../src/wallet/statements.ts";
+import { readReplaced, replaceConstants, replaceUrls } from "../replace-constants.ts";
 import type { TestDatabase } from "./database.ts";
 import { withPgBouncer } from "./pgbouncer.ts";
 
@@ -69,7 +70,7 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
   };
   const log = createLog("debug", new Writable({ write }));
   const environment = await withPgBouncer({ ...testEnvironment(db), ...settings });
-  const app = createApp(readConfig(serverSettings, environment), log);
+  const app = createTestApp(environment, log);
   const url = await app.http.listen({ host: "127.0.0.1", port: Number(settings["PORT"] ?? 0) });
   const opsUrl = await app.ops.listen({ host: "127.0.0.1", port: 0 });
 
@@ -135,6 +136,11 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
   };
 }
 
+function createTestApp(environment: Record<string, string>, log: Log): App {
+  replaceUrls(environment);
+  return createApp({ ...readConfig(serverSettings, environment), ...readReplaced(environment) }, log);
+}
+
 /** The settings of a server on a test database, in this process or in its own. */
 export function testEnvironment(
   db: Pick<TestDatabase, "ledgerUrl" | "tenantUrl"> & Partial<Pick<TestDatabase, "paymentsUrl" | "peopleUrl">>,
@@ -148,10 +154,8 @@ export function testEnvironment(
     PENNYBLACK_KEY_PEPPERS: `1:${testPepper.bytes.toString("base64")}`,
     PENNYBLACK_SIGNING_KEYS: testSigningSeed.toString("base64"),
     PENNYBLACK_PUBLIC_URL: "http://search.test",
-    PENNYBLACK_DRAIN_MS: "0",
     // Tests search with test keys as fast as they can.
-    PENNYBLACK_WALLET_TEST_RATE: "100000",
-    PENNYBLACK_WALLET_TEST_IN_FLIGHT: "100000",
+    ...replaceConstants({ drainMs: 0, walletTestRate: 100_000, walletTestInFlight: 100_000 }),
   };
 }
 

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createPool } from "../../src/db/pool.ts";
+import { readRoots } from "../../src/wallet/evidence/roots-folder.ts";
+import { readSignedRoots } from "../../src/wallet/evidence/signed-roots.ts";
+import { verifyLedger } from "../../src/wallet/evidence/verify-ledger.ts";
+import { createTestDatabase } from "../support/services/database.ts";
+import { type BeforeClosing, seedSignedLedger } from "./seed-ledger.ts";
+
+// The audit log, approvers and reasons are part of the signed roots.
+
+const db = await createTestDatabase();
+const superuser = createPool({ url: db.superuserUrl, name: "attacker", connections: 1, onIdleError: () => undefined });
+after(async () => {
+  await superuser.end();
+  await db.drop();
+});
+
+const insertRecords: BeforeClosing = async ([wallet], endMs) => {
+  const hoursBefore = (hours: number): Date => new Date(endMs - hours * 3_600_000 + 1_234);
+  // Before the first closed hour, in an hour without entries, and twice in an hour with entries.
+  for (const hours of [1_000, 23, 3, 3]) {
+    await db.owner.query(
+      `insert into pb.audit_log (at, operator, act, wallet_id, target, reason, outcome, details)
+       values ($1, 'alice', 'credit', $2, $3, 'Größe: 10 "USD"', 'credited', '{"amount": "10.00", "note": null}')`,
+      [hoursBefore(hours), wallet?.walletId, `manual:${hours}`],
+    );
+  }
+  await db.owner.query(
+    `insert into pb.adjustments (kind, reference, wallet_id, amount_micros, limit_micros, state, reason, operator, approver, requested_at, decided_at)
+     values ('payout', 'p-1', $1, 200000000, 100000000, 'rejected', 'closing the account', 'alice', 'bob', $2, $3)`,
+    [wallet?.walletId, hoursBefore(12), hoursBefore(4)],
+  );
+};
+
+const { folder, signer, hours } = await seedSignedLedger(db, insertRecords);
+
+/** Verifies with a change by an attacker who controls the database, and undoes the change. */
+async function verifyWith(change: string): Promise<string[]> {
+  const client = await superuser.connect();
+  try {
+    await client.query("begin; set local session_replication_role = replica");
+    await client.query(change);
+    const found: string[] = [];
+    await verifyLedger({
+      inTransaction: (work) => work(client),
+      roots: await readSignedRoots(readRoots(folder), signer.jwks),
+      onDifference: ({ what, of }) => found.push(`${what} ${of}`),
+    });
+    return found;
+  } finally {
+    await client.query("rollback").finally(() => client.release());
+  }
+}
+
+/** The closed hour, counted from the last one, which is 1. */
+const hour = (last: number): string => hours.at(-last) ?? "";
+
+test("records as they were written verify", async () => {
+  assert.deepEqual(await verifyWith("select"), []);
+  const { rows } = await db.owner.query(
+    "select count(distinct records_digest)::int as digests from pb.ledger_hours where records_digest <> decode(repeat('00', 32), 'hex')",
+  );
+  assert.deepEqual(rows, [{ digests: 4 }]);
+});
+
+for (const [table, where, of, changes] of [
+  [
+    "audit_log",
+    "target = 'manual:23'",
+    hour(23),
+    "operator = 'bob'; act = 'refund'; wallet_id = null; target = 'x'; reason = 'x'; outcome = 'x'; details = '{}'; at = at + interval '1 s'",
+  ],
+  ["audit_log", "target = 'manual:1000'", hours[0] ?? "", "reason = 'x'"],
+  ["audit_log", "number = (select max(number) from pb.audit_log)", hour(3), "reason = 'x'; id = gen_random_uuid()"],
+  [
+    "adjustments",
+    "true",
+    hour(4),
+    "approver = 'carol'; approver = null; operator = 'dave'; reason = 'x'; reference = 'x'; amount_micros = 1; limit_micros = 1; kind = 'breakage'; requested_at = now()",
+  ],
+] as const) {
+  const name = `${table} where ${where}`;
+  test(`${name}: a change or removal of a row is reported`, async () => {
+    for (const change of changes.split("; "))
+      assert.deepEqual(await verifyWith(`update pb.${table} set ${change} where ${where}`), [`records ${of}`], change);
+    assert.deepEqual(await verifyWith(`delete from pb.${table} where ${where}`), [`records ${of}`]);
+  });
+}
+
+test("a row that was added to a closed hour is reported", async () => {
+  const change = `insert into pb.audit_log (at, operator, act, target, reason, outcome)
+    values (timestamptz '${hour(5)}' + interval '1 minute', 'alice', 'credit', 'x', 'x', 'credited')`;
+  assert.deepEqual(await verifyWith(change), [`records ${hour(5)}`]);
+});
+
+test("recomputing the digests after a change contradicts the signed roots", async () => {
+  const found = await verifyWith(
+    `update pb.audit_log set reason = 'x' where target = 'manual:3';
+     update pb.ledger_hours set records_digest = pb.records_digest(hour) where hour = '${hour(3)}'`,
+  );
+  assert.ok(found.includes(`root ${hour(3)}`), found.join());
+});
+
+test("a row is never written into a closed hour, even if the clock is behind", async () => {
+  const { rows } = await db.owner.query<{ isOpen: boolean }>(
+    `with row as (
+       insert into pb.audit_log (at, operator, act, target, reason, outcome)
+       values (timestamptz '${hour(5)}', 'alice', 'credit', 'late', 'late', 'credited') returning at
+     )
+     select at >= closed_before as "isOpen" from row, pb.ledger_watermark`,
+  );
+  assert.deepEqual(rows, [{ isOpen: true }]);
+  assert.deepEqual(await verifyWith("select"), []);
+});
