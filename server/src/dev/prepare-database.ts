@@ -112,13 +112,13 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Retries when another dev server creates the same roles concurrently. */
+/** Retries when other dev servers change the same roles. With each conflict, one of them has completed a statement. */
 async function retry(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (attempt === 5 || !["42710", "23505", "XX000"].includes(codeOf(error))) throw error;
+      if (attempt === 200 || !["42710", "23505", "XX000"].includes(codeOf(error))) throw error;
     }
   }
 }
