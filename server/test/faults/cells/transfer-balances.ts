@@ -117,7 +117,7 @@ async function runUntilDone(run: Run, cell: Cell, args: readonly string[], hasKi
     const { code, output, error } = await running;
     if (code === 0) return output;
     lastError = error;
-    const adjustment = /adjust approve --adjustment (\S+?)\./.exec(error)?.[1];
+    const adjustment = /adjust approve --adjustment (\S+)/.exec(error)?.[1];
     if (adjustment !== undefined) {
       counts.approvals += 1;
       await runAdmin(cell, ["adjust", "approve", "--adjustment", adjustment, "--by", "second-operator"]);
