@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { Problem } from "../problems/problems.ts";
 import { deriveHeaders, readIgnore } from "./derive-headers.ts";
 import { type Answer, type Dialect, groups, type Parameter } from "./dialect.ts";

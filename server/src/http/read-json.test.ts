@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import fc from "fast-check";
 import { Type } from "typebox";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { Problem } from "../problems/problems.ts";
 import { jsonReader, parseJson } from "./read-json.ts";
 

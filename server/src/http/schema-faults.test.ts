@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { assertSupported, type BodySchema, findSchemaFaults } from "./schema-faults.ts";
 
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>

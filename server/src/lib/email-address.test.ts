@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { mailboxOf, parseEmailAddress } from "./email-address.ts";
 
 test("converts addresses to lower case and rejects invalid ones", () => {

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { readFixtures, switchOn, testKey, testUrl } from "../../test/support/upstreams/provider-fixtures.ts";
 import type { Category, FailureReason, Provider, UpstreamCall, UpstreamReply, UpstreamSearch } from "./provider.ts";
 import { adapters } from "./providers.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { canonicalPage, canonicalUrl, fromAnyAddress } from "./canonical-url.ts";
 
 const onePage = [

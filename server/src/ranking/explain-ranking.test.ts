@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { encodeExplanation, type Reason } from "./explain-ranking.ts";
 
 const reason = fc.record<Reason>({

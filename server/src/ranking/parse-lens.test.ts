@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { parseLens } from "./parse-lens.ts";
 
 const headers = "! name: tried\n! version: 2026-11-15.1\n! lambda: 0.5\n";

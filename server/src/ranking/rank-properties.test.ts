@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { lensOf } from "../../test/support/data/lens-of.ts";
 import { canonicalUrl } from "./canonical-url.ts";
 import { explainRanking } from "./explain-ranking.ts";

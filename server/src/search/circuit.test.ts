@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import type { FailureReason, UpstreamAnswer } from "../providers/provider.ts";
 import { metricTable } from "../telemetry/metric-table.ts";
 import { createCircuit } from "./circuit.ts";

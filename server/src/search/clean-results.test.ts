@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { lensOf } from "../../test/support/data/lens-of.ts";
 import type { Hit } from "../providers/provider.ts";
 import { createRanking } from "../ranking/ranking.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { parseArgs } from "node:util";
-import fc from "fast-check";
+import { fc } from "../../test/support/data/fast-check.ts";
 import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { randomInt, randomUUIDv7 } from "node:crypto";
 import { before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import fc from "fast-check";
 import pg from "pg";
 import { createPool } from "../../src/db/pool.ts";
 import { recountUsage, rollUpUsage } from "../../src/usage/roll-up.ts";
 import { createDatabase } from "../fixture.ts";
+import { fc } from "../support/data/fast-check.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
 
 const db = await createDatabase();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomInt } from "node:crypto";
+import { seed } from "../../support/data/seed.ts";
 import type { AuditReport } from "../audit.ts";
 import { Callers } from "../callers.ts";
 import { createRandom } from "../random.ts";
@@ -20,7 +20,7 @@ export async function searchDuring(
   const watch = watchBalances({ findUrl: async () => fixture.db.superuserUrl });
   const callers = new Callers({
     journal: fixture.journal,
-    random: createRandom(randomInt(1e9), "callers"),
+    random: createRandom(seed, "callers"),
     serverUrls: servers.map((server) => server.url),
     pickWallet: (random) => random.pick(wallets),
     clients: 10,

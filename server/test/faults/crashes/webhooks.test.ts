@@ -5,6 +5,7 @@ import { comparePayments } from "../../../src/payments/compare-payments.ts";
 import { createStripe } from "../../../src/payments/stripe.ts";
 import { formatReport, reconcile } from "../../../src/wallet/wallet.ts";
 import { until } from "../../support/assertions/until.ts";
+import { seed } from "../../support/data/seed.ts";
 import { withoutTriggers } from "../../support/data/without-triggers.ts";
 import { fakeKey, signEvent, startFakeStripe } from "../../support/payments/fake-stripe.ts";
 import { webhookSecret, webhookSettings } from "../../support/payments/payment-fixture.ts";
@@ -16,7 +17,7 @@ import { createRandom } from "../random.ts";
 // Webhooks arrive twice, late, out of order or not at all, at servers that are killed while they handle them. Days later
 // all of them are delivered again. Every payment is credited exactly once. Long form: PENNYBLACK_TEST_DELIVERIES=10000.
 
-const random = createRandom(20_261_118, "webhooks");
+const random = createRandom(seed, "webhooks");
 const deliveries = Number(process.env["PENNYBLACK_TEST_DELIVERIES"] ?? 1_000);
 const paymentCount = deliveries / 10;
 const kills = deliveries >= 10_000 ? 12 : 3;
