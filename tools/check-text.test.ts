@@ -150,6 +150,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     '{ "scripts": { "dev": "" }, "dependencies": { "pg": "^8.23.1" } }',
     /use an exact version/,
   ],
+  [
+    "versions behind another name must be exact",
+    "package.json",
+    '{ "scripts": { "dev": "" }, "dependencies": { "pg": "npm:@scope/pg@^8.23.1" } }',
+    /use an exact version/,
+  ],
 ];
 
 for (const [name, path, text, expected] of cases) {

@@ -161,7 +161,7 @@ function unknownScripts(files: Files): string[] {
 
 function inexactVersions(files: Files): string[] {
   return dependencies(files)
-    .filter(({ version }) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
+    .filter(({ version }) => !/^(?:npm:[@\w/-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
     .map(({ path, name, version }) => `${path}: ${name} is ${version}; use an exact version`);
 }
 

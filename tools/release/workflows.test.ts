@@ -6,6 +6,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
+import { parts } from "../check-all-parts.ts";
 import { installOnDemand } from "../on-demand/install-on-demand.ts";
 import { root } from "./products.ts";
 
@@ -74,20 +75,21 @@ function isPinned(line: string): boolean {
 
 /** A value that GitHub inserts into a command could contain shell syntax, and a script that does not exist fails too late. */
 function commandFaults(command: string): string[] {
+  const [program = ""] = command.trim().split(" ");
   const called = [...command.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name = ""]) => name);
   return [
     ...(command.includes("${{") ? [`a command contains an expression: ${command}`] : []),
     ...called.filter((name) => scripts[name] === undefined).map((name) => `package.json has no script ${name}`),
-    ...(command.startsWith(".ci/") && !existsSync(join(root, command.trim())) ? [`${command} does not exist`] : []),
+    ...(program.startsWith(".ci/") && !existsSync(join(root, program)) ? [`${program} does not exist`] : []),
   ];
 }
 
 const files = globSync(".github/workflows/*.yml", { cwd: root }).toSorted();
 
-test("there are workflows for CI, the version and the release", () => {
+test("there are workflows for CI, the nightly checks, the version and the release", () => {
   assert.deepEqual(
     files.map((file) => file.split("/").at(-1)),
-    ["ci.yml", "release.yml", "version.yml"],
+    ["ci.yml", "nightly.yml", "release.yml", "version.yml"],
   );
 });
 
@@ -151,3 +153,10 @@ for (const [name, from, to, expected] of faults) {
     assert.match(found.join("\n"), expected);
   });
 }
+
+test("every part of the long checks runs nightly", () => {
+  const { jobs } = parse(readFileSync(join(root, ".github/workflows/nightly.yml"), "utf8")) as {
+    jobs: Record<string, { strategy?: { matrix: { part: string[] } } }>;
+  };
+  assert.deepEqual(jobs["part"]?.strategy?.matrix.part, Object.keys(parts));
+});

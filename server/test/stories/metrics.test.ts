@@ -157,7 +157,7 @@ test("every series matches the table of metrics, and every metric of the table i
   );
   const seen = new Set([...ofServer, ...ofWorker].map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, "")));
   const unseen = (Object.keys(metricTable) as MetricName[]).filter((name) => !seen.has(exposedName(name)));
-  // These need a replica or an archive; see server/src/db/replicas.test.ts and server/test/processes/backup.test.ts.
+  // These need a replica or an archive; see server/src/db/replicas.test.ts and server/test/processes/backup.long.test.ts.
   assert.deepEqual(unseen, [
     "pennyblack_replica_lag_bytes",
     "pennyblack_wal_archived_timestamp_seconds",

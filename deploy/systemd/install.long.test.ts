@@ -81,7 +81,7 @@ function standIns(): string {
 }
 
 const page = readFileSync(join(root, "docs/self-hosting.md"), "utf8");
-const steps = parseCodeBlocks(page).find(({ mark }) => mark?.text.includes("install.test.ts"))?.text ?? "";
+const steps = parseCodeBlocks(page).find(({ mark }) => mark?.text.includes("install.long.test.ts"))?.text ?? "";
 let liveKey = "";
 
 test("the documented steps create the settings, the roles, the tables and a wallet", () => {
