@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { timeFactor } from "../support/assertions/until.ts";
 
 /** Installed with `apt-get install chromium`, as .ci/run does. */
 const chromiumPath = "/usr/bin/chromium";
@@ -27,13 +28,15 @@ export function openBrowser(flags: readonly string[]): Promise<Browser> {
 /** Opens a page and collects its console errors, exceptions and policy violations. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(timeFactor * 15_000);
   const page: Page = await context.newPage();
-  page.setDefaultTimeout(15_000);
   const errors: string[] = [];
   page.on("pageerror", (error) => void errors.push(`${page.url()}: ${error.message}`));
   page.on("console", (message) => {
-    // The browser logs every 4xx and 5xx response, including those the page handles.
-    if (message.type() === "error" && !/status of [45]\d\d/.test(message.text())) errors.push(message.text());
+    // The browser logs every 4xx and 5xx response, including those the page handles, and requests that it has to repeat
+    // because another process has added a network interface.
+    const isExpected = /status of [45]\d\d|ERR_NETWORK_CHANGED/.test(message.text());
+    if (message.type() === "error" && !isExpected) errors.push(message.text());
   });
   return { page, context, errors };
 }

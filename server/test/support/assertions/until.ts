@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 
 /** Multiplies the time limits of tests on a machine that is slow or busy with other work. .ci/run sets it. */
-const factor = Number(process.env["PENNYBLACK_TEST_TIME_FACTOR"] ?? 1);
+export const timeFactor = Number(process.env["PENNYBLACK_TEST_TIME_FACTOR"] ?? 1);
 
 /** Polls until the condition is true, for work that happens asynchronously or in another process. */
 export async function until(
@@ -9,9 +9,9 @@ export async function until(
   isTrue: () => boolean | Promise<boolean>,
   timeoutMs = 15_000,
 ): Promise<void> {
-  const deadline = performance.now() + factor * timeoutMs;
+  const deadline = performance.now() + timeFactor * timeoutMs;
   while (!(await isTrue())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${factor * timeoutMs} ms: ${description}.`);
+    if (performance.now() > deadline) throw new Error(`Not within ${timeFactor * timeoutMs} ms: ${description}.`);
     await wait(10);
   }
 }
